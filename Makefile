@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs first: a newcomer needs git, make and Node.js (20 or newer; hack/node brings 24).
 
 NODE := hack/node

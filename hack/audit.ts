@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run audit`: what the lock files say by themselves, and what the registry knows of advisories, where it answers.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run build`: JavaScript, declarations and source maps of cmd/ and pkg/ below dist/, for importers and `npm pack`.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, rmSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `make check`: format, lint, types, layers, dead exports, names, lock files, generated files. Runs all, says which failed, and what each room weighs.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

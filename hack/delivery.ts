@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `hack/node hack/delivery.ts --registry REGISTRY --base LAYOUT`, after `npm run bundle`: what a release is to Gardener, in
 // dist/delivery/, pinned by digest. Nothing is pushed, and nothing is read from a registry.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

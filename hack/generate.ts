@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `make generate`: writes the generated files and sections anew; with --check only says which are out of date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `hack/node hack/krew.ts`, after `npm run bundle`: the archive of `kubectl topology` for a release, and krew's manifest with
 // the checksum of that archive, both in dist/krew/.
 import { createHash } from 'node:crypto';

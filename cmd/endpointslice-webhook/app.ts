@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The endpointslice-webhook: what surrounds it, its admission server with health and metrics, and the way down.
 import { readFile } from 'node:fs/promises';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';

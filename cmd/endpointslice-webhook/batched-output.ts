@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Collects log lines of one turn of the event loop into one write: a system call a line costs as much as the admission itself.
 import { Writable } from 'node:stream';
 

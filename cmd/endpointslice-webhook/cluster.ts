@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the webhook has from a cluster: a client, the version, certificates, the registration and the planner's Lease.
 import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';

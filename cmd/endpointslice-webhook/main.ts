@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of the endpointslice-webhook: parse, run, exit code.
 import { runCommand } from './app.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the endpointslice-webhook, and how they and the configuration file become one configuration.
 import { Command } from 'commander';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps the registration while the installation exists; its last replicas remove it.
 import { createDeadline } from '../../pkg/kubernetes/deadline.ts';
 import type { ClusterLock } from '../../pkg/installation/cluster-lock.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the server needs from around it, and how it has that without a cluster: from files and flags.
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';

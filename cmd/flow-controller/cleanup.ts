@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Takes back what the flow-controller wrote: --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';

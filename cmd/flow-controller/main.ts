@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of the flow-controller, and of its thread for planning: parse, run, exit code.
 import { isMainThread } from 'node:worker_threads';
 

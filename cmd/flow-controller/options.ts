@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the flow-controller, and how they and the configuration file become one configuration.
 import { Command } from 'commander';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What every way of running the command shares: what controllers have, and the sources of load.
 import type { FlowControllerConfiguration } from '../../pkg/apis/config/flow-controller.ts';
 import type { LoadSource } from '../../pkg/metrics/types.ts';

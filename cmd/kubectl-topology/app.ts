@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { CommanderError } from 'commander';
 import { unsafeCharacters } from '../../pkg/report/unsafe.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The output formats of commands that report findings: those of all commands, and SARIF for code scanning.
 import { Option } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a subcommand is: its flags, its examples, and what it does.
 import type { Command } from 'commander';
 import type { Io } from './io.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Errors of the person who calls: they end the command with exit code 2 and a message, never with a stack.
 
 /** Wrong flags or arguments, or something that does not exist. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of `explain`, the options that follow from them, and what a command fails on.
 import type { Command } from 'commander';
 import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the Service (or another thing) that a person named, or says which one was probably meant.
 import type { Node, Service } from '../../pkg/apis/core.ts';
 import { nameOf } from '../../pkg/apis/object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags that commands share, and how their values are read.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';

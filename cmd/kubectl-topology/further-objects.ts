@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What only some Services need of the cluster: the FlowPolicy of one that is planned, and the ZoneEvacuation of one that is moved. For
 // all others no right to read them is needed.
 import type { Service } from '../../pkg/apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a command has of the world around it, so that tests can be that world.
 
 /** Control sequences of a terminal: back to the beginning of an emptied line, or of an emptied screen. */

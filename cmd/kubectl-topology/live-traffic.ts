@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Traffic as it goes: one reading after the other, from wherever the flags say.
 import { UsageError } from './errors.ts';
 import type { InputFlags } from './flags.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of kubectl-topology: parse, run, exit code.
 import { EXIT_USAGE } from '../shared/exit.ts';
 import { reportCrash, runCommand } from './app.ts';

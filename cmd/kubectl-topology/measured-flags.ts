@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags that say where measured traffic comes from, and the way there: meters, a Prometheus, or the files of -f.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the page that --html asks for, beside what a command prints.
 import { UsageError } from './errors.ts';
 import type { Io } from './io.ts';

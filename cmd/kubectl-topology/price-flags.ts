@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags that give bytes and prices: commands show costs only with them.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prints a report in the format that was asked for.
 import { renderJson } from '../../pkg/report/json.ts';
 import type { OutputFormat } from './flags.ts';

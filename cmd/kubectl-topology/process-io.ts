@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The world of a command that runs as a process.
 import { createInterface } from 'node:readline';
 import type { WriteStream } from 'node:tty';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
 import type { ExitCode, TopologyCommand } from './command.ts';

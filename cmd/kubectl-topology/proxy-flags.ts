@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags that say which proxy routes, and with which of its options.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';

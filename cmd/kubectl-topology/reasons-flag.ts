@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A flag whose value is a list of words that are known: what is none of them is refused with the nearest one.
 import { InvalidArgumentError } from 'commander';
 import { nearest } from '../../pkg/diagnosis/nearest.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
 import { defined } from '../../pkg/apis/defined.ts';
 import type { Namespace } from '../../pkg/apis/core.ts';

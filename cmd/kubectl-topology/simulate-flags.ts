@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of `simulate`: demand, what-ifs, and on what to fail; and the options that follow from them.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';

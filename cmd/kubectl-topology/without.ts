@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `audit --without ZONE`: the flags of the question, what it reads, and its answer.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';

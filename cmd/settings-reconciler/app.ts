@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler: caches and version in every replica, controllers in the one that leads.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';

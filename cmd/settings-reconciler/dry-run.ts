@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the reconciler would change, as a table or as JSON: decisions from the caches, not a single write.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import { namespaceNames } from '../../pkg/controllers/settings/caches.ts';

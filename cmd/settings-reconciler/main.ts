@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of the settings-reconciler: parse, run, exit code.
 import { keepHeapSmall } from '../shared/heap.ts';
 

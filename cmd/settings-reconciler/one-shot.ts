@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
 import type { Namespace } from '../../pkg/apis/core.ts';
 import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';

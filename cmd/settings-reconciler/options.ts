@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the settings-reconciler, and how they, the environment and the configuration file become one configuration.
 import { Command } from 'commander';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';

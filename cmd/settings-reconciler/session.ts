@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What every way of running the settings-reconciler shares: configuration, clients, identity, clock and logger.
 import { readFile } from 'node:fs/promises';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';

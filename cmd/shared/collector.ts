@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Collections of garbage that V8 would put off: between reviews, and in the process that runs on each Node.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

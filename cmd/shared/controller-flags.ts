@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the commands that are controllers: their ways of running, their ports, their Lease and their log.
 import { Option } from 'commander';
 import type { Command } from 'commander';

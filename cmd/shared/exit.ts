@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How every command of this project ends: its exit codes, and the signal that asks for it.
 
 /** Failed while running. */

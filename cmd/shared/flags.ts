@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags that every long-running command has, and how flags are parsed without the process ending by itself.
 import type { Command } from 'commander';
 import { CommanderError, InvalidArgumentError, Option } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How V8 keeps a controller's heap: small while caches are small, and with room for garbage once they are large.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A client that cannot write: what is only to be read is safe by construction, not by care.
 import { createGuardedClient } from '../../pkg/kubernetes/guarded-client.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';

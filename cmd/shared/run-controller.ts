@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the main function of every controller does: open, then one of serve, dry run and cleanup, then an exit code.
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { KubeConfigError } from '../../pkg/kubernetes/kubeconfig.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the main function of every command does around its own work: print what parsing printed, and turn failures into exit codes.
 import type { ParsedFlags } from './flags.ts';
 import { EXIT_FAILURE, EXIT_USAGE } from './exit.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What every controller has while it runs: its configuration, a client, its identity, clock and logger.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Composition root of the traffic-meter: caches that feed the directory, conntrack that feeds the ledger, ports that show it.
 import { defined } from '../../pkg/apis/defined.ts';
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';

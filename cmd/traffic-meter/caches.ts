@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/defined.ts';

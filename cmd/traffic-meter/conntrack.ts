@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs conntrack: one process that follows flows as they begin and end, and one for each list of the living.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

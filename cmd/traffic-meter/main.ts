@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of the traffic-meter: parse, run, exit code.
 import { setFlagsFromString } from 'node:v8';
 

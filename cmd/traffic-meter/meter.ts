@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The meter's clockwork: follows flows, settles them every other second, reads the whole table now and then, and starts again
 // what ended.
 import { errorText } from '../../pkg/apis/error-text.ts';

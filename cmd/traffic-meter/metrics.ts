@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The metrics of the meter, computed from the ledger when they are scraped.
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';

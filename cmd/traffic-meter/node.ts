@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the node itself knows: its addresses, the addresses it has routes to without a next hop, and the kernel's settings.
 import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';

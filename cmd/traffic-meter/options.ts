@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the traffic-meter.
 import { Command, InvalidArgumentError } from 'commander';
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads a stream in batches: waking up for each of a few hundred lines a second costs far more than reading them.
 import type { Readable } from 'node:stream';
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How the metrics are served where others can reach them: a certificate of this process, and readers that show a token.
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart as an OCI artifact: what `helm push` would push, with the images that it was made for in its values.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

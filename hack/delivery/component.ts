@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What landscapes are assembled from: the component descriptor of the Open Component Model, and an image vector.
 import { stringify } from 'yaml';
 import { MEDIA, createLayout } from '../lib/oci.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The image without an engine: a layer with the bundle upon each platform of a base, configured as the Dockerfile says.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The picture of the layers: a box each, those that decide apart from those that do I/O, and the arrows that the check allows.
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';

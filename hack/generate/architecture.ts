@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of layers in docs/development/architecture.md, from the rule that the check enforces.
 import { LAYERS } from '../lib/layers.ts';
 import type { Generator } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The benchmark table of the README, from the last kept results of test/bench.
 import type { Cell, WebhookResults } from '../../test/bench/webhook/types.ts';
 import { readResults } from './results.ts';

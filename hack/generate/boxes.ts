@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Boxes and arrows as SVG, for screens in light and dark.
 
 /** A number as coordinates have it. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The generated parts of the chart: the table of values in its README, and its MutatingWebhookConfiguration.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The figure of the closed loop on real traffic: load, traffic between zones, errors and latency over time.
 import type { ScenarioRun, StrategyRun } from '../../test/e2e/closed-loop-types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The page and the figure about the closed loop on real traffic, from the last kept long run of the e2e suite.
 import { describeMachine } from '../../test/bench/table.ts';
 import { hotZone, LONG, REACTED, REACTING } from '../../test/e2e/closed-loop-scenarios.ts';

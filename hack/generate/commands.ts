@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/reference/commands.md: the help of every command, as the command itself prints it.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';

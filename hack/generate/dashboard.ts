@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart's dashboard for Grafana and Gardener's Plutono (Grafana 7.5): panels from the list, descriptions from the metrics.
 import { CHART } from '../lib/alerts.ts';
 import { ROWS } from '../lib/dashboard-panels.ts';

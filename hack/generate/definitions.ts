@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The CustomResourceDefinitions, for the chart and for clusters without it.
 import { stringify } from 'yaml';
 import type { Definition } from '../../pkg/apis/crd.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the flow controller took in the last kept run of its benchmark.
 import type { Environment } from '../../test/bench/environment.ts';
 import { describeMachine, markdownTable } from '../../test/bench/table.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The page and the figure about KEP-2004's evaluation, from the last kept results of test/bench/kep-2004.
 import { kepMarkdown } from '../../test/bench/kep-2004/table.ts';
 import type { KepResults } from '../../test/bench/kep-2004/types.ts';

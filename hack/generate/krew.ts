@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // hack/krew/topology.yaml: by which krew, kubectl's plug-in manager, installs `kubectl topology`.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The picture of the README: what the commands do among the parts of Kubernetes, from a setting to a connection.
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { at, drawArrow, drawBox, drawKey, drawPicture } from './boxes.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
 import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
 import { CHECK_REASONS } from '../../pkg/diagnosis/check/reasons.ts';

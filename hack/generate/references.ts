@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reference tables of the documentation, from what the code itself declares.
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tables of the documentation that show the last kept runs of the suites and benchmarks.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The support matrix of the README: what each Kubernetes version gets, from the table that the product uses.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

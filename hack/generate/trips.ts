@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Three things on their way through the files, as tables and as a picture.
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a generator of documentation is.
 
 /** Renders one file, or one section of a file that is otherwise written by hand. */

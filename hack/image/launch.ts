@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Entry point of the image: its first argument names the command to run, the others are that command's own.
 import { readFileSync } from 'node:fs';
 

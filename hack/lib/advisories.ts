@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads what `npm audit --json` prints: advisories, none, or that the registry would not say.
 
 export interface Advisories {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The alert rules of the chart as data, for the docs and for tests.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds circles of imports: between files, and between folders that stand side by side.
 import type { SourceFile } from './sources.ts';
 

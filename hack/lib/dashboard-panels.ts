@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the dashboard shows: of every command, its controllers, and settings; tests run every query against a real Prometheus.
 import { ADMISSION, CLOSED_LOOP, MEASURED } from './dashboard-traffic.ts';
 import { NAMED, P, one, p99, rare, rate } from './dashboard-types.ts';

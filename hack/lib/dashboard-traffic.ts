@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the dashboard shows of admission and of the closed loop.
 import { P, one, p99, rare, rate } from './dashboard-types.ts';
 import type { Query, Row } from './dashboard-types.ts';

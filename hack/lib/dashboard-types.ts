@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rows, panels and queries of the dashboard as data, and the shapes of queries that repeat.
 
 /** Units as Grafana calls them. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds exports that nothing in the product uses.
 import type { SourceFile } from './sources.ts';
 import { withoutComments } from './sources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every event that commands record, as data: what it is about, when it is told, and what to do. A test compares it with the code.
 import { COMMANDS } from '../../pkg/apis/names.ts';
 

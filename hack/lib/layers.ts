@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The layers of the project as data, and the rule that arrows between them only point down.
 import { isBuiltin } from 'node:module';
 import type { SourceFile } from './sources.ts';
@@ -125,7 +124,7 @@ const checkPurity = (file: SourceFile): string[] =>
     );
 
 /** A file of another layer that calls itself pure in its first sentence: a decision next to the code that carries it out. */
-const callsItselfPure = ({ text }: SourceFile): boolean => /^\/\/ SPDX.*\n(?:\/\/.*\n)*\/\/.*\bPure\.\n/.test(text);
+const callsItselfPure = ({ text }: SourceFile): boolean => /^(?:\/\/.*\n)*\/\/.*\bPure\.\n/.test(text);
 
 /** Compares, and does nothing else. */
 const PURE_BUILTINS = new Set(['node:util']);

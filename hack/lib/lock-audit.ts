@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Audits lock files without a network: what is installed is exactly what was chosen, runs nothing, and may be used.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

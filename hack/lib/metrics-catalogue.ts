@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
 import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Folders in the OCI image layout: blobs named by their digest, an index, and nothing that would need a registry.
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 import { createHash } from 'node:crypto';

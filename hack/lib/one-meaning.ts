@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds functions and constants that two files of pkg/ export under one name: the reader of a call should not have to look which one it is.
 import type { SourceFile } from './sources.ts';
 import { withoutComments } from './sources.ts';

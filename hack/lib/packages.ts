@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The npm packages that a bundle is made of, as they lie in node_modules: name, version, licence and its text.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

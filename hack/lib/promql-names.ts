@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which names in a PromQL expression are metrics and labels that nothing exposes: alert rules and dashboards are checked with it.
 import type { CommandMetrics } from './metrics-catalogue.ts';
 

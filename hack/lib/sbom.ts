@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The bill of materials of a bundle, CycloneDX 1.6: the packages whose code is inside, and nothing that is only installed.
 import { createHash } from 'node:crypto';
 import type { BundledPackage } from './packages.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Packs files into an archive without owner and time: the same files are the same archive, wherever it is made.
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';

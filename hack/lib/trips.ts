@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Three things on their way through the files: a setting, an admission review, a sample of load. The docs' tables and picture are made of it.
 
 export interface Step {

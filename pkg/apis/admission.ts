@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // admission.k8s.io/v1 (requests and answers) and admissionregistration.k8s.io/v1 as far as this project uses them.
 import type { KubernetesObject, ObjectMeta, StringMap } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes.
 import type { Condition, KubernetesObject, ObjectMeta, StringMap } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the CustomResourceDefinitions of this project have in common.
 import type { SchemaObject } from 'ajv';
 import type { KubernetesObject } from './meta.ts';

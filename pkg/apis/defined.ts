@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Objects without their undefined properties: with exact optional types, and in JSON, absent is not the same as undefined.
 import type { StringMap } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Durations as Go prints and reads them, for fields of our own kinds.
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600, m: 60, s: 1, ms: 1e-3 };

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What was thrown, in words.
 
 /** The message of an Error; anything else that was thrown as text. */

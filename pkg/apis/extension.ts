@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gardener's Extension resource (extensions.gardener.cloud/v1alpha1), as far as an extension reads and writes it.
 import type { Condition, KubernetesObject } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Values of JSON whose shape is not known yet.
 
 /** An object of JSON. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Checks FlowPolicies that no API server has checked: files, and objects under an older definition. The same rules, without CEL.
 import { Ajv } from 'ajv';
 import type { SchemaObject } from 'ajv';

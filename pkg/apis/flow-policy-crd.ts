@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The CustomResourceDefinition of FlowPolicy, as charts and examples ship it.
 import { column, conditionPath as condition, definitionOf } from './crd.ts';
 import type { Definition } from './crd.ts';

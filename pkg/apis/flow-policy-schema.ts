@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The schema of FlowPolicy, once: the definition that API servers get and the check of files and objects are made from it.
 import type { SchemaObject } from 'ajv';
 import { GROUP } from './names.ts';

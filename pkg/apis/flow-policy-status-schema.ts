@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The schema of a FlowPolicy's status: what the flow controller writes and people read.
 import type { SchemaObject } from 'ajv';
 

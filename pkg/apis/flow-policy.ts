@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // FlowPolicy: tuning and status of the closed loop of the Service that has the same name.
 import type { ObjectMeta } from './meta.ts';
 

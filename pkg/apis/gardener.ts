@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The parts of Gardener's and etcd-druid's resources that this project reads or writes.
 import type { KubernetesObject, StringMap } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What importers need of the API packages: names of labels and annotations, and the types that the helpers take.
 export {
   ANNOTATION_APPLIED,

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts the values and keys of JSON before JSON.parse makes objects of them: a byte of its text becomes up to thirty in memory.
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

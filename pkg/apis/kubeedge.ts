@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The parts of KubeEdge's resources that this project reads; nothing of them is ever written.
 import type { KubernetesObject, StringMap } from './meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The parts of Kubernetes' meta/v1 that this project reads or writes, as plain JSON shapes (unknown fields are kept).
 
 /** String map of labels or annotations. */

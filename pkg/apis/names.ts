@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every label, annotation, value and well-known name that objects carry and processes know each other by.
 
 /** This project's API group; prefix of its labels and annotations. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How objects are named: by name, by reference and by key; what has no metadata has empty names.
 import { defined } from './defined.ts';
 import type { KubernetesObject, ObjectMeta, ObjectRef } from './meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The order of names.
 
 /** Order of names as Go sorts strings of ASCII, independent of any locale. */

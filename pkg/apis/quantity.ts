@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Parses Kubernetes quantities exactly, as whole nano units in a BigInt.
 
 /** A text that is not a Kubernetes quantity. */

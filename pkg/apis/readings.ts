@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Small readings of core objects.
 import type { Namespace, Node } from './core.ts';
 import { isFields } from './fields.ts';

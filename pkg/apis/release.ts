@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The release that these sources are, as package.json and the chart name it: bundles carry no package.json to ask.
 
 /** Semantic version without a leading `v`. */

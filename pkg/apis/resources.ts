@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which REST resource each kind is served as.
 import { GROUP } from './names.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The schema of RoutingConfig, with the checks between fields.
 import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

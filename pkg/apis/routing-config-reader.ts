@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the providerConfig of an Extension: a valid RoutingConfig with its defaults, or what is wrong with it, field by field.
 import { Ajv } from 'ajv';
 import type { ErrorObject, SchemaObject } from 'ajv';

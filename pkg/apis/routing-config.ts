@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // RoutingConfig: what the providerConfig of an Extension may ask for beyond the setting of Seed or Garden, and how reading it ends.
 import type { LabelSelector } from './admission.ts';
 import type { Strategy } from './names.ts';

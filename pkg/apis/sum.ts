@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sums.
 
 /** 0 of none. */

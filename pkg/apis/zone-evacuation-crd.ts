@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The CustomResourceDefinition of ZoneEvacuation, as the chart and the examples ship it.
 import { column, conditionPath, definitionOf } from './crd.ts';
 import type { Definition } from './crd.ts';

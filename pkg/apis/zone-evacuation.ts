@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
 import type { SchemaOptions, Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

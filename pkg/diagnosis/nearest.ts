@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The names most like one that does not exist, by edit distance.
 
 /** Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */

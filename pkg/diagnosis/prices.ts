@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import type { Node } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a diagnosis looks at: the objects of a cluster, or of files, at one moment, reduced to the fields that matter.
 import type { LabelSelector } from '../apis/admission.ts';
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';

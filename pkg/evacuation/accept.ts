@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether an evacuation can be done at all.
 
 export interface AcceptInput {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which evacuations run, and which Services each is about.
 import type { LabelSelector } from '../apis/admission.ts';
 import { parseDuration } from '../apis/duration.ts';

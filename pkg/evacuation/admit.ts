@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
 // without a mark gets it in the write that brings endpoints of the zone.
 import { isFields } from '../apis/fields.ts';

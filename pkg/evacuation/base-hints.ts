@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The hints of an endpoint as they are without an evacuation, as a short text and as the API has them.
 import type { EndpointHints } from '../apis/core.ts';
 import { isNodeName, isZoneHint, MAX_HINTS } from '../hints/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One Service while zones are evacuated: which endpoints leave, and which zones those that stay have to serve.
 import type { Endpoint, EndpointSlice } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an evacuated slice says in its annotation: enough to keep it evacuated, and to undo that, without looking elsewhere.
 import { isZoneName, MAX_HINTS } from '../hints/names.ts';
 import { isFields, parseJson } from '../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What became of Services under the evacuations of zones.
 import type { EndpointSlice } from '../apis/core.ts';
 import { isEndpointReady } from '../apis/readings.ts';

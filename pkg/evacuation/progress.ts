@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How far an evacuation has got, from what became of each Service, and the status that says so.
 import { defined } from '../apis/defined.ts';
 import { sumBy } from '../apis/sum.ts';

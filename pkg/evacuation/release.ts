@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What of an EndpointSlice is this project's, and the operations that remove it, whichever component wrote it.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { Endpoint, EndpointHints, EndpointSlice } from '../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One slice: its hints under a mark, and without. The same for the leader, for admission and for the command line.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What no plan within the limits can beat: the transportation bound and the integrality bound, as shares of the demand.
 import { EPSILON } from './problem.ts';
 import type { Problem } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which capacities count as one: a plan's effort grows with their number, and the authors of CPU requests decide how many there are.
 
 /** How many capacities are distinguished in all, and in one zone at most and at least. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns endpoints and zones with names into the numbers the planner works on, and groups of numbers back into hints.
 import { capacitiesFor, capacityClasses, roundedDown } from './capacity-classes.ts';
 import { checkedCost } from './input.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A plan within the limits for problems with many choices: more endpoints for the zone that does not fit, then fewer again.
 import { zoneCostAt } from './bounds.ts';
 import { bestOf, solutionOf } from './figures.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A dynamic programme: given how many endpoints serve each zone, which zones each endpoint serves at least overload and cost.
 import { EPSILON, MAX_ZONES } from './problem.ts';
 import type { Problem } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
 import { checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
 import type { EvaluateInput, FlowEndpoint, PlanFigures, ZoneFigures } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The optimum of small problems: all numbers of endpoints per zone, and for each the cheapest distribution of zones over endpoints.
 import { compareFigures } from './figures.ts';
 import type { Figures, Solution } from './figures.ts';

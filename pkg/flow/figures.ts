@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What groups of hinted endpoints lead to, and which of two results is better.
 import { EPSILON, MAX_ZONES } from './problem.ts';
 import type { Group, Problem } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether zones can be served by so many endpoints each, where those that need no others may give some of their own away.
 import { fewestEndpoints } from './bounds.ts';
 import { EPSILON, spend } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The public face of pkg/flow: hints that keep traffic in its zone as far as the capacity of the endpoints allows.
 export { evaluatePlan } from './evaluate.ts';
 export { planHints } from './planner.ts';

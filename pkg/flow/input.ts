@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Checks what callers hand in: a wrong number would otherwise become a wrong plan without a word.
 import type { Demand, FlowEndpoint, PlanInput } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // By how many endpoints a zone may be served, and what each choice costs at least.
 import { fewestEndpoints, zoneCostAt } from './bounds.ts';
 import { EPSILON } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Local search: moves endpoints of a group to other zones as long as that makes the plan better.
 import { compareFigures, isAllowed, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';

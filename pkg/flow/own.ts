@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Looks up what a record holds itself: zones and Pods may be called `constructor`, which every object has from its prototype.
 
 /** What the record holds under the key; undefined where it holds nothing there. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
 import { integralityBounds, transportationBound } from './bounds.ts';
 import { compile, plannedEndpoints } from './compile.ts';

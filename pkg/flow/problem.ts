@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planner's problem in numbers: zones with clients, and classes of endpoints that are alike.
 
 /** Loads and limits are shares of the whole demand; differences below this are rounding. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints in proportion to weights: what upstream's heuristic means to do, with its limit kept and in name order.
 import { planHints } from './planner.ts';
 import type { Plan, ProportionalInput } from './types.ts';

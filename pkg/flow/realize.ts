@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From "so many endpoints serve each zone" to which ones: own ones first, then the best fit among the others.
 import { EPSILON, MAX_ZONES } from './problem.ts';
 import type { Group, Problem } from './problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the best plan in numbers: from cheap attempts to exhaustive search, and stops where a bound says that nothing is better.
 import { integralityBounds, transportationBound } from './bounds.ts';
 import type { LowerBounds } from './bounds.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the planner takes and gives: endpoints with their capacity, demand by client zone, hints and what they lead to.
 
 /** Demand, capacity and load are all in cores; shares and utilisations are fractions, 1 = all, or the whole capacity. */

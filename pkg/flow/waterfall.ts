@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The quantised waterfall: how many endpoints serve each zone, cheapest first, until a choice fits within all limits.
 import { compareFigures, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';

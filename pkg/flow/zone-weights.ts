@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Weights of client zones from a cluster's Nodes: their CPU as upstream counts it, or how many they are.
 import type { Node } from '../apis/core.ts';
 import { zoneOfNode } from '../apis/readings.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Services that Gardener routes by zone, as data; and whether an object is selected for it.
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides whether Services of a shoot's control plane, of the garden and of extensions are routed by zone, with the reason if not.
 import type { Garden, Seed, Shoot } from '../apis/gardener.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

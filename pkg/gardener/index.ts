@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The public face of pkg/gardener: what Seed, Garden, Shoot and namespaces mean for routing by zone, and which Services it concerns.
 export {
   assessZones,

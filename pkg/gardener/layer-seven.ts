@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether a kube-apiserver is behind layer-7 load balancing (Gardener's IstioTLSTermination): routing by zone would then pin
 // each gateway to one instance, so such a Service is left alone.
 import type { Service } from '../apis/core.ts';

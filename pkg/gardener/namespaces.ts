@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a namespace of a seed or garden runtime cluster is, by the labels and annotations that Gardener puts on it.
 import type { Namespace } from '../apis/core.ts';
 import { LABEL_GARDENER_ROLE } from '../apis/names.ts';

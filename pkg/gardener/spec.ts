@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the specs of Seed, Garden and Shoot say about routing by zone, nil-safe, with the meanings of Gardener's helpers of the same names.
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../apis/gardener.ts';
 

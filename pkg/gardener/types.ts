@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The shapes of Gardener decisions: reasons, refusals and the catalogue of Services.
 
 /** Why routing by zone is not switched on for a Service; stable words for conditions, metrics and docs. */

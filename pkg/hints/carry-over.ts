@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
 import type { EndpointHints } from '../apis/core.ts';
 import { isZoneName, MAX_HINTS } from './names.ts';

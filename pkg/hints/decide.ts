@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides which hints the endpoints of a slice get, and returns the JSON Patch that sets them.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Compares the hints that an endpoint carries with those it should carry.
 import type { EndpointHints } from '../apis/core.ts';
 import type { Fields } from '../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The syntax that the API server demands of names in hints, so that admission never writes a slice it would refuse.
 import { isNowhere } from '../apis/names.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whose planned hints pass admission untouched.
 import { COMMANDS } from '../apis/names.ts';
 

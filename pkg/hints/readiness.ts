@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints of endpoints that are not ready: for no client, and so that they say what the endpoint serves once it is ready.
 //
 // Cilium 1.18.5 to 1.20.1 leaves a zone without endpoints where the only one hinted for it is not ready (`DefaultSelectBackends` of

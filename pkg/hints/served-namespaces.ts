@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which namespaces admission leaves alone.
 
 /** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the EndpointSlice of a request, which may hold anything, and says what is wrong with one that cannot be served.
 import { isAbsent, isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';

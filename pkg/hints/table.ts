@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of hint strategies, and which of them a slice's labels ask for.
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../apis/names.ts';
 import type { HintStrategy } from './types.ts';

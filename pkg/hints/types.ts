@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the hint decision takes and returns.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows which of several installations a duty of the whole cluster belongs to, and takes it where it is free.
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Distinguishes the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the object that what we write in the whole cluster goes with, so that the garbage collector takes it along, in whatever order we are removed.
 import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
 import { apiVersionOf, CLUSTER_ROLES, NAMESPACES } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How processes of this project know each other: as the user that the API server makes of a ServiceAccount.
 
 /** The user of a ServiceAccount; each command's is named after it. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
 import { defined } from '../apis/defined.ts';
 import type { NodeGroup } from '../apis/kubeedge.ts';

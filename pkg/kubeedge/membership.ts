@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Nodes a NodeGroup has, and what it says about their zone.
 import type { NodeGroup } from '../apis/kubeedge.ts';
 import type { KubernetesObject, StringMap } from '../apis/meta.ts';

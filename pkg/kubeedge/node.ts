@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reduces a Node to what decisions about its zone read: labels, our record, and who wrote the two labels that matter.
 import type { Node } from '../apis/core.ts';
 import { defined } from '../apis/defined.ts';

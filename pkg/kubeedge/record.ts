@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
 import { defined } from '../apis/defined.ts';
 import { parseJson } from '../apis/fields.ts';

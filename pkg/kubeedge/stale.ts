@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the Services whose slices still name the zone that a Node had before: a new label on a Node moves nothing that is stored.
 import type { EndpointSlice } from '../apis/core.ts';
 import { defined } from '../apis/defined.ts';

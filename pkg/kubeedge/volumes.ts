@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which PersistentVolumes that Pods on a Node use are bound to a zone, and whether a new zone of the Node would cut them off.
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Waits for a signal to abort, or for something else until then, even if that does not notice.
 
 /** Resolves once the signal aborts. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What counts as an answer of the API server: any other JSON with status 200 comes from something in between.
 import { isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cache of one resource that may not exist yet: it says so, goes on without, and fills once the resource is served.
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The caches of one process: opened with what they share, run together, and waited for before anything is decided from them.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
 import { defined } from '../apis/defined.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

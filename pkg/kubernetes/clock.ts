@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real clock; everything else takes a Clock so that tests own time.
 import type { Clock, TimerHandle } from './types.ts';
 

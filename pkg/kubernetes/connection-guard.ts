@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Breaks a connection whose other end is gone without a word: a watch on it would be quiet until its deadline.
 import type { Clock, TimerHandle } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../telemetry/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the client needs from a kubeconfig: where the server is, and how to authenticate the next request.
 
 /** TLS options of a connection; PEM unless noted. Values are compared by content to decide whether a new connection is due. */

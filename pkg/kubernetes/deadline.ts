@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Joins a caller's AbortSignal with a deadline of our own on an injected clock.
 import type { Clock, TimerHandle } from './types.ts';
 

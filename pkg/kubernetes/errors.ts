@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The two ways a request to the API server fails: it answered with an error status, or there was no usable answer.
 import { defined } from '../apis/defined.ts';
 import type { Status } from '../apis/meta.ts';

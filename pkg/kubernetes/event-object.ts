@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds the core/v1 Event for something that happened to an object.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { EventInput } from './types.ts';

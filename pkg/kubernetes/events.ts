@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
 import { defined } from '../apis/defined.ts';
 import { EVENTS } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
 import { parseJson } from '../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contents of small files that rotate under us (tokens, certificates), read again only when they changed on disk.
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from './types.ts';

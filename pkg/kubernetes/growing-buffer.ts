@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Joins the chunks of a stream up to a limit, at a cost that depends on their bytes and not on how many they are.
 
 /** Bytes put one after another. */

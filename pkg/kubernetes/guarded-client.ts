@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Clients whose every write is checked first, and again each time before it is sent: by any rule, or by leadership.
 import type { Client, Refusal } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The service account of a Pod as a source of credentials, without the library for kubeconfigs: that is 13 MB of a process whose
 // memory is counted on every Node. As client-go's rest.InClusterConfig has it.
 import { existsSync } from 'node:fs';

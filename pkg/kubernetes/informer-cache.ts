@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Applies lists and watch events to an informer's store and passes changes, and only those, to the handlers.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps a cache of one resource equal to the server: list, watch, and recovery from everything that goes wrong between.
 import { defined } from '../apis/defined.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prepares client-node's cluster and user objects: files are followed by us, plug-ins get the input that kubectl gives.
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { FileSource } from './file-source.ts';

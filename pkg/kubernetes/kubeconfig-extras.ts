@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads what client-node leaves out of a kubeconfig: token files (Gardener uses them), full impersonation, plug-in input.
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';

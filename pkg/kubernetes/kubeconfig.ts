@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns a kubeconfig, or the Pod's service account, into a source of credentials. The only file that loads client-node.
 import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
 import type { Logger } from '../telemetry/types.ts';
 import { aborted } from './abortable.ts';

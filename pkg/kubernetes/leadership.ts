@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Work that only the holder of the Lease does: for as long as it serves, or once, for a cleanup.
 import { runLeaderElection } from './leader-election.ts';
 import type { LeaderElectionOptions, LeaderElectionResult } from './leader-election.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows one Lease and says whether its holder is alive: the dead man's switch of what the holder leaves behind.
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One try to take or renew a Lease, judged by when this process saw it change and never by the times written in it.
 import { LEASES } from '../apis/resources.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
 import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';

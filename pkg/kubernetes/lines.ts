@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Splits a byte stream into lines, wherever the network cut it.
 import { createGrowingBuffer } from './growing-buffer.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Limits log lines by what they are about: an object that changes again and again gets no more than a few.
 import type { LogFields, Logger } from '../telemetry/types.ts';
 import { createLru } from './lru.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A map that forgets what was used longest ago once it is full.
 
 export interface Lru<V> {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs controllers: their caches in every replica, their work in the one that leads, health and metrics in all; what controller-runtime's manager does.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
 import { defined } from '../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Parts the parsing of large answers that arrive together: health and Leases get their turn in between.
 import { setImmediate } from 'node:timers/promises';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows the continue tokens of a list, within limits, and lets the event loop breathe between two pages.
 import { setImmediate } from 'node:timers/promises';
 import { defined } from '../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The two limits of client-go's default controller rate limiter: per-item exponential back-off and one overall token bucket.
 import type { Clock } from './types.ts';
 

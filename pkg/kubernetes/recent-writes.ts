@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Remembers what the API server answered to our own writes until the cache has caught up, so that nothing is written twice.
 import type { KubernetesObject } from '../apis/meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds paths, queries and content types of Kubernetes REST requests; nothing here sends anything.
 import type { ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which refused requests are sent again, and after how long.
 import { ApiError, isServiceUnavailable, isTooManyRequests } from './errors.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps two writers of one object from fighting at full speed: what another writer reverts is written again at once, then seldom.
 import type { Clock } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The one way to wait on a clock.
 import type { Clock } from './types.ts';
 

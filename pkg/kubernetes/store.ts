@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The indexed cache behind an informer.
 import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';

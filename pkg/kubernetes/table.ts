@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What one controller publishes for others to watch, as a cache holds what the API server does.
 
 export interface Table<T> {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether the bearer of a token may read a path here: asked of the API server, as kube-rbac-proxy and controller-runtime do.
 import { createHash } from 'node:crypto';
 import { defined } from '../apis/defined.ts';

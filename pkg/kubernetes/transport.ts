@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or a caller asks for it.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants } from 'node:http2';

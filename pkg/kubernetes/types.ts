@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contracts of the Kubernetes layer: what controllers, webhooks and commands may rely on.
 import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
 import type { KubernetesObject, Status } from '../apis/meta.ts';
 import { invalidAnswer as invalid } from './answers.ts';

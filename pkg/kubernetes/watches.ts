@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What makes a controller reconcile: changes in caches, or anything else that calls back.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Cache } from './cache.ts';

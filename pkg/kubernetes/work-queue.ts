@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The work queue between event handlers and reconcilers, with the semantics of client-go's rate-limiting queue.
 import { createItemBackoff, createTokenBucket } from './rate-limiter.ts';
 import type { Clock, TimerHandle, WorkQueue } from './types.ts';

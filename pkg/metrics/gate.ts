@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Lets so many tasks run at a time; the others wait in the order they came.
 import { abortable } from '../kubernetes/abortable.ts';
 

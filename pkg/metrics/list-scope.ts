@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides whether a namespace is listed as a whole for all its Services, or by the selector of each.
 import type { LoadQuery } from './types.ts';
 

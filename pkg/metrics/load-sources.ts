@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Opens the sources of load that the configuration names.
 import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
 import type { MetricSourceConfiguration } from '../apis/config/load-sources.ts';

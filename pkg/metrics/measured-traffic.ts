@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus that scrapes them.
 import { errorText } from '../apis/error-text.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads one PodMetrics of metrics.k8s.io/v1beta1, whatever it really is.
 import { parseDuration } from '../apis/duration.ts';
 import { isFields } from '../apis/fields.ts';

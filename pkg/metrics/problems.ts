@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts what is wrong with samples, and says it in a few sentences whose length does not depend on the answer.
 
 /** Longest name of an answer that is quoted; a Pod's has at most 253 characters. */

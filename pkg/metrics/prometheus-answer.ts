@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number, or a LoadError.
 import { isFields, parseJson } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sends instant queries to one Prometheus: deadline, size limit, no redirects, a fresh token after a refusal.
 import type { Dispatcher } from 'undici';
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';

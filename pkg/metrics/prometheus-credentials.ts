@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What authenticates queries to Prometheus: files that are read again when they change.
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { defined } from '../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes samples per Pod, or per pair of zones, of a vector; one that can be read in two ways is left out.
 import type { Vector, VectorRow } from './prometheus-answer.ts';
 import { createProblems, sayMissing } from './problems.ts';

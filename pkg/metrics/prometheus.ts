@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones.
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { PROMETHEUS_DEFAULTS } from '../apis/config/load-sources.ts';

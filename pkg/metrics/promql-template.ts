@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Puts a Service's name and namespace into PromQL, so that no name can be more than a name there.
 import { LoadError } from './types.ts';
 

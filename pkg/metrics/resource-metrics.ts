@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while.
 import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
 import { defined } from '../apis/defined.ts';

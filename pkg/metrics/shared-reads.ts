@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers that several readers share: one request in flight for a key, and its answer again for a while.
 import { abortable } from '../kubernetes/abortable.ts';
 import type { Clock } from '../kubernetes/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
 import type { TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a source of load gives the flow controller: samples per Pod, or demand per pair of zones.
 import type { LabelSelector } from '../apis/admission.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The newest usage of every Pod of one list, on our own clock, in numbers only.
 import { readPodMetrics } from './pod-metrics.ts';
 import type { PodUsage } from './pod-metrics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
 import { AUDIT_GROUPS } from '../diagnosis/audit/group.ts';
 import type {

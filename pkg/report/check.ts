@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A check of manifests as text: a paragraph a finding, worst first, as compilers print them.
 import { SEVERITIES } from '../diagnosis/check/types.ts';
 import type { CheckReport, Finding, Severity } from '../diagnosis/check/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Findings as SARIF 2.1.0, which code scanning takes.
 import type { Finding, Severity } from '../diagnosis/check/types.ts';
 import { renderJson } from './json.ts';

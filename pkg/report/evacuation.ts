@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Evacuations as text: the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';

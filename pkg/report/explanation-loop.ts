@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The closed loop of a Service on one screen: what it aims at, what each zone asks for and gets, and what changed last.
 import type { LoopReport } from '../diagnosis/explain/types.ts';
 import { wrapText } from './paint.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
 import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.ts';
 import type { ExplainedTraffic } from '../diagnosis/audit/explained-traffic.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Figures as people read them: shares as percentages, counts with their noun.
 const HUNDRED = 100;
 /** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // JSON for programs, which people look at as well: nothing in it acts on a terminal, and every value is what it was.
 import { escapeUnsafe } from './unsafe.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
 import type { ExplainedTraffic } from '../diagnosis/audit/explained-traffic.ts';
 import type { AuditReport } from '../diagnosis/audit/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Colours for terminals, or none.
 import { styleText } from 'node:util';
 

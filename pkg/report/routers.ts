@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
 import type { RouterGroup, RoutersReport } from '../diagnosis/routers/report.ts';
 import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The modes of a simulation side by side: figures, verdicts, traffic matrices, and which mode to take.
 import type {
   CapacityReport,

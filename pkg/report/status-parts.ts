@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Words and figures of a status: ages, days, versions, and the short form of an image.
 import type { CertificateStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/types.ts';
 

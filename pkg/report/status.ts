@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The status of installations on one screen.
 import { WARN_DAYS } from '../diagnosis/status/findings.ts';
 import { NOTES } from '../diagnosis/status/reasons.ts';

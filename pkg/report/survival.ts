@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The answer to "would we survive losing this zone?" as text: a row a Service, the sum, and what hints would not move.
 import type {
   LoadReport,

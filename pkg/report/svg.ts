@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pictures of an audit as SVG: the zone matrix as a heat map, and a bar of what stays, could stay, and crosses.
 import { percentText } from './figures.ts';
 import { markup } from './html/markup.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plain-text tables as kubectl prints them: columns as wide as their widest cell, two spaces between, nothing after the last.
 
 import { unsafeCharacters } from './unsafe.ts';

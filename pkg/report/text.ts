@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pieces of text that several reports have: what was not seen, tables under a title, evidence with its remedy.
 import type { Paint } from './paint.ts';
 import { wrapText } from './paint.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic as it is: zone by zone, and the Services that carry most of it.
 import { bytesOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';

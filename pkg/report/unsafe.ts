@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Characters that a terminal obeys instead of showing: control characters (C0, C1), and invisible ones that turn or hide text.
 
 /** All but line breaks and tabs; Cf holds the bidi controls, of which U+202E shows `gpj.exe` as `exe.jpg`. A new expression each time. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // YAML for people and for kubectl: the same values as the JSON, never with aliases.
 import { Document, Scalar, visit } from 'yaml';
 import { escapeUnsafe, unsafeCharacters } from './unsafe.ts';

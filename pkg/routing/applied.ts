@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
 import { defined } from '../apis/defined.ts';
 import { isFields, parseJson } from '../apis/fields.ts';

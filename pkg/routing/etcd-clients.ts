@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings of Services that etcd-druid makes: no other writer may write them, so they are set in druid's own write.
 import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../apis/names.ts';
 import { canonicalRecord } from './applied.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an Etcd can carry: the served CRD decides which routing settings would be kept, refused or silently pruned.
 import type { EtcdFieldSupport, RoutingSettings } from './types.ts';
 

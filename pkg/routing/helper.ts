@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The library helpers that Gardener extensions import: they make a Service or Etcd route by zone, or undo it.
 import { defined } from '../apis/defined.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The public face of pkg/routing: which mechanism keeps traffic in its zone, by version, and the settings it needs.
 export {
   InvalidVersionError,

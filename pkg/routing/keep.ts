@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings that an owner's write dropped although the settings reconciler stands by them.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { canonicalRecord } from './applied.ts';

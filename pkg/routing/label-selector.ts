@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Compares labels with a label selector as Kubernetes does.
 import type { LabelSelector } from '../apis/admission.ts';
 import type { StringMap } from '../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which mechanism keeps traffic in its zone on which Kubernetes version, and the settings it consists of.
 import { defined } from '../apis/defined.ts';
 import {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Compares one Service with the settings it should have (or no longer have) and plans the single patch that gets it there.
 import { defined } from '../apis/defined.ts';
 import { ANNOTATION_APPLIED } from '../apis/names.ts';

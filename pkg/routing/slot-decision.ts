@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides a single routing setting of a single object: keep, set, remove or give back, and who owns the result.
 import { HINTS_SLOT, MODE_SLOT, isAuto } from './slots.ts';
 import type { Slot } from './slots.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The few places of an object where routing settings live, so that plans are made place by place.
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
 import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES } from '../apis/names.ts';
 import type { Strategy } from '../apis/names.ts';

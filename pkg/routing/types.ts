@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The shapes that routing decisions take and return.
 import type { StringMap } from '../apis/meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kubernetes versions as this project compares them: by minor, whatever pre-release or vendor suffix follows.
 import type { KubernetesVersion } from './types.ts';
 

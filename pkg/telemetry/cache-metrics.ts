@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What controllers say about their caches: how long ago each was proved current, and what failed on the way.
 import type { Counter } from 'prom-client';
 import type { Metrics } from './metrics.ts';

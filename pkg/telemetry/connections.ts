@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Knows the open connections of a server, over TLS or not, and keeps their number bounded: the one that was idle longest makes room.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The metrics every controller and work queue shares; their hooks fit the hooks of pkg/kubernetes.
 import type { Metrics } from './metrics.ts';
 

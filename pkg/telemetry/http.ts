@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The small server under health and metrics: GET only, a table of paths, closes without waiting for idle clients.
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';

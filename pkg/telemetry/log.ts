@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The process logger: winston underneath, one line per entry, secrets masked, errors without stack unless at debug level.
 import { styleText } from 'node:util';
 import { createLogger as createWinston, format as formats, transports } from 'winston';

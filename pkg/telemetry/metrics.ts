@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics of one process: a prom-client registry of its own, typed creation, and the list of definitions that docs are made from.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
 import { errorText } from '../apis/error-text.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What every long-running command says about itself: its release, whether it is ready, and whether it leads.
 import { RELEASE } from '../apis/release.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns log fields into plain JSON values: secrets masked, errors flattened, size and depth bounded, cycles cut.
 
 export const REDACTED = '[redacted]';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Bounds how many series a Service owner can cause: of the Services that could have series of their own, some are chosen.
 
 /** Series are wanted for so many Services of one namespace at most: its users cannot crowd the others out. */

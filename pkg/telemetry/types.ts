@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contracts of logging, metrics and health that every other layer takes as arguments.
 
 export type LogFields = Record<string, unknown>;

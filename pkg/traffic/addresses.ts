@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Addresses and ranges of both families, in the one spelling that the kernel prints.
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What objects say of a key: all of it, so that the next one counts when one goes.
 import { createShares } from './shares.ts';
 

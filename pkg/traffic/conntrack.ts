@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the lines that `conntrack -E` and `conntrack -L` (conntrack-tools 1.4) print with `-o extended,id`.
 //
 // Seen with v1.4.7, accounting on, one line:

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
 
 export interface ExposedSample {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Holds each new connection against the hints in force: did it go where kube-proxy should have sent it?
 //
 // What kube-proxy does (pkg/proxy/topology.go, CategorizeEndpoints): of the ready endpoints of a port it takes those whose hints name

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Addresses that a node reaches without a next hop: its Pods, where a network plugin gives each a route of its own.
 import { canonicalAddress } from './addresses.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts each flow of a conntrack table once: connections when they begin, bytes when they end and at each list between.
 //
 // What it relies on (Linux 6, conntrack-tools 1.4): a flow that ends says how many bytes it carried in all, where the kernel

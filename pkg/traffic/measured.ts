@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic from any source: bytes and connections a second by Service and pair of zones.
 import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './route.ts';
 

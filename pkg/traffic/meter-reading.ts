@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 import { parseExposition } from './exposition.ts';
 import type { ExposedSample } from './exposition.ts';

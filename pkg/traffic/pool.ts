@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Equal values as one object: a cache of 50,000 endpoints holds a few hundred different ones.
 
 /** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */

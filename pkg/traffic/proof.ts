@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From what meters judged to a verdict about a Service: do its connections go where hints say, on every Node with traffic?
 import type { Outcome } from './hints.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Service a flow asked for and which zones it connects, and whether this node is the one that counts it.
 import { staysOnLink } from './addresses.ts';
 import type { Flow } from './conntrack.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A bounded table that owners of namespaces fill by what they create: once it is full, each namespace has an equal share.
 
 interface SharesOptions<T> {

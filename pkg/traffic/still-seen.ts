@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // New connections that endpoints of a zone still get, as the traffic-meters count them while it is evacuated.
 import { sumBy } from '../apis/sum.ts';
 import { connectionsOf, isOfService } from './measured.ts';

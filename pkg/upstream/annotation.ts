@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the topology annotations of a Service mean to the EndpointSlice controller and to kube-proxy, by version.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
 import type { Service } from '../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Feature gates that decide about hints, and their defaults by Kubernetes version (history of kubernetes/kubernetes pkg/features).
 import { atLeast } from '../routing/version.ts';
 import type { KubernetesVersion } from '../routing/types.ts';

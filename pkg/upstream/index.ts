@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The public face of pkg/upstream: what the EndpointSlice controller would write and what the proxies would do with it.
 export { FEATURE_GATES, isEnabled } from './features.ts';
 export type { FeatureGate, FeatureGates } from './features.ts';

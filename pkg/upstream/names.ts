@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Small readings of objects that several models share.
 import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every rule of the models as one table: its stable code, the sentence that says what happened, and what to do about it.
 
 interface Rule {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import type { Node } from '../apis/core.ts';
 import { nameOf } from '../apis/object.ts';

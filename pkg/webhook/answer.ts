@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prints what the admission server answers: an AdmissionReview, or a Status where there was no review to answer.
 import { REVIEW_API_VERSION, REVIEW_KIND } from './review.ts';
 

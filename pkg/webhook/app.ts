@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Express application: which path is served by what, and a Status for everything that is served by nothing.
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { bareApp } from '../telemetry/http.ts';

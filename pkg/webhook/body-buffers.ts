@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps the memory of bodies small: buffers are lent and used again, and the young generation is collected between reviews.
 /**
  * Bytes between two collections: two reviews of a slice with 1,000 endpoints. V8 collects by itself when its young generation is

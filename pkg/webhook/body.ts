@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the raw body of an admission request, within the largest size that a review can have.
 import type { IncomingMessage } from 'node:http';
 import { createItemLimit } from '../apis/json-items.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Bounds how many requests, and how many bytes of their bodies, are held at the same time.
 
 export interface BudgetOptions {

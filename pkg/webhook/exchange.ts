@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One request to a webhook path, from its headers to its answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defined } from '../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the admission server counts and times.
 import type { Metrics } from '../telemetry/metrics.ts';
 import { LATENCY_BUCKETS_SECONDS } from '../telemetry/metrics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps the MutatingWebhookConfiguration in the cluster as it should be, or takes it away.
 import type { MutatingWebhookConfiguration } from '../apis/admission.ts';
 import type { OwnerReference } from '../apis/meta.ts';

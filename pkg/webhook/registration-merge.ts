@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
 import type { KubernetesVersion } from '../routing/types.ts';

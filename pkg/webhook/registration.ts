@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds the MutatingWebhookConfiguration by which API servers know the webhook.
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
 import { COMMANDS, EXTENSION_NAME } from '../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads an AdmissionReview out of a body: what is no review at all, what cannot be served, and what a handler may see.
 import { isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';

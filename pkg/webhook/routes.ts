@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The paths of the admission server, each with the handler behind it.
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';

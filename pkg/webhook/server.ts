@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The TLS server under the admission application: timeouts, certificate changes, and the way down.
 import { createServer } from 'node:https';
 import type { Duplex } from 'node:stream';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Lets large reviews run one at a time, and small ones in between.
 
 /** A review of 1,000 endpoints takes 4 ms; what takes longer than this holds others up, and pays with a rest. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contract between the admission server and its handlers.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How fast the machine is while a benchmark runs: CPU time of fixed work, so that figures of different times can be compared.
 import { createHash } from 'node:crypto';
 import { median } from './statistics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Puts generated text between its markers in a Markdown file and leaves the rest alone.
 
 const markersOf = (name: string): { begin: string; end: string } => ({

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a figure was measured on: without it no two figures can be compared.
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { calibrate } from './calibration.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench`: runs the benchmarks, keeps their results as JSON and writes the tables in the docs.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

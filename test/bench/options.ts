@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command line of the benchmarks.
 import { parseArgs } from 'node:util';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Child processes under measurement: pinned to a core, their memory and CPU time read from /proc, always ended.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The few figures that benchmarks report, and how numbers are written for people.
 
 /** Middle value; the mean of both middle values where their number is even. Throws on nothing: a figure from no sample is a bug. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Markdown that benchmark results are written in.
 import type { Environment } from './environment.ts';
 import { formatNumber } from './statistics.ts';

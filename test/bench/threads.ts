@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Divides independent pieces of work among threads, one piece at a time each.
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: when mutating webhooks are called, with what, and what becomes of their answers.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';

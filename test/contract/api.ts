@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plain HTTP access to an API server by kubeconfig, so that the contract is checked on the wire and not through a client's eyes.
 import { request, type RequestOptions } from 'node:https';
 import type { IncomingMessage } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: a CRD makes its resource served; pruning, enums, defaults, status and generation of custom resources.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

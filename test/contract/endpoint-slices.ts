@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: what the API server accepts in a slice, and what the EndpointSlice controller writes.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: what etcd-druid makes of an Etcd and when; held to by the real one (v0.36.2, as gardenlet runs it) and by the stand-in of sandbox and demo.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: what happens to versions and page tokens that are too old, where a test can make them so.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

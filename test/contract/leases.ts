@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: Leases and Events, as leader election and event recording use them.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

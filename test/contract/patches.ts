@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: the patch types, and what happens to a patch that cannot be done.
 import { expect } from 'chai';
 import { after, before, beforeEach, describe, it } from 'mocha';

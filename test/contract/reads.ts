@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: get, list, selectors, pages and discovery.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: what gardener-resource-manager does to a Service that it manages; held to by v1.141 and v1.150 and by the stand-in.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

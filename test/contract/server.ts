@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the contract suite needs to know about the API server that it checks, and a namespace of its own on it.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

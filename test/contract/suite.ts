@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contract of an API server, run unchanged against the sandbox and against the real one.
 import { describeAdmission } from './admission.ts';
 import { describeCustomResources } from './custom-resources.ts';

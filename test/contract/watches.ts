@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: what a watch sees, from where, and how it ends.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';

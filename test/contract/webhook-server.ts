@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A webhook for contract tests: answers by path as a test says, and remembers what it was asked.
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Contract: create, update, delete, and what the server decides by itself.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The other components of a Gardener installation, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
 import { isDeepStrictEqual } from 'node:util';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';

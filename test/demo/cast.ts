@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts the real commands with the configuration files of the demo.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs one of the real commands as a child process, waits until it is ready, and ends it by its own id.
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the demo needs of a cluster, so that one story plays on the sandbox and on a real control plane.
 import type { Client } from '../../pkg/kubernetes/types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's act about a sick zone: one command moves new connections away from it, another brings them back.
 import { setTimeout as pause } from 'node:timers/promises';
 import { runTopology } from '../fixtures/topology-command.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's last act: a Service whose load is uneven, and hints that follow it.
 import type { Service } from '../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';

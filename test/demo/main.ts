@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `make demo`: plays the story on a cluster of its own and exits non-zero if any step is not as expected.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

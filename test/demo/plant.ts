@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Simulated load: what the clients of every zone put on each Pod of the shop, by the slices as they are, measured every second.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's cluster with real etcd, kube-apiserver and kube-controller-manager, in a network namespace of their own.
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';

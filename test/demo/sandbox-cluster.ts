@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's cluster without anything installed: the in-process API server of test/sandbox.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

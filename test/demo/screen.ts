@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the demo prints: headings, facts and tables; colours only on a terminal.
 import { styleText } from 'node:util';
 import type { ServiceRow } from './snapshot.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A shop of the demo as objects: a Service that asks for the closed loop, its Pods in three zones, and what they are measured by.
 import type { Namespace, Service } from '../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the cluster holds right now, as the rows that the demo shows and judges.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import {

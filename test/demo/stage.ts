@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a step of the demo works with: the cluster, the last snapshot, and ways to wait for and judge the next one.
 import type { Child } from './child.ts';
 import type { DemoCluster } from './cluster.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's story, step by step: what somebody does, and what must be true afterwards.
 import { isDeepStrictEqual } from 'node:util';
 import type { Etcd } from '../../pkg/apis/gardener.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Waits for something the outside world brings about, and says what was waited for when it does not come.
 import { setTimeout as sleep } from 'node:timers/promises';
 

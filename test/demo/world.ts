@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The demo's landscape as objects: three zones, a seed that is also the garden runtime, four shoots, an extension.
 import type { Etcd, Cluster, Garden, Seed } from '../../pkg/apis/gardener.ts';
 import type { Namespace, Node, Service } from '../../pkg/apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One attacker of a component's port, as a process of its own: `attack-client.ts ATTACK PORT SECONDS`. Knows no certificate.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes with the rights of our components: those that somebody who took one over would try, and those that it makes by itself.
 import type { ObjectRef } from '../../pkg/apis/meta.ts';
 import {

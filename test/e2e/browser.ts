@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pages in a real browser: Debian's Chromium without a window, what it complains about, and what it asks for.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

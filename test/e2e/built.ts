@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Programs of hack/<area>/<folder> that suites need beside a bed, named by the path `<area>/<folder>/<program>`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

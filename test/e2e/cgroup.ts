@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cgroup with a memory limit, as a kubelet makes one for a container: version 2 where the machine has its controller, else version 1.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

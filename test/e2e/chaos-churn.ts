@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Changes shoots, Services, Pods, slices, demand and policies at random while other things break, as the owners of a landscape do.
 import { setTimeout as pause } from 'node:timers/promises';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Evacuates zones at random while other things break, whole and in part; half of them are ended, the others end by their time.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Breaks the programs of a bed at random: kills, freezes, ends in order, and cuts them off from each other.
 import { setTimeout as pause } from 'node:timers/promises';
 import { run } from './bed/command.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows how much heap is in use after a collection, from the processes' own metrics.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Component } from './bed/component.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planned Services of a shoot, one by load and one by the Nodes' weights: what is done to them, and what was planned.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';

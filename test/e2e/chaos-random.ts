@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Random numbers that a printed seed brings back, so that a failure can be played again.
 
 export interface Random {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One replica of each command that lives through all of it and never leads, so that its memory can be followed.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What suites about the chart share: helm for a suite, every combination rendered once, and finding objects in a rendering.
 import { expect } from 'chai';
 import { after, before } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart as the suites see it: rendered by the real helm with the values that Gardener injects in each place.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

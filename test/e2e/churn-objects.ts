@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes, Pods and Deployments as plain objects: for what depends on the API alone, hundreds of them cost nothing.
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

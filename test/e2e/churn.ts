@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plays scheduler and kubelets for the Pods of a namespace, so that real Deployments roll out without a container.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The program that plays the Pods and the clients of one node inside its namespace, and reports every second.
 import { randomOf } from '../bench/loop/random.ts';
 import { createClients } from './closed-loop-client.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How busy the machine was: on one that is full, latencies say nothing about routing.
 import { readFileSync } from 'node:fs';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The clients of one zone for one Service: an open loop, so that a slow Service gets no fewer requests.
 import { openConnection } from './closed-loop-connection.ts';
 import type { Connection } from './closed-loop-connection.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A client's connection to a Service: requests by number, each ended by its answer, an error or its time.
 import { connect } from 'node:net';
 import type { Outcome } from './closed-loop-ledger.ts';

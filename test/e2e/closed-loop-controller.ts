@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real flow-controller for the closed-loop suite: its sources of load, its FlowPolicy, and the changes it reports.
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From seconds of traffic to figures: latency, errors, traffic between zones and overload of one Service.
 import { latencyPercentile, mergeLatencies } from './closed-loop-latency.ts';
 import type { ClientSecond, TrafficReport } from './closed-loop-protocol.ts';

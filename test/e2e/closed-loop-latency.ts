@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Latencies as counts in buckets that are five per cent wide: small enough for every second, every zone and every Service.
 
 /** Requests by bucket. */

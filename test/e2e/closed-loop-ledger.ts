@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts what happens on one node second by second, and gives a second out once it is over.
 import { addLatency } from './closed-loop-latency.ts';
 import type { Latencies } from './closed-loop-latency.ts';

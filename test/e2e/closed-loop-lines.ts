@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Lines out of a stream that comes in pieces.
 
 /** Returns what takes the pieces; `onLine` gets every line once it is whole, without its end. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the flow-controller is told of the suite's Pods: cores for a metrics API, counters for Prometheus.
 import type { FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { POD } from './closed-loop-scenarios.ts';

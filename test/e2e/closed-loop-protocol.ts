@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The messages between the closed-loop suite and the program that plays Pods and clients inside a node's namespace.
 import type { Latencies } from './closed-loop-latency.ts';
 import type { QueueOptions } from './closed-loop-queue.ts';

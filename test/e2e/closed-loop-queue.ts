@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Pod whose capacity is a queue: so many requests a second, so many places to wait, no work while they wait.
 
 export interface QueueOptions {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps what the nodes report, and tells a source of metrics what each Pod has served.
 import type { ServedTotals, TrafficReport } from './closed-loop-protocol.ts';
 

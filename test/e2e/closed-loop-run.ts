@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plays a scenario in the world of the closed-loop suite, and measures every strategy in every phase of it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { busyBetween, readCpuTimes } from './closed-loop-busy.ts';

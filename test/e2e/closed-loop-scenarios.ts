@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What happens to the Services of the closed-loop suite, and how long.
 import type { Phase, Scenario, ZoneRates } from './closed-loop-types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Pods of the closed-loop suite: each answers a line a request, as late as its queue says, or at once that it is full.
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the closed-loop suite measured, as tables in Markdown.
 import { formatNumber } from '../bench/statistics.ts';
 import { markdownTable } from '../bench/table.ts';

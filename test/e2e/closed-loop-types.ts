@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the closed-loop suite runs and measures.
 import type { Environment } from '../bench/environment.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a run of a scenario has to show: bounds between strategies of the same run, so that a noisy machine passes or fails them all.
 import { AFTER, BEFORE, REACTED, REACTING } from './closed-loop-scenarios.ts';
 import type { Figures, ScenarioRun } from './closed-loop-types.ts';

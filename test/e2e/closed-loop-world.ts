@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Three zones with a Service for each strategy, its Pods that are queues, and clients that ask all Services for the same.
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import type { Bed, BedService } from './bed/index.ts';

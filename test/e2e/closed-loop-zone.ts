@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One zone of the closed-loop suite: a node, the Pods of every Service on it, its clients, and its death.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs the project's own commands in a bed as a cluster would: own namespace, own user, reached through a Service.
 import { fileURLToPath } from 'node:url';
 import { exposeProgram } from './bed/expose.ts';

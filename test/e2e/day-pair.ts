@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Two replicas of a controller, of which one leads: who, and how leadership is passed on.
 import type { Lease } from '../../pkg/apis/core.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The compressed day: how much there is, what happens in which hour, and what the memory of the processes says of it.
 import type { Strategy } from '../../pkg/apis/names.ts';
 

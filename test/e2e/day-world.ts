@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Services and Pods of the compressed day, what an hour does to them, and what must be true in the end.
 import type { Endpoint, EndpointSlice, Service } from '../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, LABEL_SERVICE_NAME, LABEL_STRATEGY, PLAN_SPREAD } from '../../pkg/apis/names.ts';

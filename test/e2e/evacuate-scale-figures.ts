@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suite evacuate-scale measures: writes of ours and of the EndpointSlice controller, and how long a new Pod waits.
 import type { Environment } from '../bench/environment.ts';
 import { formatMegabytes, formatNumber, percentile } from '../bench/statistics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suite evacuate-traffic measures, and its tables.
 import type { Environment } from '../bench/environment.ts';
 import { formatNumber } from '../bench/statistics.ts';

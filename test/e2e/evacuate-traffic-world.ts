@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Three zones with fixed-rate clients and four Services that differ in what is done for them when zone a gets sick.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';

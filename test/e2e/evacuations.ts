@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suites that evacuate zones share: evacuations as objects, the marks that they leave on slices, and who does them.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts writes in an audit log whose API server is killed now and then: a torn line is no event.
 import { readFileSync, statSync } from 'node:fs';
 import type { AuditEvent } from './settings-audit.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Loaded before a command: its wall clock runs behind by what a file says, and what it does every few minutes comes at once.
 import { readFileSync } from 'node:fs';
 

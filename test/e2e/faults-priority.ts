@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Priority and fairness that leaves nearly nothing to some users, so that the API server answers them with 429.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

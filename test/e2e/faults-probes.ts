@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Asks /healthz and /readyz again and again during a fault, and finds answers that a kubelet must never get.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Component } from './bed/component.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The commands with two replicas each, as the chart installs them, and shoots whose stored objects tell what a fault left.
 import type { EndpointSlice, Namespace, Service } from '../../pkg/apis/core.ts';
 import {

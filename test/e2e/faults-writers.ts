@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes slices without pause, as many as the API server takes, and keeps count of what was refused or stored without hints.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';

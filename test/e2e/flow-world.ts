@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suite about the flow controller needs of a cluster: the command, the definitions, and Pods that report their load.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The load of Services whose clients go where hints send them: for a metrics API whose numbers nobody sets by hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';

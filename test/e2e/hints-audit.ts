@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads from the API server's audit log who wrote what, and how long the server took.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

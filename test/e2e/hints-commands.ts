@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts the project's commands as the suites about hints and load need them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

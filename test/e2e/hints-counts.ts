@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many writes and how many stored versions an event of the cluster costs the slices of one Service.
 import type { Write } from './hints-audit.ts';
 import type { StoredVersion } from './hints-history.ts';

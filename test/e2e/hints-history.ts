@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Records every stored version of the slices of a namespace, as kube-proxy's watch delivers them.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';

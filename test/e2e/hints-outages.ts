@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an outage of the webhook did, and how it is told.
 
 /** One outage as measured. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suites about hints share: clients that keep their connection, and how a slice is looked at.
 import { expect } from 'chai';
 import type { Endpoint, EndpointSlice } from '../../pkg/apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The image without an engine: what hack/delivery.ts makes, unpacked, and containers of Pods that run in it, as root of a mount
 // namespace, read-only, with the Pod's user, arguments, environment, files and token, and nothing else of this machine.
 import { spawnSync } from 'node:child_process';

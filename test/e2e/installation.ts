@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart in a bed: applied by the real kubectl, its commands run with the configuration and the rights that it renders.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

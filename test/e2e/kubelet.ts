@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Scheduler and kubelet for Pods of our image: their containers run as processes on the nodes of the bed, with the arguments,
 // environment, configuration and ServiceAccount of the Pod; probes decide about readiness, ends of Jobs are told.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

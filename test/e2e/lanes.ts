@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs pieces of work side by side, but for those that want the machine for themselves.
 
 export interface LanesOptions<Item, Result> {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Services and slices of the load suite, as a control plane with many tenants has them: a hundred to a namespace.
 import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the load suite measures, and its tables.
 import { describeMachine, markdownTable } from '../bench/table.ts';
 import type { Environment } from '../bench/environment.ts';

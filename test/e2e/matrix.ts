@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measures which share of each zone's and node's connections goes where, and prints it beside the prediction.
 import type { Bed, BedNode, BedService } from './bed/index.ts';
 import type { Counts, Shares } from './traffic-agreement.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Meters on every node of a bed as the chart installs them: over TLS with a token for them alone, found by their Pods (ADR 0021).
 import { METER_AUDIENCE, METER_NAMESPACE, METER_READER, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';

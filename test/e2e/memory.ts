@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Memory of the commands under test, and what the chart gives them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Random clusters for comparing the models with reality: nodes, Pods, Services and slices written by hand, from a seed.
 import fc from 'fast-check';
 

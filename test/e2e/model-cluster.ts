@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns a random cluster into objects of the real API, and takes them away again.
 import { ApiFailure } from './bed/api.ts';
 import type { Bed, BedNode } from './bed/index.ts';

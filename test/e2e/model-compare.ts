@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs random clusters on the real control plane and proxies and collects where the models disagree.
 import type { EndpointSlice, Event, Node, Service } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Cross-checks with connections: rules that a kube-proxy wrote are worth what they do to packets.
 import type { Bed } from './bed/index.ts';
 import type { ServiceOptions } from './bed/service.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The nodes of a comparison: a kube-proxy each, of the versions asked for and with the feature gates that these can have.
 import type { FeatureGates } from '../../pkg/upstream/index.ts';
 import { defaultVersion } from './bed/binaries.ts';

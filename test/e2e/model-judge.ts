@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Compares what the control plane stored for one Service with what the model of the EndpointSlice controller says.
 import type { Endpoint, EndpointHints, EndpointSlice, Event, Node, Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

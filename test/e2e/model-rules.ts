@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads from a node's nftables which endpoints its kube-proxy really sends a Service's connections to, of any version.
 import { run } from './bed/command.ts';
 import { enterPrefix } from './bed/namespaces.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes a case on which model and reality disagree as small as it can be.
 import type { ServiceCase, SourceCase } from './model-cases.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Changes to a cluster that runs: one Pod becomes unready, one goes, one comes. Each makes the controller sync once.
 import type { Bed } from './bed/index.ts';
 import type { ClusterCase, PodCase } from './model-cases.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an operator of Gardener finds: a seed that has a zone-HA Shoot and is also the garden runtime cluster, its settings off,
 // and a gardenlet that deploys what is registered. One API server is the runtime cluster, the virtual garden and the seed.
 import { join } from 'node:path';

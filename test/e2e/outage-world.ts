@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Replicas of every command, and one of the API server, on the nodes of zones, so that a zone can be cut off with all that runs in it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Permissions of the chart that its installation test cannot be made to use at will: why they are there, and what shows their use.
 import { FLOW, RECONCILER } from './chart.ts';
 

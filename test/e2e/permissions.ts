@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rendered roles against the audit log: every single permission, and whether somebody has made use of it.
 import type { Rendered } from './chart.ts';
 import type { AuditEvent } from './settings-audit.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds, before the first suite, every program that suites start.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A real Prometheus in a bed, with a configuration and data of its own, and an exporter whose series a test gives.
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads pages of the documentation as an operator does: chapter by chapter, every block in a shell with kubectl and helm.
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an installation puts into the whole cluster, as the suites about its end look at it, and the ways in which it ends.
 import { EXTENSION_NAME } from '../../pkg/apis/names.ts';
 import type { Bed } from './bed/index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Mocha's spec reporter that also leaves what its run came to in a file, for the runner to sum up.
 import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps what a suite measured as JSON, for the generated parts of the documentation.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster whose kube-proxies are not alike, described in the real API server as clusters describe theirs: DaemonSets with their Pods
 // and ConfigMap, and a static Pod. The bed runs the same proxies, so what objects say can be held against what connections do.
 import type { Bed, BedNode } from './bed/index.ts';

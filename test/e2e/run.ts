@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `make e2e`: builds what is missing, runs the suites asked for, and ends with `N passed, N failed, N skipped`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

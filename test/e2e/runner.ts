@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs suites, each in a mocha process inside a network namespace of its own, and counts the results.
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';

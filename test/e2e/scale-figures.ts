@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the suites scale and scale-shoots measure, size by size, as tables.
 import type { Environment } from '../bench/environment.ts';
 import type { Measurement } from '../bench/kubectl-topology/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Asks a health port again and again from a thread of its own, which is not late because the test is busy.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';

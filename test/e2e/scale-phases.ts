@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a controller takes and writes while something happens, and whether it answers and keeps its Lease meanwhile.
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';

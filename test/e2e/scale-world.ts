@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Clusters near the limits of Kubernetes: objects put straight into etcd, since creating them through the API server takes longer than all that is measured.
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import type { Service } from '../../pkg/apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The owners of Services and Etcds: they write what they know again and again, as gardenlet, etcd-druid and the resource manager do.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Service } from '../../pkg/apis/core.ts';

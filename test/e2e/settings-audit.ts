@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads a bed's audit log: who asked for what, and which writes took effect.
 import { readFileSync } from 'node:fs';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A seed that is also the garden runtime, its settings off, and what operators and readers do with it.
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';

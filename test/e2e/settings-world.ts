@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Gardener landscape on a bed, and the two commands in it with the chart's rendered rights and nothing more.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A zone that is half dead: its Pods answer late, and packets from and to them are lost. Nothing of this makes a Pod not ready.
 import { nft } from './chaos-faults.ts';
 import type { Zone } from './closed-loop-zone.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A seed that is also the garden runtime, and the two installations that stand there side by side.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The long forms of suites, what the last run of each came to, and the table of the docs.
 import { existsSync, readFileSync } from 'node:fs';
 import type { Counts } from './reporter.ts';

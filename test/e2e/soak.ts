@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `make soak`: the long forms of the suites, and a record of what each came to.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Service that nothing happens to, on real kube-proxies in every zone, and clients that never stop: what zones' evacuations cost them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bed, BedNode, BedService } from './bed/index.ts';

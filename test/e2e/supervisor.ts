@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Does for the programs of a bed what a kubelet does: starts them again when they ended, and publishes those that are ready.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether measured connections can have come from the predicted shares, with a bound on the chance of a false alarm.
 
 /** Connections by origin (a client zone or node), then by destination. */

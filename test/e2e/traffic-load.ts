@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs inside the network namespace of a node: a server that sends as many bytes as it is asked for, a client that asks for
 // mixed sizes, one that connects so many times a second, and a reader of a page; `… traffic-load.ts serve|connect|pulse|read …`.
 import { createConnection, createServer } from 'node:net';

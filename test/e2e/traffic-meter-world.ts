@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Meters on the nodes of a bed, servers that answer with any number of bytes, and the kernel's own counters to hold them against.
 import { fileURLToPath } from 'node:url';
 import { run } from './bed/command.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What pkg/upstream predicts for a Service from the objects that the API server holds at this moment.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { parseVersion } from '../../pkg/routing/version.ts';

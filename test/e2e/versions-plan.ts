@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What each Kubernetes version is held to: the settings a routed Service gets there, and what its API server does with a newer one.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A small cluster of any version under the project's own commands: three zones, four Pods, and how its traffic is counted.
 import { expect } from 'chai';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Does `make test` still find the faults that it found before its tests were cut? Puts each fault of `faults.jsonl` into a copy
 // of the checkout and runs the tests that can see it, the nearest first and all others after them, until one fails.
 import { readFileSync } from 'node:fs';

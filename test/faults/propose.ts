@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Proposes faults for the list: `hack/node test/faults/propose.ts PATH=COUNT...` changes lines below PATH one at a time, by a
 // fixed seed, and prints those that a test of `make test` finds within seconds, up to COUNT. A person picks from them.
 import { createHash } from 'node:crypto';

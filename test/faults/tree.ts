@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A copy of the checkout in which faults are tried: which tests can see a file of it, and whether they fail.
 import { spawn } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

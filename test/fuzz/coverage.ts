@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts the branches that ran, with V8's own block coverage.
 import { Session } from 'node:inspector/promises';
 import type { Profiler } from 'node:inspector';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Feeds inputs to one target, one after the other, and turns what goes wrong into a failure that can be played again.
 import { createInputs } from './inputs.ts';
 import type { Inputs } from './inputs.ts';

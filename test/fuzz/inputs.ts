@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes the inputs of a target from a seed: the same seed, target and index always give the same input.
 import { createHash } from 'node:crypto';
 import { createRandom } from '../e2e/chaos-random.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run fuzz`: exit code 0 where nothing failed, 1 where something did, 2 for wrong flags.
 import { readOptions, USAGE } from './options.ts';
 import { fuzz } from './run.ts';

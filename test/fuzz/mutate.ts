@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Changes one to three fields of a valid document, or damages its text.
 import { createRandom } from '../e2e/chaos-random.ts';
 import type { Random } from '../e2e/chaos-random.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of `npm run fuzz`.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

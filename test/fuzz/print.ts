@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prints JSON that may hold what no value can: the same key twice, numbers beyond all bounds, thousands of levels.
 
 /** Text that stands for a value. */

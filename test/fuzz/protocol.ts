@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the main thread and the threads of targets say to each other.
 import type { Branches, FileBranches } from './coverage.ts';
 import type { InputKind } from './types.ts';

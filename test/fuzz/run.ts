@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Feeds all targets, some at a time, and says what came of it.
 import { resolve } from 'node:path';
 import type { FuzzOptions } from './options.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes an input that fails smaller, as long as it fails in the same way.
 import { isDeepStrictEqual } from 'node:util';
 import { print } from './print.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an API server stores of a document: fields of another type than its schema's never get there, all values do.
 import { isFields } from '../../pkg/apis/fields.ts';
 

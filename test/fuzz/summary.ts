@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a run came to: one row a target, what failed with the command that plays it again, and whether all is well.
 import { renderTable } from '../../pkg/report/table.ts';
 import { bestOf, sumBranches } from './coverage.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs one target in a thread of its own and watches it: a thread that ends, or stays at one input, is a failure.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a fuzz target is: valid documents, a place that takes hostile ones, and an oracle that says what may come of it.
 import type { Random } from '../e2e/chaos-random.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hostile values: what a field is replaced by, whatever it was.
 import type { Random } from '../e2e/chaos-random.ts';
 import { print, Raw } from './print.ts';

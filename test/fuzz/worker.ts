@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A thread that feeds one target: what it is at is in shared memory, so that the main thread sees when it hangs.
 import { setFlagsFromString, getHeapStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';

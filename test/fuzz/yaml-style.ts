@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prints documents as people write them: YAML in blocks, in one line, or the JSON that YAML takes as well.
 import { stringify } from 'yaml';
 import type { Random } from '../e2e/chaos-random.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The bundle by itself: copied away from the sources, owned by another user, and allowed to read nothing but itself and what it
 // is told to read. Node.js' permission model is the witness: whatever else is opened ends the process.
 import { spawn } from 'node:child_process';

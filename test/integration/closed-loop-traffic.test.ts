@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The traffic of the closed-loop suite on loopback: Pods that are queues, connections, and clients that keep to their rate.
 import { expect } from 'chai';
 import { once } from 'node:events';

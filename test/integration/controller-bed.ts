@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What tests of controllers in this process share: a sandbox, sessions on a clock that tests can push forward, and an end.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What every controller does as a command, whatever it controls: wrong flags, help, ports, and a dry run that only reads.
 import { expect } from 'chai';
 import { it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What hack/delivery.ts makes for Gardener, read back as registries and landscapes read it: every blob by its digest.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/usage/diagnose.md is run from its first command to its last, on the sandbox. UPDATE_DOCS=1 writes its outputs anew.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every command that the documentation tells a reader to run is run by a test, or checked with a reason why not.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

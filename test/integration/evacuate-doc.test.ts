@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/operations/evacuate.md is typed from top to bottom on a sandbox: each command ends as the page says.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

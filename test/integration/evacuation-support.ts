@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler and the admission of evacuated slices in this process against a sandbox: all that evacuates a zone.
 import { serve } from '../../cmd/settings-reconciler/app.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A zone is evacuated by the settings-reconciler and by admission on the sandbox: what is written, in which order, what is said, and
 // what admission does without the settings-reconciler.
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Gardener extension's duties on the sandbox: operations, configuration that reaches Services, condition and heartbeat.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

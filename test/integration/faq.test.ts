@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/faq.md: what an answer says `explain` finds, it finds.
 import { join } from 'node:path';
 import { expect } from 'chai';

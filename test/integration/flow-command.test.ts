@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow-controller as a process: flags, exit codes, cleanup, probes, metrics, and one leader of two.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

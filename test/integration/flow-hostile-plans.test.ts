@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow-controller beside a namespace whose plans are hard to make: its Lease is renewed and its probes are answered meanwhile.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow controller against a sandbox with the real admission: opting in, planning by load, and opting out.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What clusters do to a planned Service: Pods and zones that come and go, demand that fits nowhere, more zones than hints can name.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

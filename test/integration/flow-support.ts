@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs the flow controller in this process against a sandbox with a metrics API, and with clients whose load the test sets.
 import { serve } from '../../cmd/flow-controller/app.ts';
 import type { Session } from '../../cmd/flow-controller/session.ts';

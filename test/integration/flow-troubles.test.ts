@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the flow controller does when it is told too little, or contradicted: conditions, events, and slices that stay safe.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

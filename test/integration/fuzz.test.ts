@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The short form of `npm run fuzz`: a fixed seed through every target; and the fuzzer itself finds what is wrong, and says how.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Owners of Services and slices who want what is not theirs: another namespace's routing, our memory, our logs.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

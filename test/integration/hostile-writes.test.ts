@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes that lie: forged records of what we applied, reviews of anything; they cost their author at most their own settings.
 import { Agent } from 'node:https';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // krew's manifest of the plug-in is valid, and the release fills in the checksum of an archive that holds what it names.
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';

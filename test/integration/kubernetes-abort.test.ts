@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes that are given up while they are sent, as on SIGTERM: the process neither spins nor crashes, and ends by itself.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rotation of the credentials of a client that talks to a real HTTP/2 server on loopback.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Watches of the client against a real HTTP/2 server on loopback: how they begin, go on and end.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The client against a real HTTP/2 server on loopback: connections, streams, errors, and that nothing is left behind.
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';

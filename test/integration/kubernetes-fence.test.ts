@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A write that waits, wherever it waits, is not sent once its process no longer leads.
 import type { Http2ServerResponse } from 'node:http2';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Informer and client together against the sandbox: real TLS, real watches, real faults; the cache must equal the server.
 import { expect } from 'chai';
 import fc from 'fast-check';

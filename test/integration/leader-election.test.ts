@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Leader election between real processes over TLS: a crash, a theft and a clean stop, and never two leaders at once.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

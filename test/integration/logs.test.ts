@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is sent to the commands and what they keep secret never reaches a log, at no level and in no format.
 import { Writable } from 'node:stream';
 import { expect } from 'chai';

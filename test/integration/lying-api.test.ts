@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An API that lies: empty answers, refusals, garbage, lists without most objects. Controllers take nothing away for it, neither while it
 // lasts nor in a process that starts under it, and go on where they were.
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow controller with KubeEdge's NodeGroups against a sandbox: zones of Nodes, endpoints that follow, and load on top.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

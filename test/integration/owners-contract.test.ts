@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Holds the stand-ins of the owners to what the real ones were seen to do; the suites `gardener-*` run the same against those.
 import { after, before, describe } from 'mocha';
 import { CUSTOM_RESOURCE_DEFINITIONS, ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The packed tarball as extension authors use it: every example of docs/usage/extension-authors.md is compiled and run.
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The README's pictures of commands are what the commands print.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs the contract of an API server against the sandbox; the end-to-end suite runs the same against the real one.
 import { after, before, describe } from 'mocha';
 import { describeContract } from '../contract/suite.ts';

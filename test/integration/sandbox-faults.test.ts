@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the sandbox does to a client that is to be tested: faults, watches that are cut, and connections.
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session } from 'node:http2';

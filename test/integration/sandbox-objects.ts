@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The namespace, Nodes, Pods and Services of the sandbox's own tests.
 import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The stand-in for Deployment controller, scheduler and kubelet, on a sandbox.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

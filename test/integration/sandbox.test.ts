@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the sandbox offers to tests beyond the contract: the request log, direct access, its controllers, and its speed.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler as a process: flags, exit codes, dry run, cleanup, probes, and a stop that leaves nothing behind.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Two replicas on the sandbox: one writes, the other takes over, nothing is written twice, and a stolen Lease ends the process.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Garden mode, cluster mode and both beside a seed: each namespace has exactly one owner.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A namespace that lost its role is released by whichever replica leads.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

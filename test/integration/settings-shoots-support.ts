@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Seeds and Shoots on a sandbox.
 import { expect } from 'chai';
 import { afterEach, beforeEach } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Seed mode from end to end on the sandbox: settings reach Services of shoots, follow every change, and stay; Etcds are left alone.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where the setting is read from, and what happens when resources are missing, or come later.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

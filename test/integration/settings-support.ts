@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs the settings reconciler in this process against a sandbox.
 import { serve } from '../../cmd/settings-reconciler/app.ts';
 import type { Session } from '../../cmd/settings-reconciler/session.ts';

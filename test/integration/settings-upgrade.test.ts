@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The cluster is upgraded and downgraded while the reconciler runs: each mechanism replaces the one before, newer ones wait.
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology check` on files: places, formats, exit codes, its page, and the action for pipelines.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster of three zones for the tests of evacuations by the command.
 import { after, afterEach, before, beforeEach } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';

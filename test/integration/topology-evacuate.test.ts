@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuate`, `evacuations` and `return` on a cluster: the check, what is made and followed, and the way back.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Files of clusters, and what `kubectl topology explain` finds in each.
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 

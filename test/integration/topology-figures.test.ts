@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // No figure where there is nothing to count, the same figure whichever command is asked, and no remedy that cannot help:
 // over every file of test/fixtures/clusters, and over files that are changed in one place.
 import { readFileSync, readdirSync } from 'node:fs';

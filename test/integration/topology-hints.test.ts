@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology hints`, its JSON: what the control plane, the field and the webhook would hint.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';

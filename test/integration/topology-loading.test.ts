@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Help and commands on files start fast because they never load the client of a cluster.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

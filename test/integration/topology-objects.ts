@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Objects of three zones that the models of `kubectl topology` are asked about, and how they reach it.
 import type { Node, Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

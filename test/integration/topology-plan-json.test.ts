@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology plan --demand`, its JSON: a plan by load, its figures and its bounds.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

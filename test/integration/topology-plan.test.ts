@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology plan --weights`: the strategy `proportional`, beside what the control plane's own heuristic does.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

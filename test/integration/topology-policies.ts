@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster with a Service of each kind, for the rule that FlowPolicies are read only where a flow controller plans.
 import { expect } from 'chai';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // kubectl-topology as a process of its own.
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';

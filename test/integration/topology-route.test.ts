@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology route`, its JSON: which endpoints the clients of each Node get.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology simulate` on a cluster: what it reads, and what a flow controller has found out already.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

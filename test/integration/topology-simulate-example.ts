@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The shipped example of `kubectl topology simulate`, as its tests ask it.
 import { resolve } from 'node:path';
 import type { ModeReport, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';

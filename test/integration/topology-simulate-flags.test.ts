@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology simulate` as it is called: its flags, its tables of prices and its exit codes.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology simulate` as it is called: its JSON contract, its reference, its screens, and what it loads.
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One command collects what every answer needs: a snapshot gives the same answers as the objects as kubectl prints them.
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';

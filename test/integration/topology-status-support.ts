@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A sandbox for each test of `kubectl topology status`, with Nodes, a namespace, and an admission server that really answers.
 import { after, afterEach, before, beforeEach } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology status` says when something is wrong.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

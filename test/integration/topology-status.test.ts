@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology status` on the sandbox: what it shows, asks for, and needs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology audit --without ZONE` on files and on a cluster: text, JSON, page, exit codes, what it reads, hostile names.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology off` and `on` on a sandbox in which none of this project's processes is alive.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic on the command line: the matrix, live and recorded, and money by measured bytes, from meters and from files.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command as a process against the sandbox: it registers itself, and what is written comes back hinted.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

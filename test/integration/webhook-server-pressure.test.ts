@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The admission server over real TLS under pressure and change: its caps, failing handlers, new certificates, and its end.
 import { once } from 'node:events';
 import { Agent } from 'node:https';

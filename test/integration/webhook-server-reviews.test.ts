@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reviews that the admission server cannot serve: allowed, with a warning and no patch.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An admission server on loopback.
 import { once } from 'node:events';
 import { connect } from 'node:tls';

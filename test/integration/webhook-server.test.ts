@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The admission server over real TLS: good reviews, every kind of bad input, and what it does to memory.
 import { once } from 'node:events';
 import { Agent } from 'node:https';

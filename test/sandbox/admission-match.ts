@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which webhooks a request concerns: selectors, rules and match conditions, in the order of kube-apiserver.
 import type { MutatingWebhook } from '../../pkg/apis/admission.ts';
 import type { AdmissionInput } from './admission-types.ts';

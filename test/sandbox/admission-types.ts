@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the write path asks of admission.
 import type { StoredObject } from './object.ts';
 import type { ServedResource } from './served-resource.ts';

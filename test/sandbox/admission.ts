@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Mutating admission: the webhooks of the stored configurations, called one after another as kube-apiserver does.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';

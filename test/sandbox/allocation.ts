@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The version-dependent facts and the free addresses and ports that rules of kinds need.
 import type { RuleContext } from './served-resource.ts';
 

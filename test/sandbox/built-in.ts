@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The resources that every sandbox serves.
 import {
   CLUSTERS,

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The controllers that run inside the sandbox, as one thing that can be waited for and stopped.
 import { createCrdController } from './crds.ts';
 import { createEndpointSliceController } from './endpointslice-controller.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Custom resource definitions: creating one serves its resource, deleting it takes resource and objects away.
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../pkg/apis/resources.ts';
 import { timestamp } from './metadata.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Access to the store without HTTP, for tests and fixtures.
 import { apiVersionOf, type Resource } from '../../pkg/apis/resources.ts';
 import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';

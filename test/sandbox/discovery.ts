@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What clients ask to learn the API: groups, versions, resources and the server's version.
 import type { Registry, ServedResource } from './served-resource.ts';
 

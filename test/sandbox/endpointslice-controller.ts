@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The EndpointSlice controller of the sandbox: follows Services, Pods and Nodes, writes slices through admission like everybody.
 import { isDeepStrictEqual } from 'node:util';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How the sandbox says no: the Status bodies that a real API server writes.
 import type { Status } from '../../pkg/apis/meta.ts';
 

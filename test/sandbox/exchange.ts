@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One request and its answer over HTTP/1.1 or HTTP/2 alike: body, JSON, Status errors, streams, resets.
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The part of CEL that match conditions of this project use: comparisons, &&, ||, !, in, has(), startsWith and friends.
 import { isDeepStrictEqual } from 'node:util';
 import { asArray, isRecord } from './object.ts';

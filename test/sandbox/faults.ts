@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Faults on demand: which one a request meets, and how often it still strikes.
 import { statusError, type StatusError } from './errors.ts';
 import type { Fault, FaultMatch } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What each verb does with an authenticated request for a served resource.
 import { apiVersionOf } from '../../pkg/apis/resources.ts';
 import { parse as parseYaml } from 'yaml';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a cluster does by itself about deletion: namespaces are emptied, dependents of gone owners are collected.
 import { labelsOf, nameOf, namespaceOf, type StoredObject } from './object.ts';
 import type { Registry, ServedResource } from './served-resource.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The sandbox as a process: prints its URL, writes kubeconfigs, ends on SIGTERM or SIGINT.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

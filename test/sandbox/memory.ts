@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A connection to the sandbox without a wire: what a client sends is answered by the router in this process, so that it is
 // known at any time whether anything is on its way.
 import { EventEmitter } from 'node:events';

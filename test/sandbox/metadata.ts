@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rules for metadata that all kinds share: names, system fields, generation.
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';

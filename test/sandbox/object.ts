@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The shape in which the sandbox keeps objects, and the few helpers that every part of it needs.
 import type { ObjectMeta } from '../../pkg/apis/meta.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Just enough OpenAPI v3 for kubectl to see that the server validates fields itself; no schemas.
 import type { Registry, ServedResource } from './served-resource.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // RFC 6902 JSON Patch and RFC 7386 merge patch on plain JSON; the input is never mutated.
 import { isDeepStrictEqual } from 'node:util';
 import { clone, isRecord, type JsonRecord } from './object.ts';

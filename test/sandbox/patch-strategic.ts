@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Strategic merge patch for the built-in kinds, as far as kubectl needs it: lists merged by key, $patch, $setElementOrder ignored.
 import { isDeepStrictEqual } from 'node:util';
 import { asArray, clone, isRecord, type JsonRecord } from './object.ts';

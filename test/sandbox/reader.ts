@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Get and list: selectors, pages that stay consistent, and what resourceVersion means on a read.
 import { apiVersionOf } from '../../pkg/apis/resources.ts';
 import { badRequest, expired, invalidOptions, notFound, versionTooLarge } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The newest requests, oldest first, bounded.
 import type { SandboxRequest } from './types.ts';
 

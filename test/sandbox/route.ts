@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From a URL and a method to what is asked for.
 
 /** A request for a resource, or for a raw path. */

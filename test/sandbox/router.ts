@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every request passes here: who asks, for what, which fault strikes, who answers, and the log of it.
 import { discover, describeVersion } from './discovery.ts';
 import { badRequest, methodNotAllowed, StatusError, unauthorized, unknownResource } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the API server does to a Service: defaults, virtual IPs, node ports and the validations that routing depends on.
 import { isDeepStrictEqual } from 'node:util';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the API server does to an EndpointSlice: null lists, unknown fields dropped, limits checked.
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldError } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Puts the sandbox together: store, admission, controllers and the TLS listener in front of them.
 import { createAdmission } from './admission.ts';
 import { createRuleContext } from './allocation.ts';

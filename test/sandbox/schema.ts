@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Structural schemas of CRDs: pruning of unknown fields, defaults, and the validations that are commonly relied on.
 import type { FieldError } from './errors.ts';
 import { asArray, asRecord, asString, clone, isRecord, type JsonRecord, type StoredObject } from './object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Label selectors in both forms (query string and LabelSelector object) and field selectors.
 import type { LabelSelector } from '../../pkg/apis/admission.ts';
 import { badRequest } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the sandbox knows about a resource that it serves, and the registry in which routes find it.
 import type { Resource } from '../../pkg/apis/resources.ts';
 import type { FieldError } from './errors.ts';

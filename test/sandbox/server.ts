@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The TLS listener: HTTP/2 and HTTP/1.1 on one port, with every connection known.
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';

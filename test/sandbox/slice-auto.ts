@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Auto heuristic on the sandbox's own shapes of Nodes, slices and plans; the rules are those of pkg/upstream.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import * as upstream from '../../pkg/upstream/index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From Pods to the endpoints and ports that the slices of a Service should hold; behaviour of the EndpointSlice controller.
 import type { Endpoint } from '../../pkg/apis/core.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';

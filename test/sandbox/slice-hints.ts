@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the sandbox's EndpointSlice controller does about hints: the model of pkg/upstream on the sandbox's shapes.
 import {
   controllerEvent,

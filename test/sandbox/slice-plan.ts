@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which slices to create, update, delete or leave, so that they hold the desired endpoints with as few writes as possible.
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint } from '../../pkg/apis/core.ts';

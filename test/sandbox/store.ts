@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The memory of the sandbox: objects by resource, one global version counter, and the history that watches start from.
 import type { ServedResource } from './served-resource.ts';
 import { nameOf, namespaceOf, type StoredObject } from './object.ts';

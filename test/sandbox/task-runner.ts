@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A queue of named tasks with one worker: tasks of the same name coalesce, and tests can wait until all is done.
 
 export interface TaskRunner {

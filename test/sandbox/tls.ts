@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A throw-away certificate authority and the server's certificate for 127.0.0.1.
 import { randomBytes } from 'node:crypto';
 import { issueAuthority, issueServerCertificate } from '../../pkg/webhook/certificates/issue.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contract of the sandbox: an in-process Kubernetes API over TLS for tests and the demo.
 import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';

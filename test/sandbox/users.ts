@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Users of the sandbox: bearer tokens, and the kubeconfigs that carry them.
 import { randomBytes } from 'node:crypto';
 import { stringify } from 'yaml';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Watches: initial state, history, live changes, bookmarks, timeouts and their ends.
 import { apiVersionOf } from '../../pkg/apis/resources.ts';
 import { expired, invalidOptions } from './errors.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One HTTPS call of a webhook as kube-apiserver makes it: verified, timed, on kept-alive HTTP/1.1 connections.
 import { Agent, request as httpsRequest } from 'node:https';
 import type { MutatingWebhook } from '../../pkg/apis/admission.ts';

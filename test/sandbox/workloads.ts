@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What makes Pods run in a real cluster, as small as a story needs it: Deployment controller, scheduler and kubelet in one.
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';

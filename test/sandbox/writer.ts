@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Create, update and delete as the API server performs them: defaults, admission, validation, then the store.
 import { isDeepStrictEqual } from 'node:util';
 import type { Admission } from './admission-types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How far tests go that could go on for long. `make test` goes far enough to meet a mistake within a minute; with TEST_FULL=1
 // they go the whole way. `make test-slow` sets it, and runs every file that reads this one.
 

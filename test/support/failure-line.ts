@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One line for a failed test, so that the end of a long log says what failed and why.
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Results of benchmarks and suites as the repository keeps them: JSON with a record a line.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

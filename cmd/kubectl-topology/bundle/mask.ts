@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Masks in text what looks like a secret: keys, tokens, credentials in URLs, and values named as a secret.
 import { isSecretName, REDACTED } from '../../../pkg/telemetry/redact.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An object as a snapshot holds it: the fields that are needed, without what looks like a secret.
 import { stringify } from 'yaml';
 import { flagValue } from '../../../pkg/diagnosis/routers/settings.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which fields of an object a snapshot keeps, kind by kind. What is not named is left out: environments, arguments, volumes,
 // annotations of others, managed fields.
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster in one file: of every object what the answers need, without what looks like a secret, and what could not be read.
 import { GROUP, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { metadataOf } from '../../../pkg/diagnosis/project/metadata.ts';

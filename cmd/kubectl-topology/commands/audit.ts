@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
 import { Option } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
 import { Option } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl-topology __complete WORD…`: what the last word may become, which kubectl asks by its own kubectl_complete-topology.
 import { Command } from 'commander';
 import type { Option } from 'commander';

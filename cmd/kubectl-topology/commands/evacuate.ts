@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuate ZONE`: its flags. What it does is loaded when it is run: it needs the client of a cluster.
 import { Option } from 'commander';
 import { topologyCommand } from '../command.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
 import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
 import { defined } from '../../../pkg/apis/defined.ts';

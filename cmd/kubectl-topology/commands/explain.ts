@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology explain`: is routing by zone wanted, given, used and effective; and if not, why.
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
 import { explainTraffic } from '../../../pkg/diagnosis/audit/explained-traffic.ts';

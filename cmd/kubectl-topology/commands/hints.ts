@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
 import { defined } from '../../../pkg/apis/defined.ts';
 import { hintsReport } from '../../../pkg/diagnosis/models/hints.ts';

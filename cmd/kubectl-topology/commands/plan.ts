@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
 import { zoneOfNode } from '../../../pkg/apis/readings.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology replay`: what the closed loop would have decided on observations, one JSON line each.
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology route`: which endpoints the clients of each node get, and by which rule.
 import { Option } from 'commander';
 import { defined } from '../../../pkg/apis/defined.ts';

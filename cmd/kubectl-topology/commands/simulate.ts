@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology simulate`: every mode side by side, where traffic would go, what that costs, and which to take.
 import type { Service } from '../../../pkg/apis/core.ts';
 import { serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';

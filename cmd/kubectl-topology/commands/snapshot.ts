@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
 import { defined } from '../../../pkg/apis/defined.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology status`: what is installed, whether it works, and what went wrong last, on one screen.
 import { InvalidArgumentError } from 'commander';
 import { defined } from '../../../pkg/apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology off` and `on`: their flags. What they do is loaded when it is run: it needs the client of a cluster.
 import { topologyCommand } from '../command.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';

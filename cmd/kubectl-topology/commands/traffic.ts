@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology traffic`: what goes from zone to zone, as the traffic-meters measure it; live with --watch.
 import type { Command } from 'commander';
 import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';

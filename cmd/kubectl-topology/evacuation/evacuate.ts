@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';

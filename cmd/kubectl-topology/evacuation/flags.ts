@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Flags of the commands that evacuate zones, and how their values are read.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows a ZoneEvacuation, or the slices that still show one, until what was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { defined } from '../../../pkg/apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // ZoneEvacuations of a cluster: which there are, what a command makes, and what each is about.
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined } from '../../../pkg/apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
 import { errorText } from '../../../pkg/apis/error-text.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';

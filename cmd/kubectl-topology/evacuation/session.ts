@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the commands of evacuations share: a connection, one line of progress, and what it means that the kind is not there.
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { ExitCode } from '../command.ts';

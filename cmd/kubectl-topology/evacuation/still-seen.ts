@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the traffic-meters again and again for the new connections that a zone still gets.
 import { systemClock } from '../../../pkg/kubernetes/clock.ts';
 import { sleep } from '../../../pkg/kubernetes/sleep.ts';

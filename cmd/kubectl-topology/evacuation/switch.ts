@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology off` and `on` do, with the API server alone: one switch for all hints of this extension in the cluster.
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice, Namespace } from '../../../pkg/apis/core.ts';

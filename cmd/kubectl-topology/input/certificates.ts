@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads how long the authorities of webhooks are valid.
 import { X509Certificate } from 'node:crypto';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';

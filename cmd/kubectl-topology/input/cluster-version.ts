@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The version of a cluster, as given in a file or by the API server.
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';

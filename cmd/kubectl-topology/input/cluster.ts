@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from a cluster: paged lists over one connection; what may not be read is named and left out.
 import { defined } from '../../../pkg/apis/defined.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads objects from YAML and JSON text, document by document. Messages quote nothing of the text: it may be no manifest at all.
 import { CORE_SCHEMA, load, mergeTag, YAMLException } from 'js-yaml';
 import { parserText } from '../../../pkg/apis/error-text.ts';

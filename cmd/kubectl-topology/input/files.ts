@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from files, folders and standard input.
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';

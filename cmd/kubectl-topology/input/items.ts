@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Lists hold objects, and the items of typed lists leave out what they are.
 import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';

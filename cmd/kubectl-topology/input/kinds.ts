@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // By which object files are known to be a snapshot of kubectl topology, and what a snapshot says was read.
 import { isFields } from '../../../pkg/apis/fields.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says what is wrong with an object of a file: which object, which field, what was expected there.
 import { renderPath } from '../../../pkg/apis/config/field-path.ts';
 import type { FieldError } from '../../../pkg/diagnosis/project/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which resources of a cluster fill which part of a snapshot.
 import {
   ENDPOINT_SLICES,

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads from a cluster what a status is judged by; what may not be read is named and left out.
 import { defined } from '../../../pkg/apis/defined.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';

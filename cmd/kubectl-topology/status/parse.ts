@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads YAML from a ConfigMap.
 import { parse, YAMLParseError } from 'yaml';
 

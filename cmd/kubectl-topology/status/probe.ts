@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tries admission with a slice that is created as a dry run: what comes back has hints if the webhook acts. Nothing is stored.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';

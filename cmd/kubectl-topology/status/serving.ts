@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How long the serving certificate of a webhook is valid: by its metrics, which hold no secret, else by its Secret.
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../../pkg/apis/names.ts';

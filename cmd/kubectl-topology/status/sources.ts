@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which resources of a cluster a status looks at.
 import { COMMANDS } from '../../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, EVENTS, EXTENSIONS, LEASES, NAMESPACES, PODS } from '../../../pkg/apis/resources.ts';

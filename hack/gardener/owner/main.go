@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command owner writes what gardenlet and gardener-operator write, through the packages of Gardener that they use, and is
 // Gardener's word on routing and rendering besides. One call is one step of their flows.
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command routing-1.120 is the routing helper of Gardener v1.120, which knew runtimes from 1.27 on, as `owner routing` is that of a
 // newer one: a line {service, enabled, version} in, the Service out.
 package main

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Configuration of what takes part in admission: which namespaces it serves, and the flow-controller's Lease.
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Configuration blocks that several commands share: leader election, ports and log.
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

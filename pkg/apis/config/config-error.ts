@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The error that says where a configuration file is wrong and what would be right.
 
 /** One thing wrong with a configuration file. */

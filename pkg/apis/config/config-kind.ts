@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the loader must know about one kind of configuration file: its name, its schema and its type.
 import type { SchemaObject } from 'ajv';
 import { CONFIG_GROUP } from '../names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The endpointslice-webhook's configuration file: its schema and type, with defaults and the checks between fields.
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Paths of fields, as messages show them.
 
 export type FieldPath = readonly (string | number)[];

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Configuration by which a command knows the installation that it is part of, and the other installations beside it.
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns the text of a configuration file into a typed, defaulted configuration, or into an error that says where and why not.
 import { Ajv } from 'ajv';
 import type { ErrorObject, SchemaObject } from 'ajv';

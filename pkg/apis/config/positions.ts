@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the line and column of a field in a parsed YAML document, so that errors point at the text that is wrong.
 import { isMap, isNode, isPair, isScalar, isSeq } from 'yaml';
 import type { Document, LineCounter, Node } from 'yaml';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Renders the reference of configuration files from their schemas, so that documentation cannot drift from what is checked.
 import type { SchemaObject } from 'ajv';
 import { CONFIG_API_VERSION } from './config-kind.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The pieces that the schemas of configuration files are built from; the types of configuration are derived from the same.
 import * as Type from '@sinclair/typebox';
 import type { SchemaOptions, TProperties } from '@sinclair/typebox';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says in a sentence what a schema error means for the person who wrote the file.
 import type { ErrorObject } from 'ajv';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler's configuration file: its schema and type, with defaults and the checks between fields.
 import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';

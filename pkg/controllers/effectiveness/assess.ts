@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says whether a Service that should route by zone really does: hints on every ready endpoint, every client zone served. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { isEndpointReady } from '../../apis/readings.ts';

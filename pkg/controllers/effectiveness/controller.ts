@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Assesses the Services of a namespace again whenever their settings, their slices or the Nodes change.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { isEndpointReady } from '../../apis/readings.ts';

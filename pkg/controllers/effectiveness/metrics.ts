@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics of effect: data planes that are unsafe with hints, Services by state, endpoints with and without hints, and the predicted share of connections in zone.
 import type { Clients } from '../../diagnosis/models/follow.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';

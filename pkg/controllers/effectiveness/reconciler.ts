@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';

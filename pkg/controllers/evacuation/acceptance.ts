@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../apis/names.ts';

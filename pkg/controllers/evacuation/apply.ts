@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes what an evacuation makes of one Service: one JSON Patch a slice that differs, receivers before senders.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';

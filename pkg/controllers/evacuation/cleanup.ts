@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Returns evacuated slices without the controller that evacuated them, by the API server alone: for --cleanup, `return --direct` and `off`.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
 import type { Node } from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';

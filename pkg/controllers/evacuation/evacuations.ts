@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The ZoneEvacuations of the cluster, how far this process is with each, and what each Service has to do with them.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';

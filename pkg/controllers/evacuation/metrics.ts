@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics of evacuations: what became of Services, and how many slices were written for it.
 import type { OutcomeCount } from '../../evacuation/outcomes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';

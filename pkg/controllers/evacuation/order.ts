@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // In which order Services are written: the webhook's own, then those with most traffic where that is known, then those with most endpoints.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

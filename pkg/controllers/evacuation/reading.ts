@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Begins to read every slice when something is to be evacuated or returned, and stops when nothing is: else that would be held for nothing.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { keyOf } from '../../apis/object.ts';

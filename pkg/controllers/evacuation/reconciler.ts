@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One ZoneEvacuation: begins it where that can be done, says how far it is, and returns the zone once it is over.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the status of a ZoneEvacuation where it says something new, and records an event where it enters another phase.
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../apis/defined.ts';

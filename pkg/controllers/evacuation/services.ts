@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Brings the slices of one Service to what the running evacuations make of it, and remembers what became of it.
 import type { Node } from '../../apis/core.ts';
 import { zonesOfNodes } from '../../apis/readings.ts';

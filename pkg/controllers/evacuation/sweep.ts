@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Has every Service looked at when what is asked for has changed, and now and then.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import type { Cache } from '../../kubernetes/cache.ts';

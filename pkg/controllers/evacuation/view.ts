@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is read while a zone is evacuated, and only then: every slice of the cluster with its addresses, and the labels of namespaces.
 import type { Endpoint, EndpointSlice, Namespace } from '../../apis/core.ts';
 import { defined, picked } from '../../apis/defined.ts';

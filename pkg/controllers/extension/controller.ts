@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reconciles the Extension resources of this installation's classes: their operations, and the condition that says whether routing is effective.
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { extensionClassOf, extensionNameOf } from '../../gardener/extension/governing.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
 import { defined } from '../../apis/defined.ts';
 import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/extension.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Removes our finalizer from Extensions before this extension is uninstalled: no controller would be left to release them.
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
 import { EXTENSION_FINALIZER } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What each Extension is about, by the caches: its namespaces, what was decided there, and whether it has effect.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The caches of the flow controller, each reduced to the fields that decisions read.
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reverts what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies without a spec.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';

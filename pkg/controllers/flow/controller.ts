@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans the hints of every Service that asks for it, keeps to the plan, and releases what is no longer its to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { createSpecCheck } from '../../apis/flow-policy-check.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Fair queue: the owner that has used least is served next, so that one with many requests waits behind those with few.
 
 export interface FairQueue<Item> {

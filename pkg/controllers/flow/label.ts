@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The strategy label that a Service's annotation asks for, as far as it is the flow controller's to write, and how it is written.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Releases Services in namespaces that are not served any more, whichever process wrote what they still carry.
 import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { CONFLICT_RETRY_MS, writeService } from './apply.ts';

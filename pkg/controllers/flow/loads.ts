@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads the load of Services, each at its own interval, whatever else makes the reconciler look at it in between.
 import { errorText } from '../../apis/error-text.ts';
 import type { Load } from '../../flow/assemble/observation.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the loop keeps of each Service between two reconciles, and the planning job made of it.
 import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
 import type { PlanLimit } from '../../flow/assemble/conditions.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';

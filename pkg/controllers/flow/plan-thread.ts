@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The thread that plans: a worker of Node.js from the command's own file, or none at all, for tests and dry runs.
 import { parentPort, Worker } from 'node:worker_threads';
 import { errorText } from '../../apis/error-text.ts';

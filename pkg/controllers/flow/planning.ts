@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans in a thread of their own, within a deadline and in fair turns: what an owner makes hard to plan keeps no one else waiting.
 import type { PlanAnswer, PlanJob } from '../../flow/assemble/job.ts';
 import type { Clock, TimerHandle } from '../../kubernetes/types.ts';

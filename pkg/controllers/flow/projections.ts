@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reduces objects to the fields that the flow controller reads, before they are cached: a cluster has many Pods.
 import type { Node, Service } from '../../apis/core.ts';
 import { defined, picked } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reconciles one Service: label, load, plan, slices and status.
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { SWITCHED_OFF } from '../../apis/readings.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reports what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
 import { loopFindingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
 import type { Finding, Findings } from '../../flow/assemble/conditions.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the caches hold of one Service, and which Services are this controller's to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Node } from '../../apis/core.ts';

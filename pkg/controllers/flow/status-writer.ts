@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the status of FlowPolicies when it says something new, and creates an empty policy where a Service has none.
 import type { Service } from '../../apis/core.ts';
 import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy-schema.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the flow-controller's parts exchange about one Service.
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Services a change concerns: those that an object belongs to, and all of them when the zones change.
 import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Renews the Lease by which gardenlet sees that this extension is alive: without it health reports count as outdated.
 import type { ObjectRef } from '../../apis/meta.ts';
 import { HEARTBEAT_LEASE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which slices admission hints because their namespace says so, and takes the hints off again once it no longer does.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import {

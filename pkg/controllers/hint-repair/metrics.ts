@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics of resyncs (EndpointSlices written so that admission sees them again, and whether that helps) and of the planner.
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Has admission look again at slices that it left otherwise than it would now: resyncs one, and while that helps, the others, a few a second.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Removes planned hints once the flow-controller is gone, by resyncs that make admission decide again.
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone. Pure.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { LABEL_CONSIDER, isNowhere } from '../../apis/names.ts';

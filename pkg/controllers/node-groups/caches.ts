@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The caches behind NodeGroups, each reduced to what decisions read; apart from the groups' own they begin once there are groups.
 import type { Service } from '../../apis/core.ts';
 import { picked } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Before uninstalling: gives every Node its own zone back, and takes the mark of touches off Services.
 import type { Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';

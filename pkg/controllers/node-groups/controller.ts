@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The controllers behind NodeGroups: zones of Nodes, and Services that have to follow them.
 import type { Service } from '../../apis/core.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';

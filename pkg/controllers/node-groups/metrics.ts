@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics about NodeGroups: Nodes by what was decided for them, and the writes that make endpoints follow.
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ZoneCount } from './reports.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reports the zone decision of each Node: once as an event and a log line, always as a count.
 import { defined } from '../../apis/defined.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';

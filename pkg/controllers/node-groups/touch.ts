@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes Services whose endpoints are stored with a zone that their Node no longer has, until the EndpointSlice controller follows.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

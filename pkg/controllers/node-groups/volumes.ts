@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads, when a Node is about to change its zone, the Pods on it and the volumes of the cluster: that is too seldom for a cache.
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { PERSISTENT_VOLUMES, PODS } from '../../apis/resources.ts';

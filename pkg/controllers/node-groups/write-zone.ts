@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the zone label of a Node together with our record of it: one patch, on the very object that was decided upon.
 import type { Node } from '../../apis/core.ts';
 import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports.
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import { nameOf } from '../../apis/object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes grouped by zone and by who routes there, worked out anew when Nodes or the evidence change: thousands of Services ask.
 import type { Node } from '../../apis/core.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
 // where no DaemonSet runs kube-proxy its static Pods, if these may be read.
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes planned settings: one merge patch a Service, repairs a minute apart, nothing written twice.
 import type { Service } from '../../apis/core.ts';
 import { SERVICES } from '../../apis/resources.ts';

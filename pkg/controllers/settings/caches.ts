@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The caches that the modes in use need, and only those, each reduced to the fields that decisions read.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';

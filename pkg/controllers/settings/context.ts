@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What all decisions about settings share: the version that counts, and what the cluster's data planes read.
 import type { Node } from '../../apis/core.ts';
 import { isSwitchedOff } from '../../apis/readings.ts';

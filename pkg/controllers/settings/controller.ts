@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { limitLog } from '../../kubernetes/log-limit.ts';

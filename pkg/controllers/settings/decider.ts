@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gathers the snapshot of a namespace from the caches and has it decided by its one owner; dry run and controller share it.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace, Service } from '../../apis/core.ts';

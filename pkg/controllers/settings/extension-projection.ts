@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reduces Extensions to what is read of them; of other extensions' nothing but the identity is kept.
 import { defined } from '../../apis/defined.ts';
 import type { Extension, ExtensionStatus } from '../../apis/extension.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where Extensions of each class are read from, and which one counts for a namespace; from the cache.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';

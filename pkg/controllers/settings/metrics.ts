@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { WriteCause } from './apply.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says which reconciler owns a namespace: exactly one, or none, whatever modes are on at once. Pure.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reduces objects to the fields that decisions read before they enter the caches: memory is bounded by what is used.
 import { defined } from '../../apis/defined.ts';
 import type { EndpointSlice, Endpoint, Namespace, Node, Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The reconcile of one namespace: decide from the caches, write what differs, report what changed; release what no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';

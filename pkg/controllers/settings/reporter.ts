@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reports decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Labels the namespaces in which admission keeps our values or chooses Etcds' client Services, and removes the labels again.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal. Pure.
 import type { RoutingSettings } from '../../routing/types.ts';
 import type { NamespaceDecision, ObjectDecision } from './types.ts';

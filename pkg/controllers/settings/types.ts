@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the settings reconcilers decide and hand to each other: one decision a namespace, one plan an object.
 import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows the API server's version: older at once, newer when it is stable and a trial write of its settings was accepted.
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The version of the API server as settings need it: tried on managed Services, resumed from the settings that they carry.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which namespaces a change concerns: one for its own objects, all of an owner for what they share.
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads all meters now and then, and writes a condition on each Service that asks for routing by zone: do its connections go there?
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';

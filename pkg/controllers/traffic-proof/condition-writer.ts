@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the condition TrafficDistributionHonored: server-side apply of that one condition, when it changes, and slowly.
 //
 // Each write of a Service makes the EndpointSlice controller sync it (pkg/controller/endpointslice of Kubernetes), so a change of

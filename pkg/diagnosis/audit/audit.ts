@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
 import { formatVersion } from '../../routing/version.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';

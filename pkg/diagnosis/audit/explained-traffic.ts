@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic of one Service beside its explanation: the audit of it alone.
 import type { Service } from '../../apis/core.ts';
 import type { Measured } from '../../traffic/measured.ts';

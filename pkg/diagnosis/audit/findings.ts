@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Services of an audit to look at first: what fails, then what costs; what routing by zone cannot save is listed separately.
 import type { CauseReason } from '../explain/types.ts';
 import type { AuditGroup, ServiceAudit } from './types.ts';

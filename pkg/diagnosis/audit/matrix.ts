@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Zone × zone matrices of connections: averages, sums, and what of them stays.
 import type { Traffic } from '../../upstream/index.ts';
 import type { TrafficShares } from '../prices.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where the connections of one Service go now, and where they would go if it were routed by zone.
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

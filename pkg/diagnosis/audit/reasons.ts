@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Findings about a cluster as a whole that no single Service shows: stable code, what it says, and the remedy.
 
 export const AUDIT_REASONS = {

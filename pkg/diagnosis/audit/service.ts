@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One Service of an audit: what explain finds, and what it costs.
 import type { Diagnosis } from '../explain/explain.ts';
 import type { Facts } from '../explain/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Orders of the Services of an audit.
 import { byGroup } from './group.ts';
 import type { ServiceAudit } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sums of an audit: over all Services, and over those with the same first cause.
 import { sumBy } from '../../apis/sum.ts';
 import type { Cause } from '../explain/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology audit` takes and answers.
 import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
 import type { Measured } from '../../traffic/measured.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
 import type { EntryObject } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Clients that do not pass the rules of a Service's proxies: what shows them, and the answer.
 import type { StringMap } from '../../apis/meta.ts';
 import type { Evidence } from '../routers/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Checks manifests without a cluster: what their Services ask for, and whether the Pods behind them can be near their clients.
 import { defined } from '../../apis/defined.ts';
 import { refOf } from '../../apis/object.ts';

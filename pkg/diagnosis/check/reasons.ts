@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Findings that only manifests without a cluster show: stable code, what it says, and the remedy.
 
 export const CHECK_REASONS = {

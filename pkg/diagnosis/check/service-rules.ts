@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the manifest of a Service asks for, and what a version of Kubernetes or of Cilium makes of it.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../apis/names.ts';

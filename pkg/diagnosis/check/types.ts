@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology check` takes and answers: findings about manifests, each with the place it stands at.
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { RouterVersion } from '../../upstream/proxy/cilium.ts';

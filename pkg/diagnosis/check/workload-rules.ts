@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether the Pods behind a Service can be where its clients are: replicas, spread over zones, zones that are allowed.
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { counted } from '../explain/cause.ts';

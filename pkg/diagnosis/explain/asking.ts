@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Commands that make a Service ask for routing by zone, with the value that this version and these data planes read.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { domainPrefixedMode } from '../../routing/mechanism.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What routing by zone does to traffic as predicted: how much stays, which hints send it elsewhere, who carries too much.
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

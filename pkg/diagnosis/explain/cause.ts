@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds causes: the remedy comes from the table of the code.
 import { REASONS } from '../../upstream/index.ts';
 import type { Reason } from '../../upstream/index.ts';

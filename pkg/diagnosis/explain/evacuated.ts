@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Traffic that crosses zones because an operator evacuates one: said by the mark on the slices.
 import { markOf } from '../../evacuation/decide.ts';
 import { isNowhere } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

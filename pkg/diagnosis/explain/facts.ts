@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Works out once what causes of one Service are looked for in.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

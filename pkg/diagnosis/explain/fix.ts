@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes.
 import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/readings.ts';

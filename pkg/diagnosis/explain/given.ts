@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Causes for hints that are asked for and are not there.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The closed loop in an explanation: whether what crosses zones does so by its plan, and what keeps it from having one.
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where the owner of a Service would undo a command: what to set there instead.
 import { atLeast } from '../../routing/version.ts';
 import { annotationKey, distributionFor, presentAnnotation } from './asking.ts';

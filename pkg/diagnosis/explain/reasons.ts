@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Causes that only a diagnosis sees, beside the rules of the models: stable code, what it says, and the remedy.
 
 interface DiagnosisRule {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology explain` takes and answers.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { HintStrategy } from '../../hints/types.ts';

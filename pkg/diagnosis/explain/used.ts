@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Causes in the proxies: hints that are, or would be, there and are ignored.
 import { nameOf } from '../../apis/object.ts';
 import { formatVersion } from '../../routing/version.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,

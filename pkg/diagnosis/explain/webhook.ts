@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Why a webhook that should write hints has not: missing, not selecting, without endpoint, expired, or away.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';

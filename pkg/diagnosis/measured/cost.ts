@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not.
 import { sumBy } from '../../apis/sum.ts';
 import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../../traffic/measured.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured traffic as one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
 import { GROUP } from '../../apis/names.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';

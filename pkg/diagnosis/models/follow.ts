@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
 import type { Node, Service } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';

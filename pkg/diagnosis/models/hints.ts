@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the control plane, and admission after it, would store as hints: the report of `kubectl topology hints`.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { decideHints } from '../../hints/decide.ts';

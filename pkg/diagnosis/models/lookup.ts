@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';

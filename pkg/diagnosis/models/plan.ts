@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { planHints } from '../../flow/planner.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Webhook configurations and events, reduced to what shows whether hints are written and used.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { defined } from '../../apis/defined.ts';

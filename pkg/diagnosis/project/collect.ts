@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
 import { defined } from '../../apis/defined.ts';
 import { GROUP } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes and Services reduced to what the models look at.
 import type { Node, Service, ServicePort } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

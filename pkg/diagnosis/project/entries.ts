@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Ingresses, routes, Gateways, classes and registrations, reduced to the Services that they send to and who acts on them.
 import type { StringMap } from '../../apis/meta.ts';
 import type { EntryObject } from '../bypasses/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // ZoneEvacuations reduced to which zone is left until when, and why.
 import { expiryOf } from '../../evacuation/active.ts';
 import type { Fields } from '../../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads fields of unchecked objects; an error knows the path of the field and what was expected there.
 import { isAbsent, isFields } from '../../apis/fields.ts';
 import type { Fields } from '../../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Settings of a configuration file inside a ConfigMap by dotted path: nested maps of plain values, which is all that
 // kube-proxy's and Antrea's files need. Lists, anchors and blocks of text are passed over.
 import type { StringMap } from '../../apis/meta.ts';

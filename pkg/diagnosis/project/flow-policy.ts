@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
 import { defined } from '../../apis/defined.ts';
 import type { Fields } from '../../apis/fields.ts';

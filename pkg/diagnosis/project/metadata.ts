@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The metadata that a diagnosis needs.
 import { defined } from '../../apis/defined.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Objects that show who load-balances Services, reduced to agents' images, arguments and Nodes, and to settings.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // EndpointSlices reduced to what the models look at, v1 and v1beta1; names that repeat are kept once.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

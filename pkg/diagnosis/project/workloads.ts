@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
 import { defined } from '../../apis/defined.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';

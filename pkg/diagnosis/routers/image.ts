@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Versions in image tags: `v1.31.2-eksbuild.3`, `v1.30.5-hotfix.20241001`, `v1.29.1-gke.500`, `v1.30.4-rke2r1-build20240815`.
 import type { RouterVersion } from '../../upstream/proxy/cilium.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // kube-proxy's own version and feature gates on one Node: its Pod's, else its DaemonSet's, never the kubelet's where either is seen.
 import { defined } from '../../apis/defined.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes that show by their own fields who routes there, because no Pod does: kube-proxy inside another process or the image.
 import { nameOf } from '../../apis/object.ts';
 import type { Evidence, RouterNode } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who routes on the Nodes of a snapshot.
 import { defined } from '../../apis/defined.ts';
 import { itemsOf } from '../snapshot.ts';

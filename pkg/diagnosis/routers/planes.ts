@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
 // version does. A row without a version that was read is `assumed`, with the reason.
 import { BOTH_ANNOTATIONS, OLDER_ANNOTATION } from '../../upstream/proxy/hint-rule.ts';

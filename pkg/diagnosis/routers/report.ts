@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
 import { nameOf } from '../../apis/object.ts';
 import type { Behaviour, Certainty, Evidence, RouterAnswer, RouterName, RouterNode, Routers } from './types.ts';

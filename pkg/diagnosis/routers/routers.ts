@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
 import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';

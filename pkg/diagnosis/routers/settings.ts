@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the value of a data plane's setting for one Node, and where it stands.
 import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Place, Setting } from './planes.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What shows the data plane of a Node, and the answer with its evidence.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';

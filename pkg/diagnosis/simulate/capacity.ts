@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What each endpoint of a Service can serve: as given, else what its Pod requests.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { FlowPolicySummary, PodSummary } from '../snapshot.ts';

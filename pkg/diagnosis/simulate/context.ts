@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

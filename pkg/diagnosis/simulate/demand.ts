@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How clients are spread over the zones: as given, or by Nodes; and what endpoints can serve.
 import type { Node } from '../../apis/core.ts';
 import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The ways to keep a Service's traffic in its zone, as settings of the Service, and which version knows them.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

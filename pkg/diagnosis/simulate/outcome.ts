@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What stored slices lead to: every client Node's route by the exact models, and from those the traffic matrix.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { Demand } from '../../flow/types.ts';

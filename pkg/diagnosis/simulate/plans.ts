@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planned strategies: the flow planner's hints, laid over slices as the flow controller would write them.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { planHints } from '../../flow/planner.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Verdicts on modes and reasons of recommendations that only a simulation knows, beside the rules of the models.
 import type { Reason } from '../../upstream/index.ts';
 

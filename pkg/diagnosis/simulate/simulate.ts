@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';

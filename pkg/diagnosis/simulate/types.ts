@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology simulate` takes and answers; the report is its JSON, field by field.
 import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';

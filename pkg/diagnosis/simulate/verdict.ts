@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
 import type { GroupRoute } from '../models/routes.ts';
 import type { Explained, Reason } from '../../upstream/index.ts';

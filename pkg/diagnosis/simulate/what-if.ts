@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';

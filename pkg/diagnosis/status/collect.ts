@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gathers objects of any kind, one by one, into what a status is judged by.
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';

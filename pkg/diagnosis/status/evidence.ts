@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a status is judged by: what was read of a cluster or of files, and what was found out by asking.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is wrong with an installation, the gravest first.
 import { COMMANDS } from '../../apis/names.ts';
 import { proxyNeedsAnnotation } from '../../routing/version.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Installations of the chart: which components each has, how they run, and who leads.
 import { nameOf } from '../../apis/object.ts';
 import { zoneOfNode } from '../../apis/readings.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether the holder of a Lease is alive, by the age of its last renewal.
 import { COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
 import type { ComponentPod, ConfigFacts, LeaseFacts, LeaseUse } from './evidence.ts';

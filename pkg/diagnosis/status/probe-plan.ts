@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // In which namespace to probe the webhook.
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
 import { selects } from '../explain/webhook.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Registrations, configuration, Extensions and events reduced to what a status says of them.
 import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, GROUP } from '../../apis/names.ts';
 import { webhooksOf } from '../project/admission.ts';

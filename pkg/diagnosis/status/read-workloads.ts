@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Deployments, Pods and Leases of an installation reduced to what a status says of them.
 import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_INSTALLATION } from '../../apis/names.ts';

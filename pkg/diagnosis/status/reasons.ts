@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Why an installation is not healthy: stable code, what it says, and the remedy.
 
 export const STATUS_REASONS = {

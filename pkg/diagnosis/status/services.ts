@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Services that ask for routing through us, judged as an audit judges them, and the FlowPolicies.
 import type { Service } from '../../apis/core.ts';
 import {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import type { Node } from '../../apis/core.ts';
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology status` answers: the shape of its JSON and YAML.
 import type { RoutersReport } from '../routers/report.ts';
 import type { CauseGroup } from '../audit/types.ts';

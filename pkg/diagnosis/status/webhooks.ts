@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The registration of a webhook: entries, who answers, and how long its certificates are valid.
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import type { Service } from '../../apis/core.ts';
 import { byText } from '../../apis/order.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Load of the busiest endpoint by zones: which share of the demand each endpoint of a zone gets, and how many more bring it down.
 import { byText } from '../../apis/order.ts';
 import { sumOf } from '../../apis/sum.ts';

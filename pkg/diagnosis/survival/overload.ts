@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Services an evacuation would overload, or leave without endpoints together with others that run, by what a controller has in its
 // caches. `kubectl topology evacuate` sees more: routers, Pods, measured clients.
 import type { EndpointSlice } from '../../apis/core.ts';

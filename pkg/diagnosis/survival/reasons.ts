@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers to the question whether a Service survives the loss of a zone, and what hints do not move: stable codes with remedies.
 
 interface Rule {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
 import { zoneOfNode } from '../../apis/readings.ts';
 import { sumBy, sumOf } from '../../apis/sum.ts';

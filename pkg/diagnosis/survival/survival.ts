@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
 import { byText } from '../../apis/order.ts';
 import { zoneOfNode } from '../../apis/readings.ts';

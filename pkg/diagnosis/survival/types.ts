@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology audit --without` takes and answers.
 import type { Service } from '../../apis/core.ts';
 import type { Leave } from '../../evacuation/decide.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which clients of a Service go to endpoints of a zone although hints send them elsewhere, by routers, bypasses and the Service itself.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { NOWHERE } from '../../apis/names.ts';

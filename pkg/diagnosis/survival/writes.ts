@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an evacuation costs the control plane: slices that are written, what of them every proxy receives, and the answers of the
 // EndpointSlice controller.
 import type { EndpointSlice } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a Service wants of the flow controller, and why it cannot have it yet.
 import type { Service } from '../../apis/core.ts';
 import { refOf } from '../../apis/object.ts';

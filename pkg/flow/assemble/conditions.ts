@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
 import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From the slices of a Service to the endpoints that the loop plans for: one a Pod, whatever families and ports it has.
 import { byText } from '../../apis/order.ts';
 import type { HintsInForce } from '../demand/in-force.ts';

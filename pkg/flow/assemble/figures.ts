@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a turn of the loop comes to in figures: for status, metrics and dry runs.
 import { defined } from '../../apis/defined.ts';
 import { hintsOf, sharingOf } from '../demand/in-force.ts';

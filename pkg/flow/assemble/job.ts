@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a Service's turn asks the planner, as data that can be sent to another thread, and the answer.
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import type { HintsInForce } from '../demand/in-force.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the loop takes from a cluster's Nodes: the zones that have clients, and how many each is likely to have.
 import type { Node } from '../../apis/core.ts';
 import { isNodeReady, zonesOfNodes } from '../../apis/readings.ts';

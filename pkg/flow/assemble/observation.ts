@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
 import { defined } from '../../apis/defined.ts';
 import type { CapacitySource } from '../loop/from-spec.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The JSON Patch that brings a plan to one slice, and the one that reverts what was written.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';

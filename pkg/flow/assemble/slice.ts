@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { isZoneName } from '../../hints/names.ts';

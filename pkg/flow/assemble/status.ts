@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
 import { defined } from '../../apis/defined.ts';
 import { orderedJson } from '../../apis/order.ts';

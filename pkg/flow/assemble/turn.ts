@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';

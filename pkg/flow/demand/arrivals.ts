@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Demand that is counted in connections (or megabytes) a second instead of cores: how it is smoothed, and what one of them costs,
 // learned from the CPU of the endpoints that they arrived at.
 import type { Demand } from '../types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is believed about every zone's demand, and how sure: it widens with time and narrows with samples.
 import { at, matrixOf } from './matrix.ts';
 import type { Demand } from '../types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
 import type { Belief } from './belief.ts';
 import { at, eigenvalues, inverse, matrixOf, minimiseNonNegative, times } from './matrix.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who serves which zone's clients under hints, by kube-proxy's rules.
 import type { FlowEndpoint, PlannedEndpoint } from '../types.ts';
 

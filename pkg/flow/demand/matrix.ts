@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The little linear algebra that demand estimation needs, for symmetric matrices of a few rows (one a zone), and the least value of a
 // convex quadratic over vectors without negative entries: what a demand has to be.
 

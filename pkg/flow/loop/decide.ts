@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether a Service's hints change now, and to what: the step rule.
 import { sumOf } from '../../apis/sum.ts';
 import type { HintsInForce } from '../demand/in-force.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How far the busiest endpoint is above the upper threshold, measured by the noise of what is known: a sequential test.
 import type { Belief } from '../demand/belief.ts';
 import { hintsOf, sharingOf } from '../demand/in-force.ts';

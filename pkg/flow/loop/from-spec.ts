@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
 import { nanoCpu } from '../../apis/quantity.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
 import { meanOf } from '../demand/belief.ts';
 import { accumulate, ENOUGH } from './evidence.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
 import { sumOf } from '../../apis/sum.ts';
 import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reads one observation from JSON; what is wrong is said by field.
 import { isFields } from '../../apis/fields.ts';
 import type { Observation, ObservedEndpoint } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A plan for a demand that may be more than the target allows; endpoints that it sends to other zones alone serve their own as well
 // where that costs nothing.
 import { defined } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Defaults of a loop.
 import type { LoopPolicy } from './types.ts';
 

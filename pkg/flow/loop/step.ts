@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
 import { meanOf } from '../demand/belief.ts';
 import { endpointsWithHints, planFor, samePlan } from '../demand/in-force.ts';

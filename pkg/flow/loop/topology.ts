@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
 import { sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
 import type { Belief } from '../demand/belief.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Judges a configuration by where it stands: what no schema can say, because it depends on the Extension's class. Pure.
 import type { ExtensionClass } from '../../apis/extension.ts';
 import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
 import type { ExtensionCondition } from '../../apis/extension.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';

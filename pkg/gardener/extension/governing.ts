@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Extensions this installation is responsible for, and whose configuration applies where. Pure.
 import { EXTENSION_CLASSES } from '../../apis/extension.ts';
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which operation an Extension waits for, by the contract between Gardener and its extensions. Pure.
 //
 // Sources: gardener docs/extensions/reconcile-trigger.md (when an extension acts), docs/extensions/migration.md (migrate and

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong. Pure.
 import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_APPLIED } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
 import type { Extension, ExtensionCondition, LastOperation, OperationType } from '../../apis/extension.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is kept of an Extension of this type, and what its configuration means for its Services.
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
 import type { RoutingConfigReading } from '../../apis/routing-config.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The audit as one self-contained page, for people who decide about money and have no terminal.
 import type { AuditReport } from '../../diagnosis/audit/types.ts';
 import { clientsText, costText, verdictsText } from '../audit.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What runs in the page of an audit: sorting by header, filtering by text, verdict and cause. Without it all rows are there, worst first.
 
 export const AUDIT_SCRIPT = `

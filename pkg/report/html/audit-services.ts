@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 import type { AuditReport, Part, ServiceAudit } from '../../diagnosis/audit/types.ts';
 import type { MeasuredService } from '../../diagnosis/measured/cost.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Style of the page of an audit: light and dark by preference, cards instead of rows where it is narrow, landscape on paper.
 
 const LIGHT = `

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The upper half of the page of an audit: what it comes to, where traffic goes, what to fix first.
 import { AUDIT_GROUPS } from '../../diagnosis/audit/group.ts';
 import type { AuditGroup, AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A whole page in one file: style and script inside, and a policy that lets nothing else in and nothing out.
 import { createHash } from 'node:crypto';
 import { markup, trusted } from './markup.ts';

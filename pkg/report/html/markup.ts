@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // HTML and SVG as tagged templates that escape all values: the content of objects is untrusted.
 
 /** Text that is markup already. Only `markup` and `trusted` make it. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many of a Service's ready endpoints each zone should get; plain doubles in the order of kubernetes/endpointslice.
 import type { ZoneRatios } from './zone-shares.ts';
 

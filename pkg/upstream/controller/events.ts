@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The events that the EndpointSlice controller records on a Service, word for word as users find them.
 import type { RefusedAllocation } from './allocation.ts';
 

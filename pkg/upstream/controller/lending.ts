@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many endpoints each zone lends to others so that every zone comes close to what it should have.
 import type { ZoneAllocation } from './allocation.ts';
 import { byText } from '../../apis/order.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { endpointsOf } from '../names.ts';

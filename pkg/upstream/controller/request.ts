@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a Service asks of the EndpointSlice controller, by annotations, field and version.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The slices of one Service and family on their way through the controller, and the edits that every hint path shares.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
 import { endpointsOf } from '../names.ts';

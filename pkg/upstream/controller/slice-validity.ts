@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which stored slices keep their proportional hints.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { endpointsOf, hintedZones } from '../names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One sync of the EndpointSlice controller, as far as hints go: slices of one Service and family in, slices and events out.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints for spec.trafficDistribution: each ready endpoint for its own zone, and for its own node where asked.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
 import { isEnabled } from '../features.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
 import type { Node } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Cilium: hints count only where its service topology is on and the Service asks for it, in words that differ by version.
 // After pkg/loadbalancer/writer/writer.go and reflectors/conversions.go (from 1.18), pkg/k8s/service_cache.go (before) of
 // cilium/cilium at the tag of each release; cilium#31948, #41022 and #41116 (1.18.0 refuses), #44771, #47960 (an endpoint that starts).

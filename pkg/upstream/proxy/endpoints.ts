@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The endpoints of one Service port as a proxy sees them: slices merged, defaults filled in, duplicates resolved.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { endpointsOf, fullName, hintedZones } from '../names.ts';

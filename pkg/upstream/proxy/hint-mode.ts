@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether kube-proxy on a node filters by hints, and by which; rules by version, 1.21 to 1.36.
 import { annotationAdmitsHints, topologyAnnotation } from '../annotation.ts';
 import { isEnabled } from '../features.ts';

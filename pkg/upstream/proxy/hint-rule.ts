@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import type { Service } from '../../apis/core.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
 import type { Service, ServicePort } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';

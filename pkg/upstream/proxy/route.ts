@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
 import type { Service, ServicePort } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The proxy models behind one call: which endpoints does a connection from this node get, and which rule decided.
 import { ciliumRoute } from './cilium.ts';
 import type { CiliumOptions } from './cilium.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a proxy model takes and answers.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';

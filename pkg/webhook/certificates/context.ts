@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the TLS context of the admission server is made of, so that a pair can be tried before it is used.
 import type { SecureContextOptions } from 'node:tls';
 import type { Pem } from './types.ts';

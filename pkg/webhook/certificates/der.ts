@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The few DER encodings (ITU-T X.690) that an X.509 certificate needs, and enough of a reader to take one apart again.
 import { isIP } from 'node:net';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Certificates from mounted files: loaded at start, polled for changes, and never given up for a pair that does not fit.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Holds the certificate in use and notifies listeners when it changes; the common half of both certificate sources.
 import type { Clock } from '../../kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../telemetry/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Issues the two certificates of the built-in authority: a P-256 certificate authority, and server certificates signed by it.
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides what to do about the stored authority and server certificate; a pure function of what is stored and the time.
 import { BACKDATE_MS } from './issue.ts';
 

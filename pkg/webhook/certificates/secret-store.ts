@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Certificates from the built-in authority, kept in two Secrets that all replicas share and agree on by optimistic locking.
 import { SECRETS } from '../../apis/resources.ts';
 import { sleep } from '../../kubernetes/sleep.ts';

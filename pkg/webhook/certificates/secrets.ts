@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How authority and server certificate are laid out in their two Secrets.
 import { isIP } from 'node:net';
 import { defined } from '../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contract between where a serving certificate comes from and the HTTPS server that uses it.
 
 /** PEM of a certificate (possibly with its chain) and of its private key. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How the hints of EndpointSlices are registered: path, rules, and which slices are asked about.
 import type { GroupVersionKind } from '../../apis/admission.ts';
 import {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
 import { withoutEvacuation } from '../../evacuation/admit.ts';
 import { decideHints, patchText } from '../../hints/index.ts';

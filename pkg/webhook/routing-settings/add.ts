@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How the routing settings of Services are registered: path, rules, and which objects are asked about.
 import type { GroupVersionKind } from '../../apis/admission.ts';
 import {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides what admission changes about the routing settings of a Service.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { LABEL_MANAGED, LABEL_STRATEGY } from '../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Checks the few fields of a Service that carry routing settings, in an object that may hold anything.
 import { isAbsent, isFields } from '../../apis/fields.ts';
 import type { ServiceLike } from '../../routing/index.ts';

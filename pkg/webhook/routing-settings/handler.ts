@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings.
 import { COMMANDS, LABEL_MANAGED } from '../../apis/names.ts';
 import { etcdClientSettings, isEtcdClient, patchEtcdClient } from '../../routing/etcd-clients.ts';

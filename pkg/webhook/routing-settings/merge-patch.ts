@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Applies JSON merge patches (RFC 7386) and writes the result down as the JSON Patch (RFC 6902) that admission answers with.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { isFields } from '../../apis/fields.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How evacuated slices are registered: all that have the mark, whatever their labels and wherever they are.
 import { ANNOTATION_EVACUATED, GROUP } from '../../apis/names.ts';
 import { isZoneName } from '../../hints/names.ts';

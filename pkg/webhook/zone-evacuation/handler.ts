@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers reviews of evacuated slices with the patch that keeps them so, or ends it, and of those that bring endpoints of the zone.
 import { decideEvacuated, decideJoining } from '../../evacuation/admit.ts';
 import { answerOf } from '../endpoint-slice-hints/handler.ts';

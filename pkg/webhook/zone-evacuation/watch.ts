@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Follows the ZoneEvacuations, few and small objects, and says which zones are being left now.
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster of many load-aware Services: Nodes, Pods, slices as the EndpointSlice controller leaves them, and their load.
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';

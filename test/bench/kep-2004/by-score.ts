@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planner's local search with the simulator's score as its objective, and the score that nothing can beat.
 import { transportationBound } from '../../../pkg/flow/bounds.ts';
 import type { Solution } from '../../../pkg/flow/figures.ts';

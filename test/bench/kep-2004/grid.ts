@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The input space of googleinterns/k8s-topology-simulator, the evaluation behind KEP-2004, in its own order.
 
 /** Nodes and endpoints of three zones. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench:kep-2004`: the simulator's whole grid, or a sample of it, beside the published figures.
 import { resolve } from 'node:path';
 import { writeResults } from '../../support/results.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The simulator's figures of one case: share of the traffic that stays in its zone, deviation from the fair load, score.
 import { servedBy } from '../../../pkg/flow/figures.ts';
 import type { Group, Problem } from '../../../pkg/flow/problem.ts';

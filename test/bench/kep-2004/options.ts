@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command line of `npm run bench:kep-2004`.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

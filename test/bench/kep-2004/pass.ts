@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One pass over the grid on several threads; finished sections are kept in a file, so that an interrupted pass goes on.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Mean figures published with KEP-2004's simulator (README.md at commit aa874702c, data/results.csv).
 
 export interface PublishedRow {

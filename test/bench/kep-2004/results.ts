@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From sums to means, and what must hold for them.
 import type { PlanSums, Sums, Tally } from './tally.ts';
 import type { KepResults, Means, PassResults } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The contenders: each turns a case into hints, as groups of endpoints that serve the same zones.
 import { createProblem } from '../../../pkg/flow/problem.ts';
 import type { Group, Problem } from '../../../pkg/flow/problem.ts';

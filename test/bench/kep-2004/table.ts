@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The figures as Markdown, beside the published ones.
 import { describeMachine, markdownTable } from '../table.ts';
 import { PUBLISHED } from './published.ts';

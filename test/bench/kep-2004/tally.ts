@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sums over cases, which can be added up in any order and kept in a file.
 import type { Problem, Group } from '../../../pkg/flow/problem.ts';
 import { EPSILON, sameZoneGroups, spreadGroups } from '../../../pkg/flow/problem.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a run of the benchmark keeps: means over the cases, in percent and points.
 import type { Environment } from '../environment.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One worker thread: computes the sections it is sent, one after the other.
 import { parentPort, workerData } from 'node:worker_threads';
 import { sections } from './grid.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What kubectl-topology promises, and whether the figures keep it.
 import { formatMegabytes, formatNumber } from '../statistics.ts';
 import type { Limit, Measurement } from './types.ts';

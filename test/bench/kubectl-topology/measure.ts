@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs a program to its end on one core, and reads its time and memory from /proc while it runs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

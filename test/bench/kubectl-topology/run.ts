@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The benchmark of kubectl-topology: how fast it starts, and the audit of a large cluster from files and over TLS, beside kubectl.
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The cluster as a process of its own, so that its work and its memory are not those of the programs that ask it.
 import { auditCluster } from '../../fixtures/audit-cluster.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The results of the benchmark of kubectl-topology, as they stand in results/kubectl-topology.json.
 import type { Environment } from '../environment.ts';
 

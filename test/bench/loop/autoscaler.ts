@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Replicas that follow mean utilisation as a HorizontalPodAutoscaler makes them: up at once, down after five minutes.
 import type { PlantEndpoint, Scenario } from './types.ts';
 

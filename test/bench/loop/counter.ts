@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What traffic-meters show of a simulated Service: new connections by zone, in windows of two seconds.
 import type { MeasuredDemand } from '../../../pkg/flow/loop/types.ts';
 import { normalOf, randomOf } from './random.ts';

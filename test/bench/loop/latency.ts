@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How long requests take: each endpoint is a queue whose service takes 10 ms of its capacity on average, each crossing 1 ms.
 import type { PlantEndpoint } from './types.ts';
 

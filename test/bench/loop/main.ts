@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench:loop`: every rule in every scenario, three seeds each; keeps the result as JSON.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

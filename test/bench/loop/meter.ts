@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a run costs: load above capacity that had a place elsewhere, traffic between zones beyond the bound, changed hints.
 import { hintsOf } from '../../../pkg/flow/demand/in-force.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Service in seconds: kube-proxy's choice, endpoints with a capacity, noise, metrics that are averaged and late.
 import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';

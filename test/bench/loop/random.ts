@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reproducible noise for the plant.
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Ours, and the rules that it is compared with.
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';

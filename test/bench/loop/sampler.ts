@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics as a cluster has them: load averaged over windows, and late.
 import type { Scenario } from './types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The situations that a loop is measured in.
 import type { Demand } from '../../../pkg/flow/types.ts';
 import type { PlantEndpoint, Scenario } from './types.ts';

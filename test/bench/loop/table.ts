@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The results of the loop's simulations as tables.
 import { markdownTable } from '../table.ts';
 import type { Outcome } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a simulated Service is, what a rule sees of it, and what is measured.
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
 import type { MeasuredDemand, Observation } from '../../../pkg/flow/loop/types.ts';

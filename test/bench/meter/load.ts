@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Opens connections at a rate from some addresses to a Service that another address serves; prints how many there were. Arguments:
 // clients, Service, server, connections a second, seconds.
 import { createConnection, createServer } from 'node:net';

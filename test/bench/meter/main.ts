@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench:meter`: what the traffic-meter's caches and its ledger cost at 5,000 Services and 50,000 endpoints, without conntrack;
 // with `--live` the whole of it beside conntrack, on real connections.
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The cluster that the meter is measured in: 5,000 Services with 50,000 endpoints on 500 Nodes.
 import type { EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command peer-go is the program that the webhook benchmark compares with: the admission server of controller-runtime
 // with a defaulter for EndpointSlices, its logger (JSON, info) and its metrics, everything else at its defaults.
 package main

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What plans that are kept ready would buy: for "this zone doubles, triples, quadruples" instead of the demand that a window shows.
 import { evaluatePlan } from '../../../pkg/flow/index.ts';
 import type { Demand, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../../../pkg/flow/index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The best in-zone share of a small Service by trying everything, independent of the planner: endpoints alike, three zones.
 
 /** What the endpoints of one zone contribute if they are hinted in one way. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the planner is measured beside: upstream's algorithm, own zones, and trying everything.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';

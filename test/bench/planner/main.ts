@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench:planner`: how long a plan takes, and how good it is, beside upstream's algorithm and trying everything.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Times each contender on each problem of a shape, in turns, so that noise of the machine meets all alike.
 import type { PlanInput } from '../../../pkg/flow/index.ts';
 import { median, percentile } from '../statistics.ts';

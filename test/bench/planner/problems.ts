@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Problems for the planner: uneven zones, uneven demand, together 40 to 65 % of the capacity; the same ones in every run.
 import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
 import type { Shape } from './types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The planner's figures as Markdown.
 import { formatNumber } from '../statistics.ts';
 import { describeMachine, markdownTable } from '../table.ts';

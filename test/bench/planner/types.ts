@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the planner's benchmark measures and keeps.
 import type { Environment } from '../environment.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Compares the planner with trying everything, for all Services with at most three endpoints in each of three zones.
 import { planHints } from '../../../pkg/flow/index.ts';
 import { bestInZoneShare, smallCounts, smallShares } from './brute-force.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What each phase may cost, and what it did cost against that.
 import type { Phase, ReconcilerResults } from './types.ts';
 

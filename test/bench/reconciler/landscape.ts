@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The objects of a seed with many shoots: five Services, two Etcds and a Cluster with its CloudProfile each.
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { LABEL_MANAGED } from '../../../pkg/apis/names.ts';

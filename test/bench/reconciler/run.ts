@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The reconciler benchmark: a seed with 1,000 shoots, its setting flipped on and off, a restart, and nothing going on.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The seed cluster as a process of its own, so that its memory and its work are not the reconciler's.
 import type { Event, Service } from '../../../pkg/apis/core.ts';
 import type { Etcd } from '../../../pkg/apis/gardener.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts the process that plays the seed cluster and asks it what it saw.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

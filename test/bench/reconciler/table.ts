@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes the results of the reconciler benchmark as Markdown.
 import { formatMegabytes, formatNumber } from '../statistics.ts';
 import { describeMachine, markdownTable } from '../table.ts';

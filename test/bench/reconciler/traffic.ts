@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts the requests of one user: by verb and resource, and how often any single object was hit.
 import type { Event } from '../../../pkg/apis/core.ts';
 import type { SandboxRequest } from '../../sandbox/types.ts';

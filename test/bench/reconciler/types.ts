@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The results of the reconciler benchmark, as they stand in results/reconciler.json.
 import type { Environment } from '../environment.ts';
 

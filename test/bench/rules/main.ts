@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `npm run bench:rules`: the rules that spill load between zones, side by side in the same simulations; keeps the result as JSON.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

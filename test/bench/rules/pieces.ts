@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The benchmark of rules in pieces that know nothing of each other: one rule in one scenario, one workload of SLATE's experiment.
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { simulate } from '../loop/plant.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rules of other projects, from their documentation, in the plant that ours is measured in.
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { allocate } from '../../../pkg/upstream/controller/allocation.ts';

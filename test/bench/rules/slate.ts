@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // SLATE's experiment (NSDI '26) rebuilt from its published curves: four clusters, two classes of requests, one of the clusters hot.
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
 import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';

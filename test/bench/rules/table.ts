@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The scoreboard as tables: all rules on average, ours beside Envoy's by scenario, and SLATE's experiment.
 import { markdownTable } from '../table.ts';
 import type { Experience } from '../loop/types.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One thread of the benchmark of rules: runs the pieces it is sent by number.
 import { parentPort, workerData } from 'node:worker_threads';
 import { piecesOf, runPiece } from './pieces.ts';

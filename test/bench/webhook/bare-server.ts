@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The limit to approach: node:https that parses a review and answers it, with no checks, logs, metrics or framework.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

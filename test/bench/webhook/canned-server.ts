@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measures the load generator itself: TLS that counts the bytes of a request and sends a canned answer, without HTTP.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measures all programs under one load: verified first, then in turns, so that noise meets each of them alike.
 import { median, percentile } from '../statistics.ts';
 import type { Contender, ContenderName } from './contenders.ts';

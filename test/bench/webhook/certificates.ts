@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The serving certificate of all servers under load: ECDSA P-256, as the webhook's own authority issues it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

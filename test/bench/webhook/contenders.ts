@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The programs that are compared, and how each is started on a port.
 import { join } from 'node:path';
 import { NODE_FLAGS } from '../node-flags.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the ends of HTTP/1.1 responses in a byte stream, with as little work as a load generator can afford.
 
 /** What is known of a response once its last byte has arrived. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A load generator. Closed loop: every connection sends its next request when the answer to the last one is complete. Or at a fixed rate.
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Latency of admission at a fixed rate, as results/webhook-paced.json has it, and its table.
 import type { Environment } from '../environment.ts';
 import { formatMegabytes, formatNumber } from '../statistics.ts';

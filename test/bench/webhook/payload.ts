@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The AdmissionReviews that the load sends, shaped and worded as kube-apiserver sends them for a slice of three zones.
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Builds the Go program that the webhook is compared with, once per version of its sources, into the cache folder.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gardener's own program as a contender: gardener-resource-manager, the last release with the webhook for EndpointSlices.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The webhook benchmark: both tables, and the time from start to first answer.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';

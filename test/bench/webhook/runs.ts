@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs of the webhook benchmark at different times, side by side: CPU time per request, with the machine's own speed beside it.
 import { formatMegabytes, formatNumber, median } from '../statistics.ts';
 import { markdownTable } from '../table.ts';

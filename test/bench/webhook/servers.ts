@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts servers under test and waits for their first answer.
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';

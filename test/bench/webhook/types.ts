@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The results of the webhook benchmark, as they stand in results/webhook.json.
 import type { Environment } from '../environment.ts';
 import type { ContenderName } from './contenders.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Applies a program's answer to the object it was asked about and compares the result with what it must be.
 import { isDeepStrictEqual } from 'node:util';
 import { applyJsonPatch, decodeJsonPatch } from '../../sandbox/patch-json.ts';

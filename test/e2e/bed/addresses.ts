@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The address plan of a bed: only ranges reserved for benchmarks (198.18.0.0/15) and documentation (2001:db8::/32).
 
 /** Ranges from which the API server gives out cluster IPs, first the primary family. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts an agent inside a namespace and hands it tasks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

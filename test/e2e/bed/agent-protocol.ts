@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The messages between a bed and the agents that it runs inside its namespaces.
 
 /** An address and port inside the agent's namespace. */

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The program that a bed runs inside a network namespace: listeners of Pods, clients that count, a relay to the API.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';

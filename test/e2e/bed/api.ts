@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A small client for what the bed itself does with the API; it reaches the server through a Unix socket from anywhere.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Finds the Kubernetes binaries of a version, building them through hack/kubernetes/build where they are missing.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

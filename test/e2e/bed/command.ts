@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs short system commands (ip, openssl) to their end and turns a failure into a readable error.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One long-running program of a bed inside a namespace: started, stopped, killed, frozen and started again by tests.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';

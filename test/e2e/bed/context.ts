@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the parts of one bed share: its record, its API client and who it may run things as.
 import { join } from 'node:path';
 import type { Api } from './api.ts';

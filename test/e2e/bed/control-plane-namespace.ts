@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Prepares the namespace of a control plane: a new one, or one that the caller (the suite's runner) lives in already.
 import { controlPlaneAddresses } from './addresses.ts';
 import { createNamespace } from './namespaces.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Starts etcd, kube-apiserver and kube-controller-manager in the control-plane namespace of a bed.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

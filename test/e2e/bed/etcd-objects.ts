@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Puts objects straight into a bed's etcd: clusters whose creation through the API server would take longer than what is measured in them.
 import { randomUUID } from 'node:crypto';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes old versions of objects expire, as they do in a cluster after some minutes.
 import { run } from './command.ts';
 import type { Bed } from './index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Makes a program that listens in the control plane's namespace reachable through a Service, as webhooks are.
 import { controlPlaneAddresses } from './addresses.ts';
 import type { Api } from './api.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A real Kubernetes for tests on one machine: control plane, nodes as network namespaces, Pods that answer.
 import { cpSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs a program in a network namespace of its own, so that a bed it starts there shows nothing in the root namespace.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

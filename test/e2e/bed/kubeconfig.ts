@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes kubeconfig files with embedded certificates, one per user of a bed.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Command line of the bed: starts one to look around in, lists and removes beds, runs a program in a namespace.
 import { once } from 'node:events';
 import { Command } from 'commander';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gives a mocha suite a bed of its own in the namespace that the runner put it in, and keeps the logs of a failure.
 import { after, afterEach, before } from 'mocha';
 import { startBed } from './index.ts';

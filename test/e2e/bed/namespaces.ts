@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Creates, enters and removes named network namespaces, together with every process that still runs inside.
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, run } from './command.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Wires the namespaces of a bed: one bridge in the control plane, one veth pair per node, no route that leads out.
 import { clusterRanges, serviceRanges } from './addresses.ts';
 import type { AddressPair } from './addresses.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A node of a bed: a network namespace with a real kube-proxy, an agent for Pods and clients, and a Node object.
 import { readFileSync } from 'node:fs';
 import { clusterRanges, addressesOf } from './addresses.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The certificates of one bed, made with openssl: cluster and front-proxy authorities, the server, one client per user.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Pod of a bed: an object whose status is written as a kubelet would, and real listeners on its addresses.
 import type { AddressPair } from './addresses.ts';
 import type { BedContext } from './context.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Names a process so that a reused pid cannot be taken for it: pid plus the start time that the kernel keeps.
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says what this machine lacks for a bed, so that the suites can be counted as skipped with the reason.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';

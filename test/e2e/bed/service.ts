@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Service of a bed and what the real EndpointSlice controller makes of it.
 import type { KubernetesObject } from './api.ts';
 import type { BedContext } from './context.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The smallest bed: etcd, kube-apiserver and kube-controller-manager, for programs that need no nodes.
 import { controlPlaneAddresses } from './addresses.ts';
 import { exposeProgram } from './expose.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Remembers on disk what a bed owns, so that the next one can clean up after an owner that was killed, and only after it.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Opens real connections from a node to a Service and counts where they arrive.
 import type { ConnectionCounts } from './agent-protocol.ts';
 import type { BedNode } from './node.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hands out one kubeconfig file per user of a bed.
 import { writeKubeconfig } from './kubeconfig.ts';
 import type { UserOptions } from './kubeconfig.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Waits for a condition of the real cluster by asking again and again, with a bound that only a broken cluster reaches.
 import { setTimeout as delay } from 'node:timers/promises';
 

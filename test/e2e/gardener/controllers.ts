@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // gardener-controller-manager, gardenlet and gardener-operator as processes beside a bed, with their module's own example of a configuration.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The CustomResourceDefinitions of Gardener and etcd-druid, out of the very modules that their programs are built from.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

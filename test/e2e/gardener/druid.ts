@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real etcd-druid beside a bed, configured, certified, entitled and registered as gardenlet does it.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

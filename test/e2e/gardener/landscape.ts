@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A seed that is also a garden runtime whose Services have their real owners: Gardener's component packages and etcd-druid.
 import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
 import type { Etcd } from '../../../pkg/apis/gardener.ts';

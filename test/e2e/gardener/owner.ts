@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // gardenlet and gardener-operator as writers: Gardener's own component packages, each call one step of a flow (hack/gardener/owner).
 import { run } from '../bed/command.ts';
 import type { Bed } from '../bed/index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Scheduler, kubelets and etcd's sidecars, played for what controllers make of the components: Pods run, members hold their Leases.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiFailure } from '../bed/api.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real gardener-resource-manager beside a bed: applies ManagedResources of one class, and up to v1.141 hints EndpointSlices.
 import { mkdirSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

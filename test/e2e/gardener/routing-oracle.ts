@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gardener's own routing helper as the oracle of pkg/routing, on random Services.
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real gardener-apiserver as aggregated API server of a bed, and the least that it admits a Seed and a Shoot with.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

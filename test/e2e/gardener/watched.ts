@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every version of one object that the API server stored meanwhile, as a watch of its own saw it, after the one that stood before.
 import type { Bed } from '../bed/index.ts';
 import { waitFor } from '../bed/wait-for.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A metrics API in a bed: serves metrics.k8s.io/v1beta1 through the real aggregator, with numbers that a test sets.
 import { controlPlaneAddresses } from '../bed/addresses.ts';
 import { exposeProgram, serviceHost } from '../bed/expose.ts';

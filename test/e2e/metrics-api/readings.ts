@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a metrics API server knows of Pods, and how metrics.k8s.io/v1beta1 writes it down.
 
 /** What one Pod used, averaged over a window. */

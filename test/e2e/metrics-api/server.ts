@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The HTTPS server of a metrics API: what metrics-server serves of metrics.k8s.io/v1beta1, to the aggregator only.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

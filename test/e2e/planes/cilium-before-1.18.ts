@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The program around `filterEndpoints` of Cilium before 1.18 (pkg/k8s/service_cache.go).
 import type { ModuleSource } from './cilium.ts';
 

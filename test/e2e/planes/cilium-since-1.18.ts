@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The program around `DefaultSelectBackends` of Cilium since 1.18 (pkg/loadbalancer/writer/writer.go), whose types differ by release.
 import type { ModuleSource } from './cilium.ts';
 

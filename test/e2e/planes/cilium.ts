@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Asks a release of Cilium which endpoints it would use: the functions that choose them are taken out of its Go module as they stand, with
 // stub types around them, so that a release costs seconds. Nothing of the module is kept.
 //

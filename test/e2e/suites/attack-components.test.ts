@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Controllers and traffic-meter with the chart's memory limits in real cgroups, attacked on their ports, by a metric source and by tenants.
 // Alone: attackers fill the machine.
 import { appendFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each component as somebody who took it over would use it: with its ServiceAccount against the real API server and the chart's guards.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The webhook with the chart's memory limit in a real cgroup, attacked by whoever reaches its port, while reviews go on.
 // Alone: it measures latency.
 import { Agent } from 'node:https';

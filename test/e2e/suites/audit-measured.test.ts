@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Real meters, read by the command through a real API server: with which rights, its documentation, and what crosses before and after routing by zone.
 // Needs: conntrack, prometheus
 import { expect } from 'chai';

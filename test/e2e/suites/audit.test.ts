@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The page of `kubectl topology audit --html` in a real browser: light, dark, on paper, narrow, by keyboard, and under attack.
 // Needs: chromium
 // Needs no bed.

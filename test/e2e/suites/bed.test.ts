@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, users, isolation, clean-up.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows that hack/kubernetes/build reuses, locks and completes its folders; a stand-in for go keeps it short.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kills, freezes and cuts off every process at random under churn; at the end everything is as if nothing had happened.
 // Alone: it judges time limits and memory while everything breaks.
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The traffic-meter in the chart: off by default, in a namespace of its own, with the rights and capabilities that it needs and no more.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How each place finds metrics, alert rules and the dashboard: Gardener by its labels and annotations, others as values say.
 // Needs no bed.
 import { readFileSync } from 'node:fs';

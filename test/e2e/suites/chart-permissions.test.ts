@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart's roles: what each component may do in every combination, rule by rule.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

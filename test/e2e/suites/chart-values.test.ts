@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Values of the chart: how those that Gardener injects are understood, what is refused, and what is rendered only where it is wanted or served.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart, rendered by the real helm in every combination: read as the commands read it, accepted by a real API server, and applied in each place.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

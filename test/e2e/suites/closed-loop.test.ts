@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sends real traffic to Pods that can be overloaded, and compares no hints, same-zone, upstream's Auto and the closed loop.
 // Needs: prometheus
 // Alone: it measures latencies, which others' work would be part of.

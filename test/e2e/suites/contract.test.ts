@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs the contract of an API server against the real one; the integration tests run the same against the sandbox.
 import { readFileSync } from 'node:fs';
 import { before, describe } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A day in minutes: Pods come and go, labels change, zones are evacuated, leaders die, the version moves; in the end all is right and nothing grew.
 // Alone: it fills the machine and watches memory.
 // Soak: minutes in which nothing else runs, and little that `chaos`, `settings-upgrade` and `evacuate` do not show.

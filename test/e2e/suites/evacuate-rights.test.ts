@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who may evacuate, what two operators at once come to, a restart of everything in between, and the page's drill, on real programs.
 //   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the nodes; `make soak` takes every version
 import { expect } from 'chai';

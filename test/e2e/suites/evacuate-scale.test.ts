@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A zone of many Services is evacuated on a real API server with the real EndpointSlice controller: how long, how many writes, at whose cost.
 // Alone: it measures time and CPU.
 // Soak: it counts writes, one a slice, as `evacuate` shows with few; how long 1,000 Services take is a figure of soak.

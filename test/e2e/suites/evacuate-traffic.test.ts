@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Fixed-rate clients while a zone is evacuated and returns, beside removal of its endpoints and beside doing nothing: errors and latency.
 // Alone: it measures latencies, which others' work would be part of.
 import { setTimeout as delay } from 'node:timers/promises';

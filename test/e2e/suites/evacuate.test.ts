@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows on real kube-proxies that an evacuated zone gets no new connections, however Services ask, and that all of it is taken back.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

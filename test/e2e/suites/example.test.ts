@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The manifests of example/: read by the real kubectl, and compared with what the chart renders.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Gardener extension on a real API server, with exactly the rights and configuration that the chart renders: it takes up and reverts, and down it keeps no Shoot waiting.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Breaks the control plane under both commands, changes shoots meanwhile, and compares with a shoot that nothing happened to.
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Restarts, kills and re-certifies the webhook under constant writes of slices with `failurePolicy: Fail`.
 // Alone: it writes as fast as the machine can.
 import { readFileSync, writeFileSync } from 'node:fs';

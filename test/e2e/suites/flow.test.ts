@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The flow controller on the real API server with the real webhook: its rules, its plans, and what happens without it.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A release as hack/delivery.ts makes it: pulled by helm and by Gardener's own client, rendered by gardenlet's renderer, found in the image vector, and accepted by gardener-apiserver.
 // Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real etcd-druid as gardenlet installs it: no other writer writes what it guards, hints come at once, values with its own next write.
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The first hour as an operator of Gardener has it: docs/operations/first-hour.md from top to bottom, on the real gardener-apiserver, resource manager, etcd-druid and owners.
 // Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/gardener-1.141/gardener-resource-manager, gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { readFileSync, writeFileSync } from 'node:fs';

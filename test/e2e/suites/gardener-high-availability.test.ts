@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gardener's high-availability webhook on the chart's Deployments: it spreads the Pods, changes nothing else, and a second apply changes nothing.
 // Needs built: gardener/gardener-1.141/gardener-resource-manager
 import { isDeepStrictEqual } from 'node:util';

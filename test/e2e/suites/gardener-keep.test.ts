@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Service that the real resource manager writes again at every sync: for which share of the time it has its value with `keep` off, auto and on.
 // Needs built: gardener/gardener-1.150/gardener-resource-manager
 import { expect } from 'chai';

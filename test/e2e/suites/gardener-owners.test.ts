@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each Service of the catalogue with its real owner, before, during and after a flip, agreeing and not, with and without admission: who wrote what, and for how long it was bare.
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner, gardener/gardener-1.141/gardener-resource-manager
 import { expect } from 'chai';

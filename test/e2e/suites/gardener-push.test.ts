@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A release pulled together and pushed with the commands of docs/development/release.md: real skopeo and oras, and a registry that keeps what it gets.
 // Needs no bed.
 // Needs: skopeo

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every example for Gardener, accepted by the real gardener-apiserver and the real definitions; the chart, rendered by gardenlet's renderer.
 // Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An owner that has read the version of the runtime cluster before its upgrade writes PreferClose where we would write PreferSameZone: nobody fights.
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The same with the helper of a Gardener that still knew Kubernetes 1.27 to 1.30.
 // Needs no bed.
 // Needs built: gardener/routing-1.120/routing-1.120

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gardener's own routing helper as the oracle of pkg/routing: random Services, the versions that a current Gardener knows, vendors' suffixes.
 // Needs no bed.
 // Needs built: gardener/owner/owner

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Counts what hints at admission cost the real EndpointSlice controller in writes, and shows that nobody writes in circles.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows what a dead webhook costs, with both failure policies, and that all hints come back by themselves.
 // Alone: it measures times.
 import { expect } from 'chai';

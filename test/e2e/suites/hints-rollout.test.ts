@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows, version by stored version, that a real rolling update never publishes a ready endpoint without its hint.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

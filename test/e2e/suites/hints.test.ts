@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows that slices which the real controller writes get their hints at admission, and that real connections follow them.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

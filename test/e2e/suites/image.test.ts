@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The image as hack/image/Dockerfile describes it, run as the chart's Deployments say, on a real API server; and the meter's.
 // Needs: conntrack
 import { readFileSync, readdirSync, rmSync } from 'node:fs';

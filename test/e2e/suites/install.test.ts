@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The chart on a real API server: the commands run with exactly the configuration and the rights that it renders.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

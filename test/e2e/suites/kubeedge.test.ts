@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // KubeEdge's NodeGroups on the real API server: zones, endpoints that follow them, and connections that stay in the group.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Puts 5,000 Services with 10,000 endpoints on a real API server and measures what the commands and their admission cost.
 // Alone: it measures latency and memory.
 // Soak: 5,000 Services, for the figures of the page of benchmarks; `faults-webhook` writes as fast as the machine can.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows that the default source of load reads a metrics API through the real aggregator, as RBAC lets it.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Holds the models of pkg/upstream against the real EndpointSlice controller and the real kube-proxies on random clusters.
 //
 //   E2E_SEED=<number>        repeats a run; the seed of every run is printed

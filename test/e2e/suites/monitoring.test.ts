@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A real Prometheus that scrapes the commands at work, a traffic-meter on one node among them: every query of the dashboard has data, every alert rule is evaluated.
 // Needs: prometheus, promtool, conntrack
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A new operator reads the pages of docs/operations and docs/usage start to end, runs every command, and finds what they promise.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What releases of Cilium do with hints, by their own functions, taken from its Go module: never is a client without a ready endpoint.
 // Needs no bed.
 // Needs: go

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shows that the Prometheus source asks a real Prometheus over mutual TLS, and that no name is more than a name in a query.
 // Needs: prometheus
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology check` over manifests that eleven public projects ship in their Go modules: what docs/usage/check.md says it finds there.
 // Needs no bed.
 // Needs: go

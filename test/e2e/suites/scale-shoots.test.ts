@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Seed's setting flipped on a real API server, with up to 10,000 shoots.
 // Alone: it measures time and CPU.
 // Soak: `make e2e` has the same flip with two shoots in the suite settings.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the commands cost near the limits of Kubernetes, on a real API server, in steps of size.
 // Alone: it measures time and CPU.
 // Soak: its sizes are near the limits; a small one shows nothing that other suites do not.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The API server is replaced by newer and older real versions: each mechanism follows the other, and newer ones have to wait.
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';

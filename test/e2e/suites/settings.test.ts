@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Settings of a seed and a garden on a real API server: every change that is followed, and exactly the writes that it costs.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A seed that is also the garden runtime, with both installations: disjoint writes, one claim, one planner, and the one that stays takes over.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

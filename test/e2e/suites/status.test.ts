@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // `kubectl topology status` on the installed chart: healthy with the documented role, with fewer rights, and where nothing is left of it.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

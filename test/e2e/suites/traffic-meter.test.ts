@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Holds the traffic-meter against the kernel's own counters: bytes and connections between zones, by Service, each flow once.
 // Needs: conntrack, iptables
 import { expect } from 'chai';

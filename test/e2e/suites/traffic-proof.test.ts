@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Faults of the data plane, seeded on a real one: each is found by the meters within a minute and stands in the Service's status.
 // Needs: conntrack
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The closed loop by what meters count: real connections through real proxies, and a surge that no CPU sample shows any more.
 // Needs: conntrack, prometheus
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measures where connections go, zone by zone, for every way a Service can ask for locality, on the real kube-proxy, and
 // holds the models of pkg/upstream against it.
 import { expect } from 'chai';

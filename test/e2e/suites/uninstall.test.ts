@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Removes installations in every order and in the rudest ways: nothing that could block or change a write outlives them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The mechanism chosen for each Kubernetes version keeps real traffic in its zone there, and nothing less would.
 //
 //   E2E_VERSIONS=all         every version; a list such as 1.31,1.33 for some; by default the newest

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who routes, found by the commands from the objects of a real API server, and held against connections through the real proxies.
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

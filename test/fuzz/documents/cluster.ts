@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Valid files of clusters: the fixtures that the tests of `kubectl topology` read.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Valid documents of the closed loop.
 import type { FlowPolicySpec } from '../../../pkg/apis/flow-policy.ts';
 import {

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Valid landscapes of Gardener: a seed that is also the garden runtime, with a shoot, an extension, and a plain namespace.
 import { ANNOTATION_APPLIED, EXTENSION_TYPE, LABEL_MANAGED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ROUTING_CONFIG } from '../../../pkg/apis/routing-config-kind.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Valid answers of sources of load.
 import type { Sample } from '../types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Services as their owners may make them hard to plan, in a few numbers each: these are what is changed.
 import type { Sample } from '../types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // AdmissionReviews, over TLS to the real server with its real handlers.
 import { Agent } from 'node:https';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Configuration files of the three processes, FlowPolicies in files and providerConfigs: a value with all defaults, or what is wrong where.
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';

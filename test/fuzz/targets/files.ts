@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Files that `kubectl topology` reads: objects of a cluster, prices, observations. An answer, or exit code 2 and what is wrong.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

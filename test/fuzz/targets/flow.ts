@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Services, slices, Nodes, Pods, FlowPolicies and loads through the loop: what it writes an API server takes, and is of its own.
 import { Ajv } from 'ajv';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The targets by name; one is loaded only in the thread that feeds it, so that coverage begins before it.
 import type { Target } from '../types.ts';
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kubeconfigs: credentials, or an error that says what is wrong and holds none.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { validateHeaderValue } from 'node:http';

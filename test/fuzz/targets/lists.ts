@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Bodies of lists and watches, over HTTP to the real client and an informer's cache: objects with names and versions, or a documented error.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Answers of Prometheus and of metrics.k8s.io, over HTTP to the real sources: finite loads of the Pods asked for, or a LoadError.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

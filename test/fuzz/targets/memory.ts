@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Texts that are nothing but values, as long as each reader takes them, to the other targets: in the heap that their thread has.
 import { readMeter } from '../../../pkg/traffic/meter-reading.ts';
 import type { Random } from '../../e2e/chaos-random.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Names that nothing checked, offered to shells: none that could be expanded leaves `__complete`.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

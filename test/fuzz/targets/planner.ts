@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Services that are hard to plan through the loop's step: each plan is one that the API takes, within effort and deadline.
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Seeds, Gardens, Clusters, Etcds, Extensions and Services through caches and deciders: decisions with reasons, and patches of routing settings only.
 import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
 import { loadConfiguration } from '../../../pkg/apis/config/load.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Says what is wrong with a command of the documentation without running it: targets, scripts, files and flags that do not exist.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

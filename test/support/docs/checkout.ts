@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A folder that looks like the project's own, so that what a documented command writes lands there and not in the project.
 import { chmodSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where the commands of the documentation run. A page that stands here is run whole; every other command runs in
 // test/integration/docs-commands.test.ts, or has a reason here why it is only checked there.
 

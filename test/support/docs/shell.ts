@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A shell as a reader of the documentation has it: one block after the other, and what a block exports is there in the next.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

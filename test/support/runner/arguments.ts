@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command line and .mocharc.yaml, read as mocha reads them.
 import { createRequire } from 'node:module';
 import type { MochaOptions } from 'mocha';

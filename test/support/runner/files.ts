@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which test files there are. Slow by nature is what packs, bundles, runs the documentation's commands, fuzzes, waits for Leases of
 // real processes to run out, and what tests the tools of the tests: `make test-slow`. It also runs in full what goes less far in
 // `make test`.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Runs test files in processes side by side, says what it is doing, and ends with the line that CI adds up. mocha runs each
 // file; its own --parallel reports a file when it is over and not before, and does not say how long each took.
 // Usage: hack/node test/support/runner/main.ts [quick|slow|all|GLOB...] [mocha's options, such as -g 'a title']

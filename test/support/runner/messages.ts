@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a process of the runner and the one that started it say to each other.
 
 /** In the place of a file: there is none left. The child hangs up, since Node.js misses `close` of one it hung up on. */

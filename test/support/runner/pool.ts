@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The processes of the runner: each gets the next file when it is through with one.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the runner prints: one line that moves on a terminal and a line every few seconds elsewhere, failures as they come,
 // and at the end the slowest files, the time and the counts.
 import { basename } from 'node:path';

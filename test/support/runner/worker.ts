@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // One process of the runner: takes a file after the other, runs it in mocha, and says how each test ended.
 import { format } from 'node:util';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of FlowPolicies from files and from older API servers: the rules of the definition without an API server.
 import { expect } from 'chai';
 import * as fc from 'fast-check';

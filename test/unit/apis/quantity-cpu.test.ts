@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // CPU quantities in every notation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

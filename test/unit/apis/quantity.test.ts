@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Quantities: exact values of upstream's grammar, and refusals of everything else.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A Node, or an endpoint, whose zone is named as the hint that sends nowhere has no zone: evacuated endpoints would be in it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

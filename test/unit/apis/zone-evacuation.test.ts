@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the definition of ZoneEvacuations as far as no API server is needed; suite `evacuate` asks a real one.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

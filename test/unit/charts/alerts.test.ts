@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The alert rules: every one leads to a runbook, speaks of metrics and values that exist, and is shown to fire and to stay quiet.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

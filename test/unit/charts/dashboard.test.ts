@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The dashboard: it shows every metric there is, asks for nothing that there is not, and can be read by Grafana 7.5.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

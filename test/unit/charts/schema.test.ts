@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import type { ErrorObject, SchemaObject } from 'ajv';

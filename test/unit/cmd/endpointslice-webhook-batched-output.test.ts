@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

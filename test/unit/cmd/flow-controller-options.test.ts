@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the flow-controller's flags over its configuration file.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How every command comes from its parts to an exit code, and what it says on the way.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, after, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The meter's port as a reader meets it: TLS, tokens, refusals.
 import { request } from 'node:https';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Three write the strategy label of a Service: admission, settings-reconciler and flow-controller. They come to an end, and agree.
 import { expect } from 'chai';
 import fc from 'fast-check';

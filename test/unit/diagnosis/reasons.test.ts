@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Code, tables and reference of reasons are the same set: nothing is emitted that is not documented, or documented in vain.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pages are titled, linked and reachable, and what they list is what there is.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

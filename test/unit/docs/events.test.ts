@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The list of events is what the code records: no reason more, none less, and every warning says what to do.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

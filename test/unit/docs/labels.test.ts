@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The page of labels and annotations names what the code has, no more and no less.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

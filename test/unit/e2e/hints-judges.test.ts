@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the end-to-end suites about hints judge by: that it sees what is wrong, and nothing where all is right.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the runner of the end-to-end suites says of them and of their results.
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';

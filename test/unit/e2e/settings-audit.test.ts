@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How the suites about settings read the answers of the API server's audit log.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

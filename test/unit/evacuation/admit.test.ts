@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Admission while a zone is evacuated: slices with a mark, and those without.
 import { expect } from 'chai';
 import fc from 'fast-check';

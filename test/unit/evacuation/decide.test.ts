@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what an evacuation makes of one Service: tables for the decision, and the model of kube-proxy as the judge of properties.
 import { expect } from 'chai';
 import fc from 'fast-check';

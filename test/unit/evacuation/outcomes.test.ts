@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What became of each Service under the evacuations of zones, counted; and which slices still have a mark.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What of a slice is this project's: removed by `kubectl topology off`, while hints of other writers stay.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

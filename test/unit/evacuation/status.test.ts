@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of when an evacuation runs, what it is about, why it is refused, and what its status says.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

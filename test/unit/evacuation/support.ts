@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Endpoints, slices and the model of kube-proxy for the tests of evacuations.
 import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';

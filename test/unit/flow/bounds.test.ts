@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The search ends: what it may look at is counted, and what it found until then is a plan.
 import { expect } from 'chai';
 import fc from 'fast-check';

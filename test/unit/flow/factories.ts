@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Endpoints and demand for tests of the planner, and generators of small problems.
 import fc from 'fast-check';
 import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/index.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The optimum by brute force, written from the rules of the proxies alone and without any of the planner's code.
 import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
 

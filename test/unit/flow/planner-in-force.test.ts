@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans beside hints in force, with more zones than a hint may name, and what is refused.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for every plan: it is the optimum of small problems, keeps to the rules of the API, and depends on nothing but its input.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans for situations with known answers: the named scenarios of the k8s-topology-simulator, capacities, prices, what is in force.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The steps of the search: each keeps the limits it promises, and none is worse than what it started from.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The oracle of admission answers takes what the protocol allows, and nothing else.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

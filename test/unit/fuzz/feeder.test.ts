@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The fuzzer finds planted faults, makes them small, and brings them back.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

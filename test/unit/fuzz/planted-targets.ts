@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Targets that go wrong in the ways that end a thread.
 import type { Target } from '../../fuzz/types.ts';
 

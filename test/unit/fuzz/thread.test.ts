@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A thread that hangs or ends is told with the input that it was at.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The catalogue of Services, written out once more as literals, and what is selected by it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decisions for shoots, garden, extensions and plain clusters: reasons, and Gardener's own sentences word for word.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What decides whether a kube-apiserver is behind L7 load balancing, strongest evidence first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which namespaces are Gardener's, and what they say about zones.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

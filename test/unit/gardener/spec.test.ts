@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What specs say, with the tables of Gardener's own tests, and how many zones a list really names.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { architectureFigure } from '../../../hack/generate/architecture-figure.ts';

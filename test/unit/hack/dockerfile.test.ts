@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // hack/image/Dockerfile: what it promises of the image, without an engine to build it.
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';

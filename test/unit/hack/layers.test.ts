@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { checkLayers } from '../../../hack/lib/layers.ts';
@@ -6,7 +5,7 @@ import { importsOf } from '../../../hack/lib/sources.ts';
 
 const file = (path: string, text: string) => ({ path, text, imports: importsOf(path, text, '/project') });
 
-const PURE_HEADER = '// SPDX-License-Identifier: Apache-2.0\n// Decides. Pure.\n';
+const PURE_HEADER = '// Decides. Pure.\n';
 
 describe('hack: layers', () => {
   const cases: { name: string; path: string; text: string; finding: RegExp | undefined }[] = [

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics that were released keep their names, types and labels: dashboards and alert rules of others hang on them.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

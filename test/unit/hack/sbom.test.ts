@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import type { BundledPackage } from '../../../hack/lib/packages.ts';

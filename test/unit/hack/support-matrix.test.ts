@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the support matrix calls measured was measured on the very programs that the end-to-end tests are pinned to.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

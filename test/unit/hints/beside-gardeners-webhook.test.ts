@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/usage/migrate.md: our admission beside Gardener's former webhook, in either order, gives what each alone gives.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints of a slice with a plan: what admission keeps of it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

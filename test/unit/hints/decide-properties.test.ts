@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for the hints of every slice.
 import { expect } from 'chai';
 import fc from 'fast-check';

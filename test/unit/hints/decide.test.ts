@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints of one slice without a plan, and slices that are not served.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Endpoints that are not ready: which hints they get, and that no client is without an endpoint while one is ready.
 import { expect } from 'chai';
 import fc from 'fast-check';

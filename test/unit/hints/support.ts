@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Slices and decisions for the tests of hints.
 import { expect } from 'chai';
 import fc from 'fast-check';

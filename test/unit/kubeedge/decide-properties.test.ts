@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for every decision about the zone of a Node.
 import { expect } from 'chai';
 import fc from 'fast-check';

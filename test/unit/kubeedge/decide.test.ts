@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The zone of a Node in a NodeGroup: a table for each case.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // docs/usage/kubeedge.md says what every reason means, and has a configuration that the flow controller takes.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes and groups for the tests of zones.
 import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../pkg/apis/names.ts';
 import type { GroupNode } from '../../../pkg/kubeedge/node.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Waiting ends with the signal, whatever the thing waited for does.
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // JSON with status 200 that no API server sends: what a proxy, a captive portal or another cluster may answer.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The client when a request fails: errors, retries, deadlines, and what it refuses to send.
 import { inspect } from 'node:util';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A client on a scripted server.
 import { beforeEach } from 'mocha';
 import nock from 'nock';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The client on the wire: what it sends, what it makes of answers, what it tries again.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The real clock's promises that the fake one cannot show: it moves, it cancels, it holds delays beyond Node's limit.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Connections whose other end is gone are broken; living ones never are.
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The controller: what each way a reconcile can end means for its key, and how it stops.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // When a connection may be kept.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A signal that ends with the caller's or with time, and leaves nothing on either.
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';

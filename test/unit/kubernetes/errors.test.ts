@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is said and kept of a failed request, and what never is.
 import { inspect } from 'node:util';
 import { expect } from 'chai';

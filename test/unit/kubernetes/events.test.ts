@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The event recorder: repeats become counts, floods and failures are dropped, and the caller never notices.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Files are followed, but not read more often than they change.
 import { rmSync, statSync, symlinkSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { inClusterSource } from '../../../pkg/kubernetes/in-cluster.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The informer and lists that lack most of what is known: asked again before anything is deleted.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

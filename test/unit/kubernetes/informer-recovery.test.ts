@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The informer after failures: what it asks again, when, and what it keeps.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An informer on a model of the API, and what its handlers saw.
 import { expect } from 'chai';
 import { afterEach, beforeEach } from 'mocha';

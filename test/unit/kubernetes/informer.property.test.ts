@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whatever the order of changes, drops, 410s and failures: in the end the cache equals the server, and so do the changes that handlers got.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The informer's loop against a model of the API: what it asks, when, and what it tells.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kubeconfigs: plug-ins, what is refused, and where one is looked for.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kubeconfigs in a temporary folder.
 import { afterEach, beforeEach } from 'mocha';
 import { stringify } from 'yaml';

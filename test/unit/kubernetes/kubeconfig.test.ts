@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kubeconfigs of every kind become credentials, and rotations are followed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

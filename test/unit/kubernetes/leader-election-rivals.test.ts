@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Leader election with rivals: take-over, loss, and the work of the leader.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Candidates on one Lease in memory.
 import { expect } from 'chai';
 import { beforeEach } from 'mocha';

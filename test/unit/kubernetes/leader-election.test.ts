@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Leader election on a fake clock: who leads when, how leadership ends, and that two never lead at once.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a holder writes into its Lease.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Lines come out whole, however the bytes arrive.
 import { expect } from 'chai';
 import fc from 'fast-check';

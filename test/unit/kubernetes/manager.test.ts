@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { candidateOf } from '../../../cmd/shared/session.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pages are followed to the last, and others get their turn in between.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Back-off per item and the overall token bucket, with the values that client-go gives.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import { createRecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';

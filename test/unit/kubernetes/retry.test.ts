@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which refusals are tried again, and when.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

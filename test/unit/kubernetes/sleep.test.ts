@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Waiting on a clock.
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';

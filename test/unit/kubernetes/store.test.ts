@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The indexed cache.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the guard does to a stream when Node tells of it; test/integration/kubernetes-abort.test.ts shows what for.
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a line of a watch means; nothing is dropped.
 import { inspect } from 'node:util';
 import { expect } from 'chai';

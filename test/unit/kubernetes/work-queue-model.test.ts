@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The work queue against a model under random schedules: one worker per key, every addition followed by a turn, nothing left over.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The work queue keeps client-go's promises: one worker per key, nothing lost, repeats coalesced, delays kept.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

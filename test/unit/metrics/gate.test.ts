@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many tasks run at a time, in which order the others follow, and what an abort frees.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // When Services of a namespace share one list of it, and when each lists its own Pods.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From the configuration to sources: names, order, the one that is always there, and that closing leaves nothing behind.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What is asked of meters and of a Prometheus for measured traffic, and what becomes of the answers.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

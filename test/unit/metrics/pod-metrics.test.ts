@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What one PodMetrics says: cores as the HorizontalPodAutoscaler adds them up, time, window; or why nothing.
 import { expect } from 'chai';
 import fc from 'fast-check';

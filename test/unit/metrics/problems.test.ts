@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Sentences about bad samples: few, short, and without what an answer smuggled into a name.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What Prometheus answers, good, bad and hostile: rows that are loads, or a LoadError, and nothing else.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Queries on the wire: what is sent, what is followed and what is not, limits, deadlines, tokens and certificates.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

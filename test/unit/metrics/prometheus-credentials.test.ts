@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tokens and certificates from files: read again when they change, and never part of a message.
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Samples per Pod and per pair of zones: whose they are, when they were taken, and which contradict each other.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The source as a whole: which query is asked for whom, how often, and what becomes of its answer.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Names in PromQL: where they go, how they are quoted, and that none of them is ever more than a name.
 import { expect } from 'chai';
 import fc from 'fast-check';

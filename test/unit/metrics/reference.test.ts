@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The reference of metric sources says what the code does: fields, failures, and configuration that can be loaded.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The source on the wire: what it asks of metrics.k8s.io, what it makes of answers, and what failures are called.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who shares a request, who shares an answer, and when neither is remembered any more.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

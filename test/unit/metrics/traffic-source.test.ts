@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The source of load that traffic-meters are: growth between two looks at them, or what a Prometheus has of them, with CPU beside it.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

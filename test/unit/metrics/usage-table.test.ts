@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which of two samples of a Pod is the newer one, and what time it gets, whatever the clock of the metrics server says.
 import { expect } from 'chai';
 import fc from 'fast-check';

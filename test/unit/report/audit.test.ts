@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The audit as text: columns by what is known, and nothing of objects that a terminal would obey.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

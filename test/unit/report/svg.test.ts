@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Pictures carry their figures as text and labels, and escape names of zones.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

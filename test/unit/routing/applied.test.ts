@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The `applied` annotation: round trips, fixed text, and what malformed or hostile text is worth.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the served Etcd CRD accepts, and the settings that are left of a Service's on it.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The helpers that extensions import: odd objects, errors, and Etcds.
 import type { V1Service } from '@kubernetes/client-node';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The helpers that extensions import: Gardener's own cases, the whole matrix of versions and prior states, and properties.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of mechanisms by Kubernetes version, written out once more as literals.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for every plan, whatever object it meets: fixpoint, exact reverting, no other writer's values touched.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans that revert the settings of a single object, a malformed record, and the report.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

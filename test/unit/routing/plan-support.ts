@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Objects and the table runner for the tests of plans.
 import { expect } from 'chai';
 import { it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Plans that set something on a single object: what is set, what stays, and who owns it.
 import { describe } from 'mocha';
 import { strategySettings } from '../../../pkg/routing/mechanism.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

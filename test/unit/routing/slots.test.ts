@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Where routing settings live on Services, and how those places are named.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The label that a domain-prefixed annotation becomes, and how it is released.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Services for the tests of strategies.
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import type { ServiceLike } from '../../../pkg/routing/types.ts';

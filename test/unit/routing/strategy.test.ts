@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which strategy a Service asks for.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Shared by the routing tests: deep freezing, RFC 7396 merge patches, and arbitrary prior states of Services and Etcds.
 import fc from 'fast-check';
 import type { EtcdLike, ServiceLike } from '../../../pkg/routing/types.ts';

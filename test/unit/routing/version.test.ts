@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which strings are Kubernetes versions, and where the supported range begins and ends.
 import { expect } from 'chai';
 import fc from 'fast-check';

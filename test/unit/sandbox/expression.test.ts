@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The sandbox's evaluator of match conditions.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A client of the sandbox without a wire meets what one over TLS meets, and it is known what is on its way.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

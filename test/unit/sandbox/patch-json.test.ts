@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The sandbox's JSON Patch and merge patch against the examples and rules of their RFCs.
 import { expect } from 'chai';
 import fc from 'fast-check';

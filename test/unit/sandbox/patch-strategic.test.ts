@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The sandbox's strategic merge patch, by the directives that kubectl writes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From request targets to routes, and which faults a request meets.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Structural schemas in the sandbox: pruning, defaults, validation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

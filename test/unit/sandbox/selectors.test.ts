@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Label and field selectors of the sandbox.
 import { expect } from 'chai';
 import fc from 'fast-check';

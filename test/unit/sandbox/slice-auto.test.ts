@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The Auto heuristic of the sandbox's EndpointSlice controller, against the figures known of the original.
 import { expect } from 'chai';
 import fc from 'fast-check';

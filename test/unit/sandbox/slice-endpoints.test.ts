@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From Pods to endpoints in the sandbox's EndpointSlice controller.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which slices the sandbox's EndpointSlice controller creates, updates, keeps and deletes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The sandbox's store: versions, order, history; and its task runner.
 import { expect } from 'chai';
 import fc from 'fast-check';

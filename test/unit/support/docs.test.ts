@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The library that reads the documentation sees what a reader sees, and says what is wrong with a command.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

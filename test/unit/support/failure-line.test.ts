@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The line that says at the end of a log what failed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

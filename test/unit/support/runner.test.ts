@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The runner of test files: planted files that pass, fail, crash and never end.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The logger: one line per entry, levels, formats, and fields that cannot break or forge a line.
 import { Writable } from 'node:stream';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Metrics: exposition text, definitions for docs, and registries that share nothing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

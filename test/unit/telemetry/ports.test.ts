@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Health and metrics over HTTP: what probes and scrapers see, and that nothing stays open.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

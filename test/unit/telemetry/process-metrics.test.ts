@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a process says about itself: release, readiness, leadership, events that were dropped.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What may reach a log: no secret under a known name, no key material in text, nothing that breaks JSON or grows without bound.
 import { expect } from 'chai';
 import fc from 'fast-check';

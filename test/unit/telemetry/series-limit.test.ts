@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many Services get series of their own: bounded a namespace and in all, whoever comes first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

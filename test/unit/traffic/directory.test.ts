@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whose an address is when several objects say that it is theirs.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A cluster of three zones for the tests of the meter, and flows as conntrack prints them.
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import type { Directory } from '../../../pkg/traffic/directory.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Who reads which annotation, and which values count, by version.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // When each feature gate exists, is on and is locked.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of reasons is complete, and so is its reference.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Small objects for the tests of the models: slices and nodes by zones, and what came of them by zone.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
 import { LABEL_ZONE } from '../../../pkg/apis/names.ts';

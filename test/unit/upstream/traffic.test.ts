@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // From routes to shares of traffic: known figures, and conservation.
 import { expect } from 'chai';
 import fc from 'fast-check';

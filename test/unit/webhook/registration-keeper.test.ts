@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides the settings of Services in a cluster without Gardener: those that ask by label or annotation, zones from Nodes. Pure.
 import type { Service } from '../../../apis/core.ts';
 import { LABEL_MANAGED } from '../../../apis/names.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides the settings of labelled Services in the namespace of a seed extension: the Seed's setting alone. Pure.
 import type { Service } from '../../../apis/core.ts';
 import { decideSeedExtensionRouting } from '../../../gardener/decide.ts';

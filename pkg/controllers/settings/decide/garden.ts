@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides the settings of the garden namespace, and of runtime extensions, from the Garden. Pure.
 import type { Service } from '../../../apis/core.ts';
 import { defined } from '../../../apis/defined.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Turns the decision for a namespace into one plan for each of its Services, and one row for each Etcd. Pure.
 import type { Service } from '../../../apis/core.ts';
 import type { Etcd } from '../../../apis/gardener.ts';

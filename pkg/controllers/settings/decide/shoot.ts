@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Decides the settings of everything in one shoot namespace from its Seed and Shoot. Pure.
 import type { Service } from '../../../apis/core.ts';
 import { defined } from '../../../apis/defined.ts';

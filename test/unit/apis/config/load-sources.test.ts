@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The configuration of sources of load: what a file may say, what is filled in, and how mistakes are told.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

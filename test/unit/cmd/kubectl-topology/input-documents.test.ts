@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { assert, constantFrom, dictionary, letrec, oneof, property, string, array, boolean, integer } from 'fast-check';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A folder may be another person's pull request: what is found in it is read only where it is in it.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, symlinkSync } from 'node:fs';

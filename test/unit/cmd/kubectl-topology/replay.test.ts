@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of `kubectl topology replay`: a line in, a line out.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whatever stands in names, nothing but text and our own colours reaches a terminal, by any command and in any format.
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the new connections that a zone still gets while it is evacuated, from readings that the test makes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of returning every evacuated slice without anything but the API server.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

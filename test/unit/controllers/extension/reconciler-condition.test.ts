@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Extension resources over time: migration, the condition, and outages.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The extension reconciler on a server in memory.
 import { beforeEach } from 'mocha';
 import type { ExtensionStatus } from '../../../../pkg/apis/extension.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An extension reconciler over an in-memory API server whose cache is as fresh, or as stale, as a test wants it.
 import type { Extension, ExtensionClass } from '../../../../pkg/apis/extension.ts';
 import type { Shoot } from '../../../../pkg/apis/gardener.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Taking back what the flow controller wrote while others write: conflicts are read again, what is gone is not counted.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the strategy label: set for those who ask by annotation, reverted with it, and never another writer's.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

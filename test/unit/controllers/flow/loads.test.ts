@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of reading load: each Service at its own interval, by the source that it names, and failures as words.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

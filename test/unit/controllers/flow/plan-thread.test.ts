@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The thread that plans, as it really is: what is hard to plan does not keep this one from its turns.
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Planning in turns, within a deadline: a thread that the test plays, on a clock that it moves.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

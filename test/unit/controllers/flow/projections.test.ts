@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what is kept of Pods, Services and Nodes: capacity as HPA counts it, and nothing that nobody reads.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

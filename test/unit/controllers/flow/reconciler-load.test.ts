@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // When a Service is planned whose source of load is slow.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

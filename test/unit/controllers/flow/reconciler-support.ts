@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a reconciler of load-aware Services is made of in tests that are about something else.
 import type { FlowReconcilerOptions } from '../../../../pkg/controllers/flow/reconciler.ts';
 import type { Clock } from '../../../../pkg/kubernetes/types.ts';

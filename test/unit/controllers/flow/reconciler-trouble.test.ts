@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the loop does while it knows too little, and when the wall clock jumps: nothing is reverted, and no time is stood still for.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How often the label of a Service is written whose owner takes it away each time.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

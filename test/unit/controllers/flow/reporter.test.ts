@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what is told about a Service: events when something changes, figures for metrics, and a status that is news.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

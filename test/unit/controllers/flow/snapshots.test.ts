@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of which namespaces are ours, by name and by label.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of writing status: at once where it says something else, seldom for figures, and a policy where there is none.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

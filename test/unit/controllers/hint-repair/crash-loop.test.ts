@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // An hour in which a replica crashes and comes back: who writes its slice beside its owner, and how often.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Planned hints do not outlive their planner: not a touch while it lives, all of them soon after its Lease is too old.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { createTouchCounter, showNodeGroups } from '../../../../pkg/controllers/node-groups/metrics.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A client that answers from what the test gives it and keeps what was patched.
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';

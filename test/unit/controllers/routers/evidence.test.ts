@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What components read of who routes: three kinds of objects, each of which may be refused, or fail for a moment.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

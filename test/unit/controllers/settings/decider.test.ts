@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Nodes tell the zones of a cluster without Gardener.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

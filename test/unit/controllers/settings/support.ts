@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Context and decisions for the tests of the settings reconcilers.
 import { decideObjects, planService } from '../../../../pkg/controllers/settings/decide/objects.ts';
 import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../../../../pkg/controllers/settings/types.ts';

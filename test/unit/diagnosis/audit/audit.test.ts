@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What crosses zones altogether, and what would be saved: known figures, and what holds for any cluster.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Failures before cost, and what routing by zone cannot save apart from both.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Every order of the Services: what deserves a look first comes first, and the same input gives the same output.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

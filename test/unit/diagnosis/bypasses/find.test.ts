@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Clients that go around a Service's proxies: one row for each way, and the settings that send them to the cluster IP after all.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each rule of the check, found where it applies and nowhere else.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

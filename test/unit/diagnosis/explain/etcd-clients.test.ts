@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Client Services of Etcds in explanations: the namespace's label is what asks, and no command suggests a write that druid denies.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The command of a cause has the value that this version and this data plane read, and names the owner that would undo it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Measured bytes in money: what crosses, what is saved already, what could be, and what no Service touches.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { isTraffic, parseTraffic, trafficDocument } from '../../../../pkg/diagnosis/measured/document.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Routes worked out once for Nodes that are alike are those of every Node by itself.
 import { expect } from 'chai';
 import fc from 'fast-check';

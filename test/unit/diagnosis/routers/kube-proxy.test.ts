@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each platform's kube-proxy: its own version and gates, how sure that is, and which nodes have another.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each release of a data plane as its agent shows it, asked by the models what it was asked itself.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

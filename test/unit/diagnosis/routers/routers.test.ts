@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Each data plane beside kube-proxy: who routes, by which version, how sure that is, and what becomes of hints.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Objects of data planes, and the table of who routes on a Node.
 import { expect } from 'chai';
 import { it } from 'mocha';

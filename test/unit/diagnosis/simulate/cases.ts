@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Clusters for simulations: Nodes by zone and CPU, one Service, endpoints by zone.
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for every simulation: the matrix is the routes', adds up, does not depend on the order of the input, and money follows it.
 import { expect } from 'chai';
 import fc from 'fast-check';

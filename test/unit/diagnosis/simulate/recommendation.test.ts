@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Recommendations of a simulation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

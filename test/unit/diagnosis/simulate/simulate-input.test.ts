@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Simulations: demand, capacity, what-ifs, versions, and what is refused.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

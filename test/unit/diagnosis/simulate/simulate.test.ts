@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Simulations: modes side by side, and what is in force.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Rows for the tests of verdicts and recommendations.
 import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
 import type { Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The check before an evacuation: what is refused, what counts beside it, and what it costs the control plane.
 import { expect } from 'chai';
 import fc from 'fast-check';

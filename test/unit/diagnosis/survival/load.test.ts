@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Load of the busiest endpoint by zones, and how many more bring it down: known figures, and what holds for any.
 import { expect } from 'chai';
 import fc from 'fast-check';

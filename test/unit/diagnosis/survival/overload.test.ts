@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what a controller finds too much for the endpoints that stay.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Services and clusters for the tests of survival.
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The loss of a zone: what hints do not move, all Services together, and a comparison with the proxy models.
 import { expect } from 'chai';
 import fc from 'fast-check';

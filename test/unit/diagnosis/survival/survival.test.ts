@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whether Services survive the loss of a zone: answers and figures.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what a Service asks the flow controller for.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

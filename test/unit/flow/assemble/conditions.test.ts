@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the three conditions: which reason is told for what, and which of several.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what slices say together: endpoints of both families as one, plans adopted, hints as proxies take them.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Figures of a turn: of every zone with clients, and of no more others than fit into a status.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

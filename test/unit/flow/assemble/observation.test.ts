@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of observations put together: capacity from Pods, load from sources, and what is missing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the patches of slices: only what differs, only on the object that was read, and back to nothing.
 import { expect } from 'chai';
 import * as fc from 'fast-check';

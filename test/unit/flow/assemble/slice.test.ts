@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of reduced slices: nothing that the loop reads is lost, nothing else is kept.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

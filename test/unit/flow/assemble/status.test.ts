@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of a FlowPolicy's status: what it holds, when it is news, and what a restart takes from it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

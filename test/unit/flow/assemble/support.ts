@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Reduced slices, so that a test names only what matters to it.
 import type { FlowSlice, FlowSliceEndpoint } from '../../../../pkg/flow/assemble/slice.ts';
 

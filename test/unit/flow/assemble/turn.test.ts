@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of a turn: what is adopted, what is measured under which hints, what observing leaves alone, and weights.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a connection takes is learned from CPU, and rates are smoothed without missing a jump.
 import { expect } from 'chai';
 import fc from 'fast-check';

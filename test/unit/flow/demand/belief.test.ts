@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what is believed of demand: how it begins, ages and follows the zones.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

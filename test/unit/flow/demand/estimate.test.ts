@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of demand estimation: what hints let one see of demand, and what happens to the rest.
 import { expect } from 'chai';
 import fc from 'fast-check';

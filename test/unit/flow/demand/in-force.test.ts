@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of who serves which zone's clients.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

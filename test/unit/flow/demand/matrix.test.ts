@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the linear algebra under demand estimation.
 import { expect } from 'chai';
 import fc from 'fast-check';

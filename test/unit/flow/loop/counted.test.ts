@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The loop with a source that counts connections: what one takes is learned, then demand is measured, whatever the hints.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

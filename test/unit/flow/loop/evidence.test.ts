@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the sequential test: how far a load is above the threshold, by the noise of what is known, and what estimates add up to.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of what a FlowPolicy's spec means to the loop.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of reading observations: what is missing gets its default, and what is wrong is named.
 import { expect } from 'chai';
 import fc from 'fast-check';

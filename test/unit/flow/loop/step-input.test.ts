@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The loop with demand that is measured or announced, zones that come and go, gaps in metrics, and odd samples.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What holds for every step of the loop, whatever it observes.
 import { expect } from 'chai';
 import fc from 'fast-check';

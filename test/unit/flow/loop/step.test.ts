@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Tests of the loop's one function: when hints change, to what, and when they do not.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

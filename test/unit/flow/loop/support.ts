@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Observations for the tests of the loop, and a Service that does exactly what its hints say.
 import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Extensions as decisions get them: read, and in a state that a test names.
 import type { Extension, ExtensionStatus, LastOperation } from '../../../../pkg/apis/extension.ts';
 import type { ObjectMeta } from '../../../../pkg/apis/meta.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The page of an audit: whatever objects hold is text, nothing outside is named, and every figure of the report is there.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The policy of a page lets in its own style and script, by their digests, and nothing else.
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';

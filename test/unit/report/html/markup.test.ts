@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Whatever is put into a template is text, never markup.
 import { expect } from 'chai';
 import fc from 'fast-check';

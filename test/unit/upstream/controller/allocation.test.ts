@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The numbers of endpoints that get no hints, and why the order of doubles matters.
 import { expect } from 'chai';
 import fc from 'fast-check';

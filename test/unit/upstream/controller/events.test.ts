@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The messages of events, word for word.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

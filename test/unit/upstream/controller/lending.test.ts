@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // How many endpoints move between zones.
 import { expect } from 'chai';
 import fc from 'fast-check';

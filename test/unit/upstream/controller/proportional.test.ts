@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Hints in proportion to CPU: totals by zone, order of lending, refusals.
 import { expect } from 'chai';
 import fc from 'fast-check';

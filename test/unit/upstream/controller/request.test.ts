@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What a Service asks for, or why what it says means nothing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

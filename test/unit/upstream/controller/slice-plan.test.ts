@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Stripping hints touches only slices that had any.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which stored slices keep their hints.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A whole sync: stored hints, events and reasons for real objects.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The field's values by version, and the hints that they give.
 import { expect } from 'chai';
 import fc from 'fast-check';

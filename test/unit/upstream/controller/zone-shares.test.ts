@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which Nodes count for a zone's share, and when shares are unknown.
 import { expect } from 'chai';
 import fc from 'fast-check';

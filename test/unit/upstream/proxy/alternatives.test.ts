@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Cilium's and Linkerd's choice, and the call that all proxies share.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

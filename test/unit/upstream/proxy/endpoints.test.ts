@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Merging slices per port: defaults, families, duplicates.
 import { expect } from 'chai';
 import fc from 'fast-check';

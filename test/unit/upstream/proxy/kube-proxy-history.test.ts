@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice in earlier releases.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Nodes and endpoints for the tests of kube-proxy's choice.
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import { kubeProxyRoute } from '../../../../pkg/upstream/proxy/kube-proxy.ts';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice: today's rules, and traffic policies.
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Which lists a Service port needs by its traffic policies.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

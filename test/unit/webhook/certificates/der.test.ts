@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // DER encodings against bytes taken from X.690, RFC 5280 and OpenSSL.
 import { expect } from 'chai';
 import fc from 'fast-check';

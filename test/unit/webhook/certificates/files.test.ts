@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Certificates from mounted files: changes are taken over, half-written ones are not, and both are said.
 import { symlinkSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Issued certificates, checked by node:crypto, by a real TLS handshake, and by OpenSSL's strictest mode where it is installed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The rotation decision: when a certificate is issued, by whom it is signed, and that callers can always check it.
 import { expect } from 'chai';
 import fc from 'fast-check';

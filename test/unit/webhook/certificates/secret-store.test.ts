@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Certificates in Secrets: made once, shared by replicas, rotated without a gap, and healed when somebody broke them.
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Writes of the client Service as etcd-druid makes them (internal/component/clientservice, v0.25.0 and v0.36.2), with admission in their path.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';

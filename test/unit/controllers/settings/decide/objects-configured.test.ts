@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What the configuration of an Extension changes for the objects of a namespace, from the wish to the patch.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
