@@ -1,32 +1,63 @@
 // The endpointslice-webhook: what surrounds it, its admission server with health and metrics, and the way down.
+// Collects log lines of one turn of the event loop into one write: a system call a line costs as much as the admission itself.
 import { readFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { aborted } from '../../pkg/kubernetes/abortable.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import { limitLog } from '../../pkg/kubernetes/log-limit.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { aborted, sleep, systemClock } from '../../pkg/kubernetes/wait.ts';
+import { limitLog } from '../../pkg/kubernetes/rate-limiter.ts';
 import { formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
-import { createLogger } from '../../pkg/telemetry/log.ts';
-import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
+import { createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
-import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
-import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
-import { createApp } from '../../pkg/webhook/app.ts';
-import { createReclaim } from '../../pkg/webhook/body-buffers.ts';
-import { createBudget } from '../../pkg/webhook/budget.ts';
-import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
+import { createApp, startAdmissionServer } from '../../pkg/webhook/app.ts';
+import { createBudget, createReclaim } from '../../pkg/webhook/body.ts';
+import { certificateCheck } from '../../pkg/webhook/certificates/files.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
 import { admissionRoutes } from '../../pkg/webhook/routes.ts';
-import { startAdmissionServer } from '../../pkg/webhook/server.ts';
 import { createReviewCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
-import { createBatchedOutput } from './batched-output.ts';
-import { configurationOf, parseFlags } from './options.ts';
-import type { Flags } from './options.ts';
-import { openFromFiles } from './surroundings.ts';
-import type { Surroundings, SurroundingsOptions } from './surroundings.ts';
+import { configurationOf, openFromFiles, parseFlags } from './options.ts';
+import type { Flags, Surroundings, SurroundingsOptions } from './options.ts';
+
+interface BatchedOutput {
+  /** What a logger writes to. */
+  readonly stream: Writable;
+  /** Writes what is still collected; for the end of the process. */
+  flush(): void;
+}
+
+/** Most characters held before they are written in the middle of a turn. */
+const MAX_CHARACTERS = 64 * 1024;
+
+/** Nothing is dropped and nothing is reordered; lines are at most one turn of the event loop late. */
+export const createBatchedOutput = (target: NodeJS.WritableStream): BatchedOutput => {
+  let collected = '';
+  let scheduled = false;
+  const flush = (): void => {
+    if (collected === '') return;
+    const text = collected;
+    collected = '';
+    target.write(text);
+  };
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string | Buffer, _encoding, done) {
+      collected += chunk.toString();
+      if (collected.length >= MAX_CHARACTERS) flush();
+      else if (!scheduled) {
+        scheduled = true;
+        setImmediate(() => {
+          scheduled = false;
+          flush();
+        });
+      }
+      done();
+    },
+  });
+  return { stream, flush };
+};
 
 /** How long requests that are being answered when listening ends may take. */
 const CLOSE_GRACE_MS = 10_000;

@@ -1,39 +1,111 @@
 // What the webhook has from a cluster: a client, the version, certificates, the registration and the planner's Lease.
+// Keeps the registration while the installation exists; its last replicas remove it.
 import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
-import { defined } from '../../pkg/apis/defined.ts';
-import type { Namespace } from '../../pkg/apis/core.ts';
+import { type Namespace, isSwitchedOff, isSwitching } from '../../pkg/apis/core.ts';
+import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS, SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
-import { isSwitchedOff, isSwitching } from '../../pkg/apis/readings.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
-import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
-import { createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
-import { watchDeployment } from '../../pkg/installation/deployment-removed.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
+import { type ClusterLock, createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
+import { type DeploymentWatch, watchDeployment } from '../../pkg/installation/deployment-removed.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
-import { createCache } from '../../pkg/kubernetes/cache.ts';
-import type { Cache } from '../../pkg/kubernetes/cache.ts';
+import { type Cache, createCache } from '../../pkg/kubernetes/cache.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
+import { createDeadline, sleep } from '../../pkg/kubernetes/wait.ts';
 import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
-import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion, parseKubernetesVersion } from '../../pkg/routing/version.ts';
-import type { Logger } from '../../pkg/telemetry/types.ts';
+import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
-import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secret-store.ts';
-import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
-import { createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
-import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
+import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
+import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
+import { type RegistrationKeeper, createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../pkg/webhook/registration.ts';
-import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
-import type { EvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
-import { createRegistering } from './registering.ts';
-import type { RegisteringOptions } from './registering.ts';
-import { UNFOLLOWED, usersOf } from './surroundings.ts';
-import type { Surroundings, SurroundingsOptions, Task } from './surroundings.ts';
+import { type EvacuationWatch, createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
+import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
+
+export interface RegisteringOptions {
+  /** Removes the registration; true if there was one. */
+  unregister(signal: AbortSignal): Promise<boolean>;
+  deployment: DeploymentWatch;
+  /** Undefined: the registration is managed elsewhere. */
+  keeper: RegistrationKeeper | undefined;
+  claim: ClusterLock;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Registering {
+  readonly readiness: readonly HealthCheck[];
+  /** Until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+  /** After the signal that ends this replica: removes registration and lock if the installation is being removed. Rejects never. */
+  goodbye(): Promise<void>;
+}
+
+/** For each of the requests of a goodbye. */
+const PATIENCE_MS = 3_000;
+/** How long an abandoned write may take to be stored. */
+const LAST_WRITE_MS = 1_000;
+
+export const createRegistering = (options: RegisteringOptions): Registering => {
+  const { unregister: leave, deployment, keeper, claim, clock, logger } = options;
+  const leaving = new AbortController();
+  let running: Promise<unknown> = Promise.resolve();
+
+  const keep = async (signal: AbortSignal): Promise<void> => {
+    if (keeper === undefined) return;
+    // Otherwise the first registration would be changed a moment later.
+    await claim.settled(signal);
+    await keeper.run(signal);
+  };
+
+  const remove = async (): Promise<void> => {
+    const deadline = createDeadline(clock, PATIENCE_MS);
+    try {
+      if (keeper !== undefined) {
+        await leave(deadline.signal);
+        // A write that was given up a moment ago may still take effect.
+        await sleep(clock, LAST_WRITE_MS, deadline.signal);
+        await leave(deadline.signal);
+      }
+      logger.info('installation removed; webhook configuration deleted');
+    } catch (error) {
+      logger.warn('cannot delete the webhook configuration; garbage collection removes it with its owner', { error });
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  return {
+    readiness:
+      keeper === undefined
+        ? []
+        : [
+            {
+              name: 'registration',
+              check: () => (keeper.registered ? undefined : 'the webhooks are not registered yet'),
+            },
+          ],
+    async run(signal) {
+      const until = AbortSignal.any([signal, leaving.signal]);
+      running = Promise.all([claim.run(until), keep(until)]);
+      await running;
+    },
+    async goodbye() {
+      if (!(await deployment.removed())) return;
+      leaving.abort();
+      await running;
+      await remove();
+      await claim.release();
+    },
+  };
+};
 
 /** How long a replica that ends waits for an answer: it goes on serving meanwhile, and ends in time. */
 const GOODBYE_MS = 3_000;

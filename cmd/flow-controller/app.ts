@@ -1,26 +1,21 @@
 // The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
-import type { FlowCaches } from '../../pkg/controllers/flow/caches.ts';
+import { type FlowCaches, openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
-import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts';
-import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
+import { createNodeGroupControllers, openNodeGroupCaches } from '../../pkg/controllers/node-groups/controller.ts';
 import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator.ts';
 import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
+import { type LoadSources, createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
-import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
 import { runController } from '../shared/run-controller.ts';
-import { userAgentOf } from '../shared/run.ts';
 import { candidateOf, openSession } from '../shared/session.ts';
+import { userAgentOf } from '../shared/run.ts';
 import { runCleanup } from './cleanup.ts';
-import { configurationOf, parseFlags } from './options.ts';
-import type { Flags } from './options.ts';
-import type { Session } from './session.ts';
+import { type Flags, type Session, configurationOf, parseFlags } from './options.ts';
 
 const command = COMMANDS.flowController;
 

@@ -1,15 +1,13 @@
 // Takes back what the flow-controller wrote: --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
-import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
+import { type CleanupReport, cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
 import { removeConditions } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
-import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
-import type { Lease } from '../../pkg/kubernetes/lease.ts';
+import { type Lease, holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
 import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
-import { workOnceAsLeader } from '../../pkg/kubernetes/leadership.ts';
+import { workOnceAsLeader } from '../../pkg/kubernetes/leader-election.ts';
 import { candidateOf } from '../shared/session.ts';
-import type { Session } from './session.ts';
+import type { Session } from './options.ts';
 
 const describe = ({ slices, services, policies }: CleanupReport): string =>
   `hints removed from ${slices} EndpointSlice(s), labels from ${services} Service(s); ${policies} FlowPolicy(s) removed\n`;

@@ -4,10 +4,10 @@ import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-contro
 import type { FlowControllerConfiguration } from '../../pkg/apis/config/flow-controller.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';
-import type { ControllerFlags } from '../shared/controller-flags.ts';
-import { parseWith } from '../shared/flags.ts';
-import type { ParsedFlags } from '../shared/flags.ts';
+import type { LoadSource } from '../../pkg/metrics/types.ts';
+import { type ControllerFlags, withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
+import { type ParsedFlags, parseWith } from '../shared/flags.ts';
+import type { ControllerSession } from '../shared/session.ts';
 
 export type Flags = ControllerFlags;
 
@@ -44,3 +44,10 @@ export const configurationOf = (flags: Flags, text: string): FlowControllerConfi
   const config = loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, text, flags.config);
   return { ...config, ...withControllerFlags(flags, config) };
 };
+
+export interface Session extends ControllerSession<FlowControllerConfiguration> {
+  /** Where load comes from, by name, the default first. */
+  sources: ReadonlyMap<string, LoadSource>;
+  /** The file that the thread for planning is started from; absent: plans are made in the main thread. */
+  planner?: URL;
+}

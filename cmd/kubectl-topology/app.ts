@@ -1,14 +1,14 @@
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
+// The world of a command that runs as a process.
+import { createInterface } from 'node:readline';
+import type { WriteStream } from 'node:tty';
 import { CommanderError } from 'commander';
-import { unsafeCharacters } from '../../pkg/report/unsafe.ts';
-import { EXIT_USAGE } from '../shared/exit.ts';
-import type { ExitCode } from './command.ts';
-import { InputError, UsageError } from './errors.ts';
-import { wantsColor } from './io.ts';
-import type { Io, Output } from './io.ts';
+import { unsafeCharacters } from '../../pkg/report/text.ts';
+import { EXIT_USAGE, untilSignal } from '../shared/exit.ts';
+import { type Control, type ExitCode, InputError, type Io, type Output, UsageError, wantsColor } from './io.ts';
 import { createProgram } from './program.ts';
 
-/** The colours of pkg/report/paint.ts: no other escape sequence comes from this program. */
+/** The colours of pkg/report/text.ts: no other escape sequence comes from this program. */
 const OWN_COLOR = /\u001B\[(?:1|2|22|31|32|39)m/g;
 
 const cleanText = (text: string): string => text.replaceAll(unsafeCharacters(), ' ');
@@ -90,4 +90,40 @@ export const runCommand = async (args: readonly string[], world: Io): Promise<nu
     io.err.write(`${messageOf(error)}\n`);
     return EXIT_USAGE;
   }
+};
+
+const DEFAULT_COLUMNS = 100;
+
+const CONTROLS: Readonly<Record<Control, string>> = {
+  'clear line': '\r\u001B[K',
+  'clear screen': '\u001B[2J\u001B[H',
+};
+
+const outputOf = (
+  stream: Pick<NodeJS.WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>,
+): Output => ({
+  write: (text) => void stream.write(text),
+  control: (sequence) => void stream.write(CONTROLS[sequence]),
+  terminal: stream.isTTY ?? false,
+  get columns() {
+    return stream.columns ?? DEFAULT_COLUMNS;
+  },
+});
+
+/** Reads and writes what the process has; the first SIGINT or SIGTERM aborts. */
+export const processIo = (): Io => {
+  // A pager that was closed, or `| head`: the reader is gone.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    out: outputOf(process.stdout),
+    err: outputOf(process.stderr),
+    env: process.env,
+    readStdin: async () => (await import('./input/files.ts')).readToEnd(process.stdin, 'standard input'),
+    lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+    now: () => Date.now(),
+    signal: untilSignal(),
+  };
 };

@@ -1,7 +1,6 @@
 // Entry point of kubectl-topology: parse, run, exit code.
 import { EXIT_USAGE } from '../shared/exit.ts';
-import { reportCrash, runCommand } from './app.ts';
-import { processIo } from './process-io.ts';
+import { processIo, reportCrash, runCommand } from './app.ts';
 
 // krew cannot ask for a version of Node.js, and an older one would fail somewhere in the middle.
 const OLDEST = 22;

@@ -1,21 +1,19 @@
 // Flags that say where measured traffic comes from, and the way there: meters, a Prometheus, or the files of -f.
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+// Traffic as it goes: one reading after the other, from wherever the flags say.
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDuration } from '../../pkg/apis/quantity.ts';
 import { METER_NAMESPACE } from '../../pkg/apis/names.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
-import { parseDuration } from '../../pkg/apis/duration.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { MeterReadings, SendQuery } from '../../pkg/metrics/measured-traffic.ts';
 import type { Measured } from '../../pkg/traffic/measured.ts';
-import { averageOf } from '../../pkg/traffic/meter-reading.ts';
-import { UsageError } from './errors.ts';
-import type { InputFlags } from './flags.ts';
-import type { Io } from './io.ts';
-import type { PriceFlags } from './price-flags.ts';
-import { withConnection } from './session.ts';
+import { type ReadingPair, averageBetween, averageOf, pairsWith } from '../../pkg/traffic/meter-reading.ts';
+import { type Io, UsageError } from './io.ts';
+import type { InputFlags, PriceFlags } from './flags.ts';
+import { connect, load, withConnection } from './session.ts';
 
 /** A Prometheus of its own address, or a Service that the API server forwards to. */
-export type PrometheusAddress =
+type PrometheusAddress =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'service'; readonly namespace: string; readonly service: string };
 
@@ -92,7 +90,7 @@ const openPrometheus = async (address: PrometheusAddress, flags: InputFlags, io:
   }
   const [{ createPrometheusClient }, { systemClock }] = await Promise.all([
     import('../../pkg/metrics/prometheus-client.ts'),
-    import('../../pkg/kubernetes/clock.ts'),
+    import('../../pkg/kubernetes/wait.ts'),
   ]);
   const client = createPrometheusClient({
     config: {
@@ -115,7 +113,7 @@ const openPrometheus = async (address: PrometheusAddress, flags: InputFlags, io:
 };
 
 /** Reads traffic from a Prometheus. */
-export const readFromPrometheus = async (
+const readFromPrometheus = async (
   address: PrometheusAddress,
   flags: InputFlags & SourceFlags,
   io: Io,
@@ -131,10 +129,10 @@ export const readFromPrometheus = async (
   );
 };
 
-export type ReadMeters = (signal: AbortSignal) => Promise<MeterReadings>;
+type ReadMeters = (signal: AbortSignal) => Promise<MeterReadings>;
 
 /** @throws UsageError where there is no meter, or none that can be read. */
-export const openMeters = async (client: Client, { meterNamespace }: SourceFlags, io: Io): Promise<ReadMeters> => {
+const openMeters = async (client: Client, { meterNamespace }: SourceFlags, io: Io): Promise<ReadMeters> => {
   const { createMeterReader } = await import('../../pkg/metrics/measured-traffic.ts');
   const reader = createMeterReader({ client, namespace: meterNamespace ?? METER_NAMESPACE, now: () => io.now() });
   return async (signal) => {
@@ -173,4 +171,47 @@ export const readMeasured = async (
   throw new UsageError(
     'the files hold no measured traffic: add what "traffic -o json" or "snapshot --measured" prints',
   );
+};
+
+export interface LiveTraffic {
+  /** The first is the average since the meters began; each later one is of the time since the one before. */
+  next(signal: AbortSignal): Promise<Measured>;
+  /** Milliseconds between two readings, where nothing else is asked for. */
+  readonly intervalMs: number;
+  close(): Promise<void>;
+}
+
+const METER_INTERVAL_MS = 2_000;
+/** As often as Prometheus scrapes, mostly. */
+const PROMETHEUS_INTERVAL_MS = 15_000;
+const CLOSE_NOTHING = (): Promise<void> => Promise.resolve();
+
+const fromMeters = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
+  const { client } = await connect(flags);
+  const read = await openMeters(client, flags, io);
+  let pairs: readonly ReadingPair[] = [];
+  return {
+    intervalMs: METER_INTERVAL_MS,
+    async next(signal) {
+      const { readings, notes } = await read(signal);
+      const isFirst = pairs.length === 0;
+      pairs = pairsWith(pairs, readings);
+      return isFirst ? averageOf(readings, notes) : averageBetween(pairs, notes);
+    },
+    close: () => client.close(),
+  };
+};
+
+/** @throws UsageError where the flags name no source that can be read. */
+export const openTraffic = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
+  const { prometheus, filename, window } = flags;
+  if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
+  if (prometheus !== undefined) {
+    const next = (): Promise<Measured> => readFromPrometheus(prometheus, flags, io);
+    return { intervalMs: PROMETHEUS_INTERVAL_MS, next, close: CLOSE_NOTHING };
+  }
+  if (filename === undefined) return fromMeters(flags, io);
+  const { traffic } = (await load({ filename }, ['services'], io)).snapshot;
+  if (traffic === undefined) throw new UsageError('the files hold no measured traffic');
+  return { intervalMs: METER_INTERVAL_MS, next: () => Promise.resolve(traffic), close: CLOSE_NOTHING };
 };

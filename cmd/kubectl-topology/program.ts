@@ -1,6 +1,6 @@
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
-import type { ExitCode, TopologyCommand } from './command.ts';
+import type { ExitCode, Io, TopologyCommand } from './io.ts';
 import { audit } from './commands/audit.ts';
 import { check } from './commands/check.ts';
 import { createComplete } from './commands/complete.ts';
@@ -17,7 +17,6 @@ import { snapshot } from './commands/snapshot.ts';
 import { status } from './commands/status.ts';
 import { off, on } from './commands/switch.ts';
 import { traffic } from './commands/traffic.ts';
-import type { Io } from './io.ts';
 
 const COMMANDS: readonly TopologyCommand[] = [
   explain,

@@ -1,16 +1,22 @@
 // From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
-import { defined } from '../../pkg/apis/defined.ts';
-import type { Namespace } from '../../pkg/apis/core.ts';
+// Finds the Service (or another thing) that a person named, or says which one was probably meant.
+import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } from '../../pkg/apis/core.ts';
+import { defined, nameOf } from '../../pkg/apis/values.ts';
 import { SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
-import { nameOf } from '../../pkg/apis/object.ts';
-import { SWITCHED_OFF, isSwitchedOff } from '../../pkg/apis/readings.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
-import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import { evacuatedZones } from '../../pkg/diagnosis/explain/spread.ts';
+import {
+  nearest,
+  serviceKeyOfRef,
+  serviceRefOf,
+  slicesByService,
+  sortedServices,
+} from '../../pkg/diagnosis/models/lookup.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { UsageError } from './errors.ts';
+import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
+import { type Io, UsageError } from './io.ts';
 import type { InputFlags } from './flags.ts';
-import type { Io } from './io.ts';
 
 export interface Loaded {
   readonly snapshot: ClusterSnapshot;
@@ -19,7 +25,7 @@ export interface Loaded {
 }
 
 /** A connection, and the namespace that the flags and the context choose. */
-export interface Connection {
+interface Connection {
   readonly client: Client;
   readonly namespace: string;
 }
@@ -114,7 +120,7 @@ const reportMissing = ({ snapshot }: Loaded, needs: readonly CollectionName[], i
 
 const withValidity = async (snapshot: ClusterSnapshot, needs: readonly CollectionName[]): Promise<ClusterSnapshot> => {
   if (!needs.includes('webhooks') || snapshot.webhooks.kind === 'unknown') return snapshot;
-  const { withCertificates } = await import('./input/certificates.ts');
+  const { withCertificates } = await import('./input/resources.ts');
   return withCertificates(snapshot);
 };
 
@@ -155,4 +161,130 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
   } finally {
     await client.close();
   }
+};
+
+// What only some Services need of the cluster: the FlowPolicy of one that is planned, and the ZoneEvacuation of one that is moved. For
+// all others no right to read them is needed.
+
+/** Its hints are planned by the flow-controller. */
+export const asksForPlan = (service: Service): boolean => {
+  const strategy = effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels);
+  return strategy === 'load-aware' || strategy === 'proportional';
+};
+
+/** What an explanation of the Service needs beside what every one does. */
+const furtherNeeds = (snapshot: ClusterSnapshot, service: Service): readonly CollectionName[] => {
+  const slices = slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [];
+  return [
+    ...(asksForPlan(service) ? (['flowPolicies'] as const) : []),
+    ...(evacuatedZones({ slices }).length > 0 ? (['evacuations'] as const) : []),
+  ];
+};
+
+/** Adds what the Service needs; files were read as a whole already. */
+export const withFurtherObjects = async (
+  snapshot: ClusterSnapshot,
+  service: Service,
+  flags: InputFlags,
+  io: Io,
+): Promise<ClusterSnapshot> => {
+  const needs = furtherNeeds(snapshot, service);
+  if (flags.filename !== undefined || needs.length === 0) return snapshot;
+  const { namespace } = serviceRefOf(service);
+  const more = await load({ ...flags, namespace, allNamespaces: false }, needs, io);
+  return { ...snapshot, ...Object.fromEntries(needs.map((need) => [need, more.snapshot[need]])) };
+};
+
+interface ServiceName {
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+const TYPES: ReadonlySet<string> = new Set(['svc', 'service', 'services']);
+
+/** `name`, `namespace/name`, and as kubectl writes it `svc/name`. */
+export const parseServiceName = (text: string, namespace: string | undefined): ServiceName => {
+  const parts = text.split('/');
+  const [first = '', second] = parts;
+  if (parts.length > 2 || parts.includes(''))
+    throw new UsageError(`expected a Service as NAME or NAMESPACE/NAME, found "${text}"`);
+  if (second === undefined) return { namespace, name: first };
+  return TYPES.has(first) ? { namespace, name: second } : { namespace: first, name: second };
+};
+
+export const nameOfService = (text: string): string => parseServiceName(text, undefined).name;
+
+/** The namespace that the Service's name names is the one to read. */
+export const inNamespaceOf = <F extends InputFlags>(flags: F, text: string): F => {
+  const { namespace } = parseServiceName(text, undefined);
+  return namespace === undefined ? flags : { ...flags, namespace, allNamespaces: false };
+};
+
+const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {
+  const names = all.map((service) => serviceRefOf(service));
+  const there = names.filter((ref) => namespace === undefined || ref.namespace === namespace);
+  const near = nearest(
+    name,
+    there.map((ref) => ref.name),
+  );
+  const meant =
+    there.find((ref) => ref.name === near) ??
+    names.find((ref) => ref.name === name) ??
+    names.find(
+      (ref) =>
+        ref.name ===
+        nearest(
+          name,
+          names.map((other) => other.name),
+        ),
+    );
+  const where = namespace === undefined ? '' : ` in namespace "${namespace}"`;
+  const bare = text.split('/').at(-1) ?? text;
+  const hint =
+    meant === undefined
+      ? `there ${names.length === 1 ? 'is 1' : `are ${names.length}`}`
+      : `did you mean "${serviceKeyOfRef(meant)}"?`;
+  return new UsageError(`no Service "${bare}"${where}; ${hint}`);
+};
+
+/** @throws UsageError where there is none, or more than one, of that name. */
+export const findService = ({ snapshot, namespace }: Loaded, text: string): Service => {
+  const wanted = parseServiceName(text, namespace);
+  const all = sortedServices(snapshot);
+  if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
+  const found = all.filter((service) => {
+    const ref = serviceRefOf(service);
+    return ref.name === wanted.name && (wanted.namespace === undefined || ref.namespace === wanted.namespace);
+  });
+  const [only, another] = found;
+  if (only === undefined) throw missing(text, all, wanted);
+  if (another !== undefined) {
+    const names = found.map((service) => serviceKeyOfRef(serviceRefOf(service))).join(', ');
+    throw new UsageError(`more than one Service "${wanted.name}": ${names}; add --namespace`);
+  }
+  return only;
+};
+
+/** All Nodes, or the one named. */
+export const findNodes = ({ snapshot }: Loaded, name: string | undefined): readonly Node[] => {
+  const all = itemsOf(snapshot.nodes);
+  if (name === undefined) return all;
+  const found = all.filter(({ metadata }) => metadata?.name === name);
+  if (found.length > 0) return found;
+  const near = nearest(name, all.map(nameOf));
+  throw new UsageError(
+    `no Node "${name}"; ${near === undefined ? `there are ${all.length}` : `did you mean "${near}"?`}`,
+  );
+};
+
+/** Name of the Service's port that is given by name or by number. */
+export const findPort = (service: Service, port: string): string => {
+  const ports = service.spec?.ports ?? [];
+  const found =
+    ports.find(({ name = '' }) => name === port) ?? ports.find((candidate) => String(candidate.port) === port);
+  if (found !== undefined) return found.name ?? '';
+  const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
+  throw new UsageError(
+    `Service "${serviceKeyOfRef(serviceRefOf(service))}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
+  );
 };

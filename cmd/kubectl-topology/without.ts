@@ -1,26 +1,16 @@
 // `audit --without ZONE`: the flags of the question, what it reads, and its answer.
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
-import { defined } from '../../pkg/apis/defined.ts';
-import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
-import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { defined } from '../../pkg/apis/values.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
 import type { SurvivalOptions } from '../../pkg/diagnosis/survival/types.ts';
-import { renderSurvival } from '../../pkg/report/survival.ts';
-import type { ExitCode } from './command.ts';
-import { UsageError } from './errors.ts';
-import { percentFlag } from './flags.ts';
-import type { InputFlags, OutputFlags, VersionFlags } from './flags.ts';
-import { wantsColor } from './io.ts';
-import type { Io } from './io.ts';
-import { readMeasured } from './measured-flags.ts';
-import type { MeasuredFlags } from './measured-flags.ts';
-import type { PriceFlags } from './price-flags.ts';
-import { print } from './print.ts';
-import { statedBy } from './proxy-flags.ts';
-import type { ProxyFlags } from './proxy-flags.ts';
-import { load } from './session.ts';
-import type { Loaded } from './session.ts';
+import { renderSurvival } from '../../pkg/report/evacuation.ts';
+import { type ExitCode, type Io, UsageError, wantsColor } from './io.ts';
+import { type InputFlags, type OutputFlags, type PriceFlags, type VersionFlags, percentFlag } from './flags.ts';
+import { type MeasuredFlags, readMeasured } from './measured-flags.ts';
+import { print } from './output.ts';
+import { type ProxyFlags, statedBy } from './model-flags.ts';
+import { type Loaded, load } from './session.ts';
 
 /** What may be above before a Service counts as overloaded; fractions. */
 export interface LimitFlags {

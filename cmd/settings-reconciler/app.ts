@@ -1,32 +1,117 @@
 // The settings-reconciler: caches and version in every replica, controllers in the one that leads.
-import type { EndpointSlice } from '../../pkg/apis/core.ts';
+// What every way of running the settings-reconciler shares: configuration, clients, identity, clock and logger.
+// The two ways of running that end by themselves: --dry-run and --cleanup.
+import { readFile } from 'node:fs/promises';
+import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+import type { EndpointSlice, Namespace } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createEffectivenessController } from '../../pkg/controllers/effectiveness/controller.ts';
+import { returnSlices } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { createEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
+import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { runHeartbeat } from '../../pkg/controllers/heartbeat/heartbeat.ts';
 import { createHintControllers } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
-import { createContext } from '../../pkg/controllers/settings/context.ts';
+import { type CleanupReport, cleanUpSettings } from '../../pkg/controllers/settings/cleanup.ts';
+import { createContext, isOwnedElsewhere, ownersIn } from '../../pkg/controllers/settings/context.ts';
+import type { EnabledSettings } from '../../pkg/controllers/settings/context.ts';
 import { createSettingsController } from '../../pkg/controllers/settings/controller.ts';
-import { createDecider } from '../../pkg/controllers/settings/decider.ts';
-import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';
-import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
-import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
+import { createDecider, extensionClassesOf } from '../../pkg/controllers/settings/decider.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
 import { createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
-import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
+import { createCaches } from '../../pkg/kubernetes/caches.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import { workOnceAsLeader } from '../../pkg/kubernetes/leader-election.ts';
+import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
-import { createTable } from '../../pkg/kubernetes/table.ts';
-import { InvalidVersionError, UnsupportedVersionError } from '../../pkg/routing/version.ts';
-import { isUsageError, runController } from '../shared/run-controller.ts';
-import { candidateOf } from '../shared/session.ts';
-import { dryRun, runCleanup } from './one-shot.ts';
-import { parseFlags } from './options.ts';
-import type { Flags } from './options.ts';
-import { openSettingsSession } from './session.ts';
-import type { Session } from './session.ts';
+import { createTable } from '../../pkg/kubernetes/watches.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { type OutputFormat, isUsageError, readOnly, runController } from '../shared/run-controller.ts';
+import { type ControllerSession, candidateOf, openSession } from '../shared/session.ts';
+import { userAgentOf } from '../shared/run.ts';
+import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
+import { type Flags, configurationOf, parseFlags } from './options.ts';
+
+export interface Session extends ControllerSession<SettingsReconcilerConfiguration> {
+  /** Of the virtual garden, if its kubeconfig is given; reads only. */
+  gardenClient: Client | undefined;
+}
+
+const command = COMMANDS.settingsReconciler;
+
+const readConfiguration = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<SettingsReconcilerConfiguration> => {
+  const config = configurationOf(flags, await readFile(flags.config, 'utf8'), env);
+  const { override } = config.kubernetesVersion;
+  if (override !== undefined) parseKubernetesVersion(override);
+  return config;
+};
+
+const openGarden = ({ modes }: SettingsReconcilerConfiguration): Client | undefined => {
+  const kubeconfig = modes.seed?.gardenKubeconfig;
+  if (kubeconfig === undefined) return undefined;
+  const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: userAgentOf(command) });
+  return readOnly(client, 'the virtual garden is only read');
+};
+
+/** @throws ConfigError, InvalidVersionError, UnsupportedVersionError or KubeConfigError, and what reading the file throws. */
+export const openSettingsSession = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> => {
+  const config = await readConfiguration(flags, env);
+  const session = openSession({ command, config, kubeconfig: flags.kubeconfig, env });
+  return { ...session, gardenClient: openGarden(config) };
+};
+
+/** Prints what would be changed; sends nothing but reads. */
+export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
+  const { config, gardenClient } = session;
+  const set = createCaches(session);
+  const caches = openSettingsCaches(set.open, {
+    gardenClient,
+    modes: config.modes,
+    extensions: config.extensions.enabled,
+  });
+  const version = followVersion({ ...session, caches });
+  const stop = new AbortController();
+  const running = set.run(AbortSignal.any([signal, stop.signal]));
+  try {
+    await version.read(signal);
+    await set.settled(signal);
+    const routers = createRouterEvidence(session);
+    await routers.read(signal);
+    const report = reportOf(collectDecisions(caches, config, version.current, routers), version.current);
+    session.print(renderReport(report, format));
+  } finally {
+    stop.abort();
+    await running;
+  }
+};
+
+const describe = ({ services, namespaces, slices }: CleanupReport): string =>
+  `settings removed from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
+
+/** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is reverted. */
+export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
+  const { config, client, clock, logger } = session;
+  const work = async (workSignal: AbortSignal): Promise<void> => {
+    // Sole installation: clean up everything, including what earlier configurations applied.
+    const shared = config.installation.claim !== undefined;
+    const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
+    const settings = await cleanUpSettings({ client, leaves, clock, logger }, workSignal);
+    const { returned, errors } = await returnSlices({ client }, workSignal);
+    if (returned > 0) session.print(`${returned} evacuated EndpointSlice(s) returned\n`);
+    if (errors.length > 0) throw errors[0];
+    session.print(describe(settings));
+    for (const service of settings.leftToDruid) session.print(`left to etcd-druid's next write: Service ${service}\n`);
+    for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
+    // Whatever was followed before: this project's finalizers must not outlive it.
+    const released = await releaseExtensions({ client, classes: extensionClassesOf(config.modes), logger }, workSignal);
+    if (released > 0) session.print(`${released} Extension(s) released\n`);
+  };
+  await workOnceAsLeader(candidateOf(session), work, signal);
+};
 
 /** A flip of the setting records one event a namespace at once. */
 const EVENT_QUEUE = 10_000;

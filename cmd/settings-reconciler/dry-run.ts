@@ -1,13 +1,10 @@
 // What the reconciler would change, as a table or as JSON: decisions from the caches, not a single write.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
-import { namespaceNames } from '../../pkg/controllers/settings/caches.ts';
-import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
-import { createContext } from '../../pkg/controllers/settings/context.ts';
+import { type SettingsCaches, namespaceNames } from '../../pkg/controllers/settings/caches.ts';
+import { type NamespaceDecision, createContext } from '../../pkg/controllers/settings/context.ts';
 import { createDecider, createReleaseDecider } from '../../pkg/controllers/settings/decider.ts';
 import { describeSettings, summaryReasonOf } from '../../pkg/controllers/settings/summary.ts';
-import type { NamespaceDecision } from '../../pkg/controllers/settings/types.ts';
-import { renderJson } from '../../pkg/report/json.ts';
-import { renderTable } from '../../pkg/report/table.ts';
+import { renderJson, renderTable } from '../../pkg/report/text.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';
 

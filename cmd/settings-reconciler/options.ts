@@ -1,15 +1,13 @@
 // Flags of the settings-reconciler, and how they, the environment and the configuration file become one configuration.
 import { Command } from 'commander';
-import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
+import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
-import { defined } from '../../pkg/apis/defined.ts';
+import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';
-import type { ControllerFlags } from '../shared/controller-flags.ts';
-import { parseWith } from '../shared/flags.ts';
-import type { ParsedFlags } from '../shared/flags.ts';
+import { type ControllerFlags, withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
+import { type ParsedFlags, parseWith } from '../shared/flags.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
 export interface Flags extends ControllerFlags {}

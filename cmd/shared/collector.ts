@@ -1,8 +1,7 @@
 // Collections of garbage that V8 would put off: between reviews, and in the process that runs on each Node.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { sleep, systemClock } from '../../pkg/kubernetes/wait.ts';
 import { LARGE_BYTES } from './heap.ts';
 
 type Collect = (options: { readonly type: 'minor' | 'major' }) => void;

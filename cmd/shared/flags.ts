@@ -1,10 +1,8 @@
 // Flags that every long-running command has, and how flags are parsed without the process ending by itself.
-import type { Command } from 'commander';
-import { CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { EndpointConfiguration, LogConfiguration } from '../../pkg/apis/config/common.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../../pkg/telemetry/log.ts';
-import type { LogFormat, LogLevel } from '../../pkg/telemetry/log.ts';
 import { EXIT_USAGE } from './exit.ts';
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { EndpointConfiguration, LogConfiguration } from '../../pkg/apis/config/schema.ts';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../../pkg/telemetry/log.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
 export interface CommonFlags {
@@ -61,7 +59,7 @@ export const parseWith = <T extends object>(create: () => Command, args: readonl
 };
 
 /** The blocks of a configuration that these flags win over. */
-export interface CommonConfiguration {
+interface CommonConfiguration {
   health: EndpointConfiguration;
   metrics: EndpointConfiguration;
   log: LogConfiguration;

@@ -1,12 +1,79 @@
 // What the main function of every controller does: open, then one of serve, dry run and cleanup, then an exit code.
+// Flags of the commands that are controllers: their ways of running, their ports, their Lease and their log.
+import { type Command, Option } from 'commander';
+import type { LeaderElectionConfiguration } from '../../pkg/apis/config/schema.ts';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
+import { defined } from '../../pkg/apis/values.ts';
+import { createGuardedClient } from '../../pkg/kubernetes/client.ts';
 import { KubeConfigError } from '../../pkg/kubernetes/kubeconfig.ts';
-import type { ControllerFlags, OutputFormat } from './controller-flags.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { type CommonFlags, type ParsedFlags, withCommonFlags, withLog, withPorts } from './flags.ts';
 import { untilSignal } from './exit.ts';
-import type { ParsedFlags } from './flags.ts';
-import { readOnly } from './read-only.ts';
+import type { ControllerConfiguration, ControllerSession } from './session.ts';
 import { runToExitCode } from './run.ts';
-import type { ControllerSession } from './session.ts';
+
+export type OutputFormat = 'table' | 'json';
+
+/** Flags as given; what is not given stays undefined, so that the configuration file decides. */
+export interface ControllerFlags extends CommonFlags {
+  config: string;
+  dryRun?: boolean;
+  output?: OutputFormat;
+  cleanup?: boolean;
+  /** `--no-leader-elect` makes it false. */
+  leaderElect?: boolean;
+  leaderElectionNamespace?: string;
+}
+
+/** What a flag does, for its help, where controllers differ in it. */
+interface RunningWords {
+  /** Kind of the configuration file. */
+  kind: string;
+  /** Absent: there is no dry run. */
+  dryRun?: string;
+  cleanup: string;
+}
+
+/** Adds what is run and against which cluster: configuration file, kubeconfig, dry run and cleanup. */
+export const withRunning = (command: Command, { kind, dryRun, cleanup }: RunningWords): Command => {
+  command
+    .requiredOption('--config <file>', `configuration file (${kind}); flags take precedence`)
+    .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount");
+  if (dryRun !== undefined)
+    command
+      .option('--dry-run', dryRun)
+      .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']));
+  return command.addOption(new Option('--cleanup', cleanup).conflicts('dryRun'));
+};
+
+/** Adds how it serves: ports, Lease and log. `unelected` is the help of --no-leader-elect. */
+export const withServing = (command: Command, unelected: string): Command =>
+  withLog(
+    withPorts(command.option('--bind-address <address>', 'address of the health and metrics ports'))
+      .option('--leader-elect', 'only one replica writes (default)')
+      .option('--no-leader-elect', unelected)
+      .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own"),
+  );
+
+const elected = (
+  { leaderElect, leaderElectionNamespace }: ControllerFlags,
+  config: LeaderElectionConfiguration,
+): LeaderElectionConfiguration => ({
+  ...config,
+  ...defined({ enabled: leaderElect, namespace: leaderElectionNamespace }),
+});
+
+/** The blocks that flags win over. */
+type Flagged = Omit<ControllerConfiguration, 'installation'>;
+
+/** The blocks of a configuration that these flags win over, with the flags on top. */
+export const withControllerFlags = (flags: ControllerFlags, config: Flagged): Flagged => ({
+  ...withCommonFlags(flags, config),
+  leaderElection: elected(flags, config.leaderElection),
+});
+
+/** Reads as `client` does; every write rejects with `why`, a sentence. */
+export const readOnly = (client: Client, why: string): Client => createGuardedClient(client, () => new Error(why));
 
 /** The ways of running; the first goes on until the signal, the others end by themselves. */
 export interface Ways<S> {
@@ -38,7 +105,7 @@ export const isUsageError = (error: unknown): error is Error =>
   error instanceof KubeConfigError ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
-export interface ControllerOptions<F extends ControllerFlags, S extends ControllerSession> {
+interface ControllerOptions<F extends ControllerFlags, S extends ControllerSession> {
   readonly parsed: ParsedFlags<F>;
   /** Reads the configuration and opens clients. */
   open(flags: F): Promise<S>;

@@ -1,22 +1,21 @@
 // What every controller has while it runs: its configuration, a client, its identity, clock and logger.
+import { userAgentOf } from './run.ts';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type {
   EndpointConfiguration,
+  InstallationConfiguration,
   LeaderElectionConfiguration,
   LogConfiguration,
-} from '../../pkg/apis/config/common.ts';
-import type { InstallationConfiguration } from '../../pkg/apis/config/installation.ts';
-import { defined } from '../../pkg/apis/defined.ts';
+} from '../../pkg/apis/config/schema.ts';
+import { defined } from '../../pkg/apis/values.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import { userAgentOf } from './run.ts';
+import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
-import type { Candidate } from '../../pkg/kubernetes/leadership.ts';
+import type { Candidate } from '../../pkg/kubernetes/leader-election.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
-import { createLogger } from '../../pkg/telemetry/log.ts';
-import type { Logger } from '../../pkg/telemetry/types.ts';
+import { type Logger, createLogger } from '../../pkg/telemetry/log.ts';
 
 /** The blocks that the configuration of every controller has. */
 export interface ControllerConfiguration {

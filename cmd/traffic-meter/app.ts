@@ -1,35 +1,25 @@
 // Composition root of the traffic-meter: caches that feed the directory, conntrack that feeds the ledger, ports that show it.
-import { defined } from '../../pkg/apis/defined.ts';
+import { defined } from '../../pkg/apis/values.ts';
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import type { KubeConfigSource } from '../../pkg/kubernetes/credentials.ts';
-import { inClusterSource } from '../../pkg/kubernetes/in-cluster.ts';
+import { systemClock } from '../../pkg/kubernetes/wait.ts';
+import { type KubeConfigSource, inClusterSource } from '../../pkg/kubernetes/credentials.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { createLogger } from '../../pkg/telemetry/log.ts';
-import { countFailures } from '../../pkg/telemetry/cache-metrics.ts';
-import { createMetrics } from '../../pkg/telemetry/metrics.ts';
-import type { Metrics } from '../../pkg/telemetry/metrics.ts';
-import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
-import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
+import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
+import { type Metrics, countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
 import { createHintBook } from '../../pkg/traffic/hints.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
-import { NO_SERVICE } from '../../pkg/traffic/route.ts';
+import { NO_SERVICE } from '../../pkg/traffic/conntrack.ts';
 import { runCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode, userAgentOf } from '../shared/run.ts';
-import { createDirectoryCaches } from './caches.ts';
-import type { DirectoryCache } from './caches.ts';
+import { type DirectoryCache, createDirectoryCaches, createKnownNode, enableAccounting } from './node.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics, untrackedServices } from './metrics.ts';
-import { createMeter } from './meter.ts';
-import type { Meter } from './meter.ts';
-import { createKnownNode, enableAccounting } from './node.ts';
-import { parseFlags } from './options.ts';
-import type { Flags } from './options.ts';
-import { secureServing } from './secure.ts';
+import { type Meter, createMeter } from './meter.ts';
+import { type Flags, parseFlags, secureServing } from './options.ts';
 
 const command = TRAFFIC_METER;
 

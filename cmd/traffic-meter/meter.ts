@@ -1,9 +1,9 @@
 // The meter's clockwork: follows flows, settles them every other second, reads the whole table now and then, and starts again
 // what ended.
-import { errorText } from '../../pkg/apis/error-text.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { errorText } from '../../pkg/apis/values.ts';
+import { sleep } from '../../pkg/kubernetes/wait.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
-import type { Logger } from '../../pkg/telemetry/types.ts';
+import type { Logger } from '../../pkg/telemetry/log.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
 import type { Conntrack } from './conntrack.ts';
 

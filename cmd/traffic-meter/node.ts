@@ -1,8 +1,17 @@
 // What the node itself knows: its addresses, the addresses it has routes to without a next hop, and the kernel's settings.
+// Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
 import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { canonicalAddress } from '../../pkg/traffic/addresses.ts';
-import { hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/host-routes.ts';
+import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../../pkg/apis/core.ts';
+import { defined, nameOf } from '../../pkg/apis/values.ts';
+import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
+import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, NODES, type Resource, SERVICES } from '../../pkg/apis/resources.ts';
+import { type InformerOptions, createInformer } from '../../pkg/kubernetes/informer.ts';
+import type { Informer } from '../../pkg/kubernetes/types.ts';
+import { canonicalAddress, hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/addresses.ts';
+import type { Directory } from '../../pkg/traffic/directory.ts';
+import type { HintBook } from '../../pkg/traffic/hints.ts';
 
 export interface NodeFacts {
   /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
@@ -63,7 +72,7 @@ const readNodeFacts = async (): Promise<NodeFacts> => {
 };
 
 /** What was read last. */
-export interface KnownNode {
+interface KnownNode {
   /** Undefined before the first reading. */
   readonly facts: NodeFacts | undefined;
   refresh(): Promise<void>;
@@ -79,4 +88,93 @@ export const createKnownNode = (): KnownNode => {
       facts = await readNodeFacts();
     },
   };
+};
+
+type CacheOptions = Pick<InformerOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
+
+const metaOf = ({ metadata = {} }: KubernetesObject, label?: string): ObjectMeta => {
+  const { name, namespace, resourceVersion, labels } = metadata;
+  const value = label === undefined ? undefined : labels?.[label];
+  return {
+    ...defined({ name, namespace, resourceVersion }),
+    ...(label === undefined || value === undefined ? {} : { labels: { [label]: value } }),
+  };
+};
+
+// The directory holds what these objects say; a cache only has to know that an object was there, and what was new of it.
+const bareService = (service: Service): Service => ({ metadata: metaOf(service) });
+const bareSlice = (slice: EndpointSlice): EndpointSlice => ({ metadata: metaOf(slice, LABEL_SERVICE_NAME) });
+const bareNode = (node: Node): Node => ({ metadata: metaOf(node, LABEL_ZONE) });
+
+interface Fed<T> {
+  readonly resource: Resource;
+  readonly bare: (object: T) => T;
+  readonly set: (object: T) => void;
+  readonly remove: (object: T) => void;
+}
+
+const feed = <T extends KubernetesObject>(
+  options: CacheOptions,
+  { resource, bare, set, remove }: Fed<T>,
+): Informer<T> => {
+  const informer = createInformer<T>({
+    ...options,
+    resource,
+    // Whole objects are seen once, on their way into the cache.
+    transform(object) {
+      set(object);
+      return bare(object);
+    },
+  });
+  informer.addHandlers({ onDelete: remove });
+  return informer;
+};
+
+export type DirectoryCache = Pick<
+  Informer<KubernetesObject>,
+  'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
+>;
+
+/** Informers that feed the directory and the book of hints; nothing is requested before they run. */
+export const createDirectoryCaches = (
+  directory: Directory,
+  hints: HintBook,
+  options: CacheOptions,
+): readonly DirectoryCache[] => {
+  const now = (): number => options.clock.monotonic();
+  return [
+    feed<Node>(options, {
+      resource: NODES,
+      bare: bareNode,
+      set(node) {
+        directory.setNode(node);
+        hints.setNodeZone(nameOf(node), zoneOfNode(node), now());
+      },
+      remove: (node) => directory.removeNode(node),
+    }),
+    feed<Service>(options, {
+      resource: SERVICES,
+      bare: bareService,
+      set(service) {
+        directory.setService(service);
+        hints.setService(service);
+      },
+      remove(service) {
+        directory.removeService(service);
+        hints.removeService(service);
+      },
+    }),
+    feed<EndpointSlice>(options, {
+      resource: ENDPOINT_SLICES,
+      bare: bareSlice,
+      set(slice) {
+        directory.setSlice(slice);
+        hints.setSlice(slice, now());
+      },
+      remove(slice) {
+        directory.removeSlice(slice);
+        hints.removeSlice(slice, now());
+      },
+    }),
+  ];
 };

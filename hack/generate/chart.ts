@@ -5,7 +5,7 @@ import { isCollection, isMap, isScalar, parseDocument, stringify } from 'yaml';
 import type { Pair, YAMLMap } from 'yaml';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
 import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import type { Generator } from './types.ts';
 

@@ -1,8 +1,6 @@
 // The CustomResourceDefinitions, for the chart and for clusters without it.
 import { stringify } from 'yaml';
-import type { Definition } from '../../pkg/apis/crd.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import { type Definition, flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import type { Generator } from './types.ts';
 
 const plain = (definition: object): string =>

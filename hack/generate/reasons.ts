@@ -1,10 +1,10 @@
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
-import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
-import { CHECK_REASONS } from '../../pkg/diagnosis/check/reasons.ts';
+import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/types.ts';
+import { CHECK_REASONS } from '../../pkg/diagnosis/check/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
-import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
-import { STATUS_REASONS } from '../../pkg/diagnosis/status/reasons.ts';
-import { ANSWERS, UNMOVED } from '../../pkg/diagnosis/survival/reasons.ts';
+import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/types.ts';
+import { STATUS_REASONS } from '../../pkg/diagnosis/status/types.ts';
+import { ANSWERS, UNMOVED } from '../../pkg/diagnosis/survival/types.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 

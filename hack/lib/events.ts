@@ -193,7 +193,7 @@ const loop: EventGroup = {
 
 const nodes: EventGroup = {
   command: NODE_GROUPS,
-  file: 'pkg/controllers/node-groups/reports.ts',
+  file: 'pkg/controllers/node-groups/zones.ts',
   about: 'the Node; refusals also the NodeGroup',
   union: { path: 'pkg/kubeedge/decide.ts', type: 'ZoneWrite', prefix: 'Zone' },
   rows: [

@@ -1,18 +1,27 @@
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
 import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
-import { showEffectiveness, showUnsafeRouters } from '../../pkg/controllers/effectiveness/metrics.ts';
-import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/metrics.ts';
+import { showEffectiveness, showUnsafeRouters } from '../../pkg/controllers/effectiveness/controller.ts';
+import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
-import { createResyncCounter, showPlanner, showRepair, showSwitch } from '../../pkg/controllers/hint-repair/metrics.ts';
-import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
-import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/metrics.ts';
-import { countFailures, showStaleness } from '../../pkg/telemetry/cache-metrics.ts';
-import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
-import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import {
+  createResyncCounter,
+  showPlanner,
+  showRepair,
+  showSwitch,
+} from '../../pkg/controllers/hint-repair/controller.ts';
+import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/controller.ts';
+import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/controller.ts';
+import {
+  countFailures,
+  createControllerMetrics,
+  createEventMetrics,
+  createMetrics,
+  createProcessMetrics,
+  showStaleness,
+} from '../../pkg/telemetry/metrics.ts';
 import type { MetricDefinition, Metrics } from '../../pkg/telemetry/metrics.ts';
-import { createEventMetrics, createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
-import { createBudget } from '../../pkg/webhook/budget.ts';
+import { createBudget } from '../../pkg/webhook/body.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
 
 export interface CommandMetrics {

@@ -28,7 +28,7 @@ export const TRIPS: readonly Trip[] = [
         'The watch brings the Cluster, reduced to the fields that are read.',
       ),
       step(
-        'pkg/controllers/settings/watches.ts',
+        'pkg/controllers/settings/controller.ts',
         'names the key',
         'The change concerns one key: the namespace of the Shoot.',
       ),
@@ -64,17 +64,17 @@ export const TRIPS: readonly Trip[] = [
     name: 'One admission review',
     example: 'The EndpointSlice controller writes a slice of that Service; the API server asks the webhook.',
     steps: [
-      step('pkg/webhook/server.ts', 'accepts', 'TLS with bounded connections and handshakes.'),
+      step('pkg/webhook/app.ts', 'accepts', 'TLS with bounded connections and handshakes.'),
       step('pkg/webhook/app.ts', 'routes', 'Express finds the path; each path is one handler.'),
       step('pkg/webhook/exchange.ts', 'reads, answers', 'The body within its budget, and one answer whatever happens.'),
       step('pkg/webhook/review.ts', 'checks', 'What is no review, or none that can be served, changes nothing.'),
       step(
-        'pkg/webhook/endpoint-slice-hints/handler.ts',
+        'pkg/webhook/endpoint-slice-hints.ts',
         'asks the table',
         'The object and what is known of planner and version go in.',
       ),
       step('pkg/hints/decide.ts', 'decides', 'Pure: one JSON Patch operation for each endpoint whose hints differ.'),
-      step('pkg/webhook/answer.ts', 'writes', 'The AdmissionReview with the patch, as text.'),
+      step('pkg/webhook/review.ts', 'writes', 'The AdmissionReview with the patch, as text.'),
     ],
   },
   {
@@ -103,7 +103,7 @@ export const TRIPS: readonly Trip[] = [
         'A thread of its own, in fair turns and within a deadline.',
       ),
       step('pkg/flow/loop/step.ts', 'decides', 'Pure: estimates demand, and changes the plan where that pays.'),
-      step('pkg/controllers/flow/apply.ts', 'writes', 'One JSON Patch a slice that differs from the plan.'),
+      step('pkg/controllers/flow/write.ts', 'writes', 'One JSON Patch a slice that differs from the plan.'),
       step('pkg/controllers/flow/reporter.ts', 'reports', 'Conditions of the FlowPolicy, events and metrics.'),
     ],
   },

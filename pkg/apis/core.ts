@@ -1,5 +1,8 @@
 // The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes.
-import type { Condition, KubernetesObject, ObjectMeta, StringMap } from './meta.ts';
+// Small readings of core objects.
+import { isFields } from './values.ts';
+import type { Condition, KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
+import { ANNOTATION_HINTS, HINTS_OFF, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';
 
 export interface ServicePort {
   name?: string;
@@ -42,12 +45,6 @@ export interface Node extends KubernetesObject {
     nodeInfo?: { kubeletVersion?: string; kubeProxyVersion?: string };
     addresses?: { type: string; address: string }[];
   };
-}
-
-/** core/v1 Secret; values are base64. */
-export interface Secret extends KubernetesObject {
-  type?: string;
-  data?: StringMap;
 }
 
 export interface ObjectReference {
@@ -109,4 +106,56 @@ export interface EndpointSlice extends KubernetesObject {
   addressType?: string;
   endpoints?: Endpoint[] | null;
   ports?: { name?: string; protocol?: string; port?: number; appProtocol?: string }[] | null;
+}
+
+/** Why nothing is done while the switch is off, for conditions, decisions and events. */
+export const SWITCHED_OFF = {
+  reason: 'SwitchedOff',
+  message: 'hints are switched off in the whole cluster; `kubectl topology on` switches them on',
+} as const;
+
+const isOff = (namespace: Namespace | undefined): boolean =>
+  namespace?.metadata?.annotations?.[ANNOTATION_HINTS] === HINTS_OFF;
+
+/** @param namespaces - which may be unknown: then it is on. */
+export const isSwitchedOff = (namespaces: { get(ref: ObjectRef): Namespace | undefined }): boolean =>
+  isOff(namespaces.get({ name: SWITCH_NAMESPACE }));
+
+/** Whether this change of a namespace turned the switch. */
+export const isSwitching = (namespace: Namespace, previous: Namespace | undefined): boolean =>
+  namespace.metadata?.name === SWITCH_NAMESPACE && isOff(namespace) !== isOff(previous);
+
+/** Empty where a label, or a field that was copied from one, names no zone; a hint for no client is none, also where a Node has it. */
+export const zoneIn = (value: string | undefined): string => (value === undefined || isNowhere(value) ? '' : value);
+
+/** Empty where the Node has no zone. */
+export const zoneOfNode = ({ metadata }: KubernetesObject): string => zoneIn(metadata?.labels?.[LABEL_ZONE]);
+
+/** Of all Nodes that have one, in name order. */
+export const zonesOfNodes = (nodes: readonly Node[]): string[] =>
+  [...new Set(nodes.map(zoneOfNode))].filter((zone) => zone !== '').sort();
+
+export const isNodeReady = ({ status }: Node): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
+
+/**
+ * An endpoint that does not state it counts as ready. The API documents so (k8s.io/api discovery/v1, EndpointConditions), and proxies do it:
+ * kube-proxy (pkg/proxy/endpointslicecache.go, Kubernetes 1.36) and Cilium (pkg/k8s/endpoints.go, 1.16 to 1.20: `Ready == nil || *Ready`).
+ * Upstream's control plane reads absence as not ready (k8s.io/endpointslice topologycache/utils.go, EndpointReady) but never leaves it out.
+ *
+ * @param endpoint - checked or not
+ */
+export const isEndpointReady = ({ conditions }: { readonly conditions?: unknown }): boolean =>
+  !isFields(conditions) || conditions['ready'] !== false;
+
+/** apps.kubeedge.io/v1alpha1 NodeGroup, cluster-scoped. */
+export interface NodeGroup extends KubernetesObject {
+  spec?: {
+    /** Names of Nodes that belong to the group, whatever their labels. */
+    nodes?: string[] | null;
+    /** Nodes with all of these labels belong to it as well. */
+    matchLabels?: StringMap | null;
+    /** Its Nodes get the name of the group as their zone. KubeEdge 1.21 and newer know the field; default false. */
+    topologyEnabled?: boolean;
+  };
 }

@@ -1,10 +1,12 @@
 // What the CustomResourceDefinitions of this project have in common.
 import type { SchemaObject } from 'ajv';
+import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from './flow-policy-schema.ts';
 import type { KubernetesObject } from './meta.ts';
-import type { Resource } from './resources.ts';
+import { FLOW_POLICIES, type Resource, ZONE_EVACUATIONS } from './resources.ts';
+import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from './zone-evacuation.ts';
 
 /** A column of `kubectl get`; those with a priority are shown by `-o wide` alone. */
-export const column = (name: string, type: string, jsonPath: string, description: string, priority = 0) => ({
+const column = (name: string, type: string, jsonPath: string, description: string, priority = 0) => ({
   name,
   type,
   jsonPath,
@@ -12,12 +14,11 @@ export const column = (name: string, type: string, jsonPath: string, description
   ...(priority === 0 ? {} : { priority }),
 });
 
-export const conditionPath = (type: string, field: string): string =>
-  `.status.conditions[?(@.type=="${type}")].${field}`;
+const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
 
 export type Definition = KubernetesObject & { readonly spec: object };
 
-export interface DefinitionParts {
+interface DefinitionParts {
   readonly shortNames: readonly string[];
   readonly columns: readonly ReturnType<typeof column>[];
   readonly description: string;
@@ -38,7 +39,7 @@ const asWritten = (schema: SchemaObject): SchemaObject => {
 };
 
 /** One version, served and stored, with a status subresource. */
-export const definitionOf = (
+const definitionOf = (
   { group, kind, plural, version, namespaced }: Resource,
   { shortNames, columns, description, required = [], spec, status }: DefinitionParts,
 ): Definition => ({
@@ -74,3 +75,52 @@ export const definitionOf = (
     ],
   },
 });
+
+const EVACUATION_COLUMNS = [
+  column('Zone', 'string', '.spec.zone', 'Evacuated zone.'),
+  column('Percent', 'integer', '.spec.percent', "Share of each Service's endpoints there."),
+  column('Phase', 'string', '.status.phase', 'Where it stands.'),
+  column('Moved', 'integer', '.status.services.moved', 'Services that have moved.'),
+  column('Pending', 'integer', '.status.services.pending', 'Services that are not written yet.'),
+  column('Left', 'integer', '.status.services.left', 'Services that stay as they are.'),
+  column('Expires', 'string', '.status.expiresAt', 'When it ends by itself.'),
+  column('Reason', 'string', '.spec.reason', 'Why.'),
+  column('Accepted', 'string', conditionPath('Accepted', 'reason'), 'Whether it can be done.', 1),
+  column('Age', 'date', '.metadata.creationTimestamp', 'Since when there is one.', 1),
+];
+
+/** Group, names, schema with its rules, columns and the status subresource. */
+export const zoneEvacuationDefinition = (): Definition =>
+  definitionOf(ZONE_EVACUATIONS, {
+    shortNames: ['evac'],
+    columns: EVACUATION_COLUMNS,
+    description: 'Sends no new connections to the endpoints of a zone for a limited time.',
+    required: ['spec'],
+    spec: ZONE_EVACUATION_SPEC_SCHEMA,
+    status: ZONE_EVACUATION_STATUS_SCHEMA,
+  });
+
+const POLICY_COLUMNS = [
+  column('In zone %', 'integer', '.status.inZonePercent', 'Share of the demand that stays in its zone.'),
+  column('Bound %', 'integer', '.status.bounds.integralityPercent', 'Largest share that could stay, at the target.'),
+  column('Busiest %', 'integer', '.status.maxUtilizationPercent', 'Load of the busiest endpoint by its capacity.'),
+  column('Endpoints', 'integer', '.status.endpoints', 'Ready endpoints.'),
+  column('Observed', 'string', conditionPath('Observed', 'reason'), 'Whether load is known.'),
+  column('Effective', 'string', conditionPath('Effective', 'reason'), 'Whether the plan is in force.'),
+  column('Stable', 'string', conditionPath('Stable', 'reason'), 'Whether the plan stays.'),
+  column('Changed', 'date', '.status.lastChanges[0].time', 'When the plan changed last.'),
+  column('Mode', 'string', '.spec.mode', 'Enforce, which is the default, or Observe.', 1),
+  column('Demand', 'string', '.status.demand', 'Of all zones, in the unit of capacity.', 1),
+  column('Source', 'string', '.status.source', 'Where load comes from.', 1),
+  column('Age', 'date', '.metadata.creationTimestamp', 'Since when there is a FlowPolicy.', 1),
+];
+
+/** Group, names, schema with its rules, columns and the status subresource. */
+export const flowPolicyDefinition = (): Definition =>
+  definitionOf(FLOW_POLICIES, {
+    shortNames: ['fp'],
+    columns: POLICY_COLUMNS,
+    description: 'Tunes the closed loop of the Service that has the same name, and reports its state.',
+    spec: FLOW_POLICY_SPEC_SCHEMA,
+    status: FLOW_POLICY_STATUS_SCHEMA,
+  });

@@ -1,7 +1,7 @@
 // The schema of RoutingConfig, with the checks between fields.
 import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import type { ConfigKind, CrossFieldProblem } from './config/config-kind.ts';
+import type { ConfigKind, CrossFieldProblem } from './config/load.ts';
 import { labelSelector, namespaceName, object, oneOf } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
 import type { RoutingConfig, ServiceSelection } from './routing-config.ts';

@@ -1,9 +1,7 @@
 // Reads the providerConfig of an Extension: a valid RoutingConfig with its defaults, or what is wrong with it, field by field.
-import { Ajv } from 'ajv';
-import type { ErrorObject, SchemaObject } from 'ajv';
-import { pathOfPointer, renderPath } from './config/positions.ts';
-import type { FieldPath } from './config/positions.ts';
-import { sentenceOf } from './config/sentences.ts';
+import { Ajv, type ErrorObject, type SchemaObject } from 'ajv';
+import { pathOfPointer, sentenceOf } from './config/load.ts';
+import { type FieldPath, renderPath } from './config/config-error.ts';
 import { ROUTING_CONFIG } from './routing-config-kind.ts';
 import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
 import type { RoutingConfig, RoutingConfigProblem, RoutingConfigReading } from './routing-config.ts';

@@ -1,10 +1,8 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
-import type { Node } from '../apis/core.ts';
+import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
-import { nameOf } from '../apis/object.ts';
-import { zoneOfNode } from '../apis/readings.ts';
+import { type Fields, nameOf } from '../apis/values.ts';
 import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
-import type { Fields } from '../apis/fields.ts';
 
 /** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
 export interface Price {

@@ -5,7 +5,7 @@ import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from
 import type { StringMap } from '../apis/meta.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import type { Measured } from '../traffic/measured.ts';
-import type { EntryObject } from './bypasses/types.ts';
+import type { EntryObject } from './bypasses/clients.ts';
 import type { RouterObject } from './routers/types.ts';
 
 /** Objects of one kind: all there are, or why they could not be seen. */

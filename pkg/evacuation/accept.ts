@@ -1,4 +1,11 @@
 // Whether an evacuation can be done at all.
+// Which evacuations run, and which Services each is about.
+import type { LabelSelector } from '../apis/admission.ts';
+import { parseDuration } from '../apis/quantity.ts';
+import type { StringMap } from '../apis/meta.ts';
+import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
+import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
+import { matchesSelector } from '../routing/types.ts';
 
 export interface AcceptInput {
   readonly zone: string;
@@ -77,4 +84,91 @@ export const refusalOf = (input: AcceptInput): Refusal | undefined => {
         'no webhook keeps evacuated slices, so the EndpointSlice controller would remove the hints: check that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
     };
   return undefined;
+};
+
+const LONGEST_SECONDS = 168 * 3_600;
+
+/** When it ends, Unix milliseconds; undefined where the object does not say, which no API server with the definition lets happen. */
+export const expiryOf = ({
+  metadata,
+  spec,
+}: {
+  readonly metadata: Pick<ZoneEvacuation['metadata'], 'creationTimestamp'>;
+  readonly spec: Pick<ZoneEvacuation['spec'], 'duration'>;
+}): number | undefined => {
+  const created = Date.parse(metadata.creationTimestamp ?? '');
+  const seconds = parseDuration(spec.duration);
+  if (Number.isNaN(created) || seconds === undefined) return undefined;
+  return created + Math.min(seconds, LONGEST_SECONDS) * 1_000;
+};
+
+/** @param now - Unix milliseconds. */
+export const isRunning = (evacuation: ZoneEvacuation, now: number): boolean =>
+  evacuation.metadata.deletionTimestamp === undefined && now < (expiryOf(evacuation) ?? -Infinity);
+
+const matches = (selector: LabelSelector | undefined, labels: StringMap | undefined): boolean =>
+  selector === undefined || matchesSelector(selector, labels ?? {});
+
+/** `kubernetes.default` is reached by everything that could end the evacuation. */
+const UNTOUCHED = 'default/kubernetes';
+
+/** Whether a Service is in scope. */
+export const concerns = (
+  { spec }: ZoneEvacuation,
+  service: { readonly key: string; readonly labels: StringMap | undefined; readonly namespace: StringMap | undefined },
+): boolean =>
+  service.key !== UNTOUCHED &&
+  matches(spec.namespaceSelector, service.namespace) &&
+  matches(spec.serviceSelector, service.labels);
+
+/** What admission does to slices that no leader has marked yet. */
+export interface Joining {
+  /** Zones whose endpoints are evacuated with the write that adds them, oldest evacuation first. */
+  readonly zones: readonly string[];
+  /** Zones with Nodes, as the leader wrote them into the status. */
+  readonly clientZones: readonly string[];
+  /** Some routers may leave clients without endpoints where hints miss their zone: it was forced. */
+  readonly forced: boolean;
+}
+
+/** The leader does it. */
+export const isAccepted = ({ status }: ZoneEvacuation): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Accepted' && value === 'True') === true;
+
+/** Oldest first, by name where two are of one second. */
+export const byAge = (left: ZoneEvacuation, right: ZoneEvacuation): number => {
+  const [one = '', other = ''] = [left, right].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`,
+  );
+  return one < other ? -1 : 1;
+};
+
+/** Labels of namespaces are not read by admission, but the one with the name. */
+const isByName = (selector: LabelSelector | undefined): boolean =>
+  [...Object.keys(selector?.matchLabels ?? {}), ...(selector?.matchExpressions ?? []).map(({ key }) => key)].every(
+    (key) => key === LABEL_NAMESPACE_NAME,
+  );
+
+/** Whether endpoints that join the zone are evacuated by admission: of a share, the leader chooses. */
+export const takesWholeZone = ({ spec: { percent, namespaceSelector } }: ZoneEvacuation): boolean =>
+  percent >= 100 && isByName(namespaceSelector);
+
+/**
+ * The part of `running` that is about a slice, by what the slice itself shows: the EndpointSlice controller copies the labels of its
+ * Service (setEndpointSliceLabels of k8s.io/endpointslice). Undefined where there is none.
+ */
+export const joiningOf = (
+  running: readonly ZoneEvacuation[],
+  slice: { readonly namespace: string; readonly service: string; readonly labels: StringMap },
+): Joining | undefined => {
+  const { namespace: name, service, labels } = slice;
+  const subject = { key: `${name}/${service}`, labels, namespace: { [LABEL_NAMESPACE_NAME]: name } };
+  const found = running.filter((one) => isAccepted(one) && takesWholeZone(one) && concerns(one, subject)).sort(byAge);
+  const clientZones = found.flatMap(({ status }) => status?.clientZones ?? []);
+  if (clientZones.length === 0) return undefined;
+  return {
+    zones: [...new Set(found.map(({ spec }) => spec.zone))],
+    clientZones: [...new Set(clientZones)].sort(),
+    forced: found.some(({ spec }) => spec.force),
+  };
 };

@@ -1,21 +1,24 @@
 // Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
 // without a mark gets it in the write that brings endpoints of the zone.
-import { isFields } from '../apis/fields.ts';
-import type { Endpoint } from '../apis/core.ts';
-import type { Fields } from '../apis/fields.ts';
+// What of an EndpointSlice is this project's, and the operations that remove it, whichever component wrote it.
+import type { JsonPatchOperation } from '../apis/admission.ts';
+import { type Endpoint, type EndpointHints, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
+import { type Fields, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
-import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME } from '../apis/names.ts';
-import { isEndpointReady } from '../apis/readings.ts';
+import {
+  ANNOTATION_EVACUATED,
+  ANNOTATION_PLAN,
+  ANNOTATION_TOUCHED,
+  LABEL_SERVICE_NAME,
+  isNowhere,
+} from '../apis/names.ts';
 import type { HintsDecision } from '../hints/index.ts';
-import { MAX_HINTS } from '../hints/names.ts';
-import type { ReadEndpoint, ReadSlice } from '../hints/slice.ts';
-import { readEndpoint, readSlice } from '../hints/slice.ts';
-import type { Joining } from './active.ts';
-import { hintsOfBase } from './base-hints.ts';
-import { decideInOrder } from './decide.ts';
-import type { EvacuationMark } from './mark.ts';
-import { parseMark } from './mark.ts';
-import { baseUnder, evacuationPatch, returnPatch } from './slice.ts';
+import { MAX_HINTS } from '../hints/readiness.ts';
+import { type ReadEndpoint, type ReadSlice, readEndpoint, readSlice, strategyOf } from '../hints/table.ts';
+import type { Joining } from './accept.ts';
+import { baseUnder, evacuationPatch, hintOperations, hintsOfBase, parseMark, returnPatch } from './slice.ts';
+import type { EvacuationMark } from './slice.ts';
+import { decideInOrder, markOf } from './decide.ts';
 
 const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
 
@@ -124,4 +127,33 @@ export const decideJoining = ({ object, created, joiningOf }: JoiningInput): Hin
   const annotations = hasAnnotations(object) ? slice.annotations : undefined;
   const operations = evacuationPatch({ endpoints, labels: slice.labels, annotations }, undefined, next);
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
+};
+
+const OURS = [ANNOTATION_EVACUATED, ANNOTATION_PLAN, ANNOTATION_TOUCHED];
+
+/** The hints that another writer gave the endpoints: under an evacuation, those that it recorded. */
+const foreignHints = (slice: EndpointSlice): ((endpoint: Endpoint) => EndpointHints | undefined) => {
+  const { labels, annotations } = slice.metadata ?? {};
+  if (strategyOf(labels ?? {}) !== undefined || annotations?.[ANNOTATION_PLAN] !== undefined) return () => undefined;
+  const mark = markOf(slice);
+  return (endpoint) => {
+    const { hints } = endpoint;
+    // No control plane hints an endpoint that is not ready.
+    if (mark !== undefined) return isEndpointReady(endpoint) ? hintsOfBase(baseUnder(endpoint, mark)) : undefined;
+    const names = [...(hints?.forZones ?? []), ...(hints?.forNodes ?? [])].map(({ name }) => name);
+    return names.some(isNowhere) ? undefined : hints;
+  };
+};
+
+/** Empty where nothing is ours: hints of kube-controller-manager alone stay. */
+export const releaseOperations = (slice: EndpointSlice): JsonPatchOperation[] => {
+  const { annotations = {} } = slice.metadata ?? {};
+  const endpoints = slice.endpoints ?? [];
+  return [
+    ...hintOperations(endpoints, endpoints.map(foreignHints(slice))),
+    ...OURS.filter((key) => annotations[key] !== undefined).map((key) => ({
+      op: 'remove' as const,
+      path: `/metadata/annotations/${key.replaceAll('/', '~1')}`,
+    })),
+  ];
 };

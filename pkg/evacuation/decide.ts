@@ -1,11 +1,8 @@
 // One Service while zones are evacuated: which endpoints leave, and which zones those that stay have to serve.
-import type { Endpoint, EndpointSlice } from '../apis/core.ts';
+import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';
-import { isEndpointReady } from '../apis/readings.ts';
-import { MAX_HINTS } from '../hints/names.ts';
-import type { EvacuationMark, Leaving } from './mark.ts';
-import { parseMark } from './mark.ts';
-import { baseUnder, isLeaving } from './slice.ts';
+import { MAX_HINTS } from '../hints/readiness.ts';
+import { type EvacuationMark, type Leaving, baseUnder, isLeaving, parseMark } from './slice.ts';
 
 /** What an evacuation asks of a Service. */
 export interface Leave {

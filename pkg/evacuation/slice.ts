@@ -1,20 +1,148 @@
 // One slice: its hints under a mark, and without. The same for the leader, for admission and for the command line.
+// The hints of an endpoint as they are without an evacuation, as a short text and as the API has them.
+// What an evacuated slice says in its annotation: enough to keep it evacuated, and to undo that, without looking elsewhere.
 import type { JsonPatchOperation } from '../apis/admission.ts';
-import type { EndpointHints } from '../apis/core.ts';
+import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
+import { type Fields, isFields, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
-import { sameHints } from '../hints/equal.ts';
-import { isEndpointReady } from '../apis/readings.ts';
-import { isZoneName, MAX_HINTS } from '../hints/names.ts';
-import { hintsNow, isRebuilt, waitingHints } from '../hints/readiness.ts';
-import type { ReadEndpoint } from '../hints/slice.ts';
-import type { AnyHints, BaseHints } from './base-hints.ts';
-import { baseOf, hintsOfBase, parseBase, textOfBase } from './base-hints.ts';
-import type { EvacuationMark, Recorded } from './mark.ts';
-import { printMark, stillLeft } from './mark.ts';
+import { sameHints } from '../hints/decide.ts';
+import {
+  MAX_HINTS,
+  hintsNow,
+  isNodeName,
+  isRebuilt,
+  isZoneHint,
+  isZoneName,
+  waitingHints,
+  whenReady,
+} from '../hints/readiness.ts';
+import type { ReadEndpoint } from '../hints/table.ts';
+
+/** As stored, or as sent by a client. */
+type AnyHints = Fields | EndpointHints | null | undefined;
+
+interface BaseHints {
+  readonly zones: readonly string[];
+  readonly nodes: readonly string[];
+}
+
+const namesOf = (list: unknown): string[] | undefined => {
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) return undefined;
+  const names = list.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
+  return names.every((name) => typeof name === 'string') ? names : undefined;
+};
+
+const isAcceptable = ({ zones, nodes }: BaseHints): boolean =>
+  zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS && zones.every(isZoneHint) && nodes.every(isNodeName);
+
+/** Hints as an endpoint has them when it is ready; what the API could not have stored counts as none. */
+export const baseOf = (hints: AnyHints): BaseHints => {
+  const { forZones, forNodes }: Fields = { ...hints };
+  const base = { zones: (namesOf(forZones) ?? []).map(whenReady), nodes: (namesOf(forNodes) ?? []).map(whenReady) };
+  return isAcceptable(base) ? base : { zones: [], nodes: [] };
+};
+
+const named = (names: readonly string[]) => names.map((name) => ({ name }));
+
+/** Undefined for none. */
+export const hintsOfBase = ({ zones, nodes }: BaseHints): EndpointHints | undefined => {
+  if (zones.length === 0 && nodes.length === 0) return undefined;
+  return {
+    ...(zones.length === 0 ? {} : { forZones: named(zones) }),
+    ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
+  };
+};
+
+/** Zones and nodes in their order; no name of either holds a comma or a bar. Empty for none. */
+const textOfBase = ({ zones, nodes }: BaseHints): string =>
+  nodes.length === 0 ? zones.join(',') : `${zones.join(',')}|${nodes.join(',')}`;
+
+const split = (text: string): string[] => (text === '' ? [] : text.split(','));
+
+/** Undefined for a text that says no hints that the API would take. */
+const parseBase = (text: string): BaseHints | undefined => {
+  const [zones = '', nodes = '', more] = text.split('|');
+  const base = { zones: split(zones), nodes: split(nodes) };
+  return more === undefined && isAcceptable(base) ? base : undefined;
+};
+
+/** Endpoints of one zone that leave: all, or those with these first addresses. */
+export type Leaving = 'all' | ReadonlySet<string>;
+
+/** Hints without the evacuation: what most endpoints have, and what the others have, by first address. */
+interface Recorded {
+  readonly usual: 'own' | 'none';
+  /** Texts of base hints. */
+  readonly except: ReadonlyMap<string, string>;
+}
+
+export interface EvacuationMark {
+  /** By zone. */
+  readonly out: ReadonlyMap<string, Leaving>;
+  /** Zones that every endpoint that stays serves, beside those that it serves anyway. In name order. */
+  readonly cover: readonly string[];
+  readonly was: Recorded;
+}
+
+const byName = <V>([left]: readonly [string, V], [right]: readonly [string, V]): number => (left < right ? -1 : 1);
+
+/** One text for one meaning. */
+export const printMark = ({ out, cover, was }: EvacuationMark): string =>
+  JSON.stringify({
+    out: Object.fromEntries(
+      [...out].sort(byName).map(([zone, leaving]) => [zone, leaving === 'all' ? true : [...leaving].sort()]),
+    ),
+    cover: [...cover].sort(),
+    was: was.usual,
+    ...(was.except.size === 0 ? {} : { except: Object.fromEntries([...was.except].sort(byName)) }),
+  });
+
+const leavingOf = (value: unknown): Leaving | undefined => {
+  if (value === true) return 'all';
+  return Array.isArray(value) && value.every((address) => typeof address === 'string') ? new Set(value) : undefined;
+};
+
+const outOf = (value: unknown): ReadonlyMap<string, Leaving> | undefined => {
+  if (!isFields(value)) return undefined;
+  const out = new Map<string, Leaving>();
+  for (const [zone, said] of Object.entries(value)) {
+    const leaving = leavingOf(said);
+    if (leaving === undefined || !isZoneName(zone)) return undefined;
+    out.set(zone, leaving);
+  }
+  return out.size === 0 ? undefined : out;
+};
+
+const exceptOf = (value: unknown): ReadonlyMap<string, string> | undefined => {
+  if (value === undefined) return new Map();
+  if (!isFields(value)) return undefined;
+  const entries = Object.entries(value);
+  const isText = (text: unknown): boolean => typeof text === 'string' && parseBase(text) !== undefined;
+  return entries.every(([, text]) => isText(text)) ? new Map(entries as [string, string][]) : undefined;
+};
+
+/** Undefined where there is none, or none that we could have written: the owner of a slice may write anything there. */
+export const parseMark = (text: unknown): EvacuationMark | undefined => {
+  const value = typeof text === 'string' ? parseJson(text) : undefined;
+  if (!isFields(value)) return undefined;
+  const { cover, was: usual }: Fields = value;
+  const out = outOf(value['out']);
+  const except = exceptOf(value['except']);
+  if (out === undefined || except === undefined || (usual !== 'own' && usual !== 'none')) return undefined;
+  if (!Array.isArray(cover) || cover.length > MAX_HINTS || !cover.every(isZoneName)) return undefined;
+  return { out, cover: [...new Set(cover)].sort(), was: { usual, except } };
+};
+
+/** The mark with the zones that are still being left; undefined: with none of them. */
+const stillLeft = (mark: EvacuationMark, isLeft: (zone: string) => boolean): EvacuationMark | undefined => {
+  const out = new Map([...mark.out].filter(([zone]) => isLeft(zone)));
+  return out.size === 0 ? undefined : { ...mark, out };
+};
 
 type Placed = Pick<ReadEndpoint, 'addresses' | 'zone' | 'conditions'>;
 /** An endpoint as far as it is read here. */
-export type HintedEndpoint = Placed & { readonly hints?: AnyHints };
+type HintedEndpoint = Placed & { readonly hints?: AnyHints };
 
 const addressOf = ({ addresses }: Placed): string => addresses[0] ?? '';
 
@@ -94,7 +222,7 @@ const record = (endpoints: readonly HintedEndpoint[], bases: readonly BaseHints[
 };
 
 /** What of a slice is read and written here. */
-export interface SliceContent {
+interface SliceContent {
   readonly endpoints: readonly HintedEndpoint[];
   readonly labels: Readonly<Record<string, unknown>> | undefined;
   /** Undefined: the slice has no annotations at all. */

@@ -1,6 +1,5 @@
 // What no plan within the limits can beat: the transportation bound and the integrality bound, as shares of the demand.
-import { EPSILON } from './problem.ts';
-import type { Problem } from './problem.ts';
+import { EPSILON, type Problem } from './problem.ts';
 
 /** Counts every crossing as 1, whatever the pair of zones costs. */
 const crossingOf = (problem: Problem, zone: number, kind: number): number =>

@@ -1,8 +1,10 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
-import { checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
-import type { EvaluateInput, FlowEndpoint, PlanFigures, ZoneFigures } from './types.ts';
-import { amountOf } from './own.ts';
-import { byText } from '../apis/order.ts';
+// Weights of client zones from a cluster's Nodes: their CPU as upstream counts it, or how many they are.
+import { type Node, zoneOfNode } from '../apis/core.ts';
+import { byText } from '../apis/values.ts';
+import { type UnknownSharesCause, zoneShares } from '../upstream/index.ts';
+import { checkDemand, checkEndpoints, checkTarget, checkedCost } from './compile.ts';
+import { type EvaluateInput, type FlowEndpoint, type PlanFigures, type ZoneFigures, amountOf } from './types.ts';
 
 /** Endpoints by the zones they are hinted for; empty where proxies ignore all hints because an endpoint has none. */
 const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint[]> => {
@@ -96,4 +98,36 @@ export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
     overload,
     crossZoneCost: cost,
   };
+};
+
+export interface ZoneWeightsInput {
+  readonly nodes: readonly Node[];
+  /** `cpu`: allocatable CPU of ready worker Nodes, in millicores. `nodes`: number of all Nodes that have a zone. */
+  readonly by: 'cpu' | 'nodes';
+}
+
+export type ZoneWeights =
+  | { readonly kind: 'known'; readonly weights: Readonly<Record<string, number>> }
+  | { readonly kind: 'unknown'; readonly reason: UnknownSharesCause; readonly message: string };
+
+const countByZone = (nodes: readonly Node[]): ZoneWeights => {
+  const counts = new Map<string, number>();
+  for (const zone of nodes.map(zoneOfNode)) {
+    if (zone !== '') counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  }
+  if (counts.size > 1)
+    return { kind: 'known', weights: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))) };
+  return {
+    kind: 'unknown',
+    reason: 'FewerThanTwoZones',
+    message: `Nodes are in ${counts.size} zones, and two are needed`,
+  };
+};
+
+/** By CPU the same Nodes count, and the same Nodes make the weights unknown, as for the EndpointSlice controller. */
+export const zoneWeights = ({ nodes, by }: ZoneWeightsInput): ZoneWeights => {
+  if (by === 'nodes') return countByZone(nodes);
+  const shares = zoneShares(nodes);
+  if (shares.kind === 'known') return { kind: 'known', weights: Object.fromEntries(shares.milliCpu) };
+  return { kind: 'unknown', reason: shares.cause, message: shares.message };
 };

@@ -1,12 +1,185 @@
 // The optimum of small problems: all numbers of endpoints per zone, and for each the cheapest distribution of zones over endpoints.
-import { compareFigures } from './figures.ts';
-import type { Figures, Solution } from './figures.ts';
-import { distribute } from './distribution.ts';
-import type { Slot } from './distribution.ts';
-import { EPSILON } from './problem.ts';
-import type { Group, Problem } from './problem.ts';
+// A dynamic programme: given how many endpoints serve each zone, which zones each endpoint serves at least overload and cost.
+import { EPSILON, MAX_ZONES, compareFigures } from './problem.ts';
+import type { Figures, Group, Problem, Solution } from './problem.ts';
 
-export interface ExhaustiveOptions {
+interface Slot {
+  readonly kind: number;
+  readonly limit: number;
+  readonly idle: boolean;
+  /** Zones it is hinted for now, as bits; -1 for none. */
+  readonly current: number;
+}
+
+interface Distribution {
+  readonly overload: number;
+  readonly cost: number;
+  readonly changes: number;
+  /** By slot, zones as bits. */
+  readonly masks: readonly number[];
+}
+
+interface DistributionInput {
+  readonly problem: Problem;
+  readonly slots: readonly Slot[];
+  readonly served: readonly number[];
+  /** Only without any overload. */
+  readonly within: boolean;
+}
+
+/** What one slot may serve, and at what price. */
+interface Option {
+  readonly mask: number;
+  readonly step: number;
+  readonly overload: number;
+  readonly price: number;
+}
+
+/** So little that no saving is given up for it: one endpoint more or less that changes. */
+const CHANGE = EPSILON / 1000;
+const NOISE = CHANGE / 100;
+
+/** States: how many endpoints serve each zone so far, as one number; the last one is the goal. */
+interface Space {
+  readonly strides: readonly number[];
+  readonly size: number;
+  /** By state: zones that have all they need, as bits. */
+  readonly full: Uint32Array;
+  /** By state: the most that any zone still needs. */
+  readonly open: Uint16Array;
+}
+
+const spaceOf = (served: readonly number[]): Space => {
+  const strides: number[] = [];
+  let size = 1;
+  for (const count of served) {
+    strides.push(size);
+    size *= count + 1;
+  }
+  const full = new Uint32Array(size);
+  const open = new Uint16Array(size);
+  for (let state = 0; state < size; state += 1) {
+    served.forEach((count, zone) => {
+      const missing = count - (Math.floor(state / (strides[zone] ?? 1)) % (count + 1));
+      if (missing === 0) full[state] = (full[state] ?? 0) | (1 << zone);
+      else open[state] = Math.max(open[state] ?? 0, missing);
+    });
+  }
+  return { strides, size, full, open };
+};
+
+const bitsOf = (mask: number): number => {
+  let bits = 0;
+  for (let rest = mask; rest !== 0; rest &= rest - 1) bits += 1;
+  return bits;
+};
+
+const optionsOf = (
+  { problem, served, within }: DistributionInput,
+  strides: readonly number[],
+  slot: Slot,
+): Option[] => {
+  const options: Option[] = [];
+  for (let mask = slot.idle ? 0 : 1; mask < 1 << served.length; mask += 1) {
+    if (bitsOf(mask) > MAX_ZONES) continue;
+    let [load, price, step] = [0, 0, 0];
+    for (let zone = 0; zone < served.length; zone += 1) {
+      if ((mask & (1 << zone)) === 0) continue;
+      const rate = (problem.demand[zone] ?? 0) / (served[zone] ?? 1);
+      load += rate;
+      price += rate * (problem.cost[zone]?.[slot.kind] ?? 0);
+      step += strides[zone] ?? 0;
+    }
+    const above = load - slot.limit;
+    if (within && above > EPSILON) continue;
+    if (mask !== slot.current) price += CHANGE;
+    options.push({ mask, step, price, overload: above > EPSILON ? above : 0 });
+  }
+  return options;
+};
+
+/** Overload and price of the best way to each state. */
+interface Layer {
+  readonly overload: Float64Array;
+  readonly price: Float64Array;
+}
+
+const emptyLayer = (size: number): Layer => ({
+  overload: new Float64Array(size).fill(Infinity),
+  price: new Float64Array(size).fill(Infinity),
+});
+
+/** One endpoint more: `left` are still to come, this one included. Notes in `chosen` what it serves on the best way to each state. */
+const advance = (space: Space, before: Layer, usable: readonly Option[], left: number, chosen: Uint8Array): Layer => {
+  const after = emptyLayer(space.size);
+  for (let state = 0; state < space.size; state += 1) {
+    const overload = before.overload[state] ?? Infinity;
+    if (overload === Infinity || (space.open[state] ?? 0) > left) continue;
+    const price = before.price[state] ?? 0;
+    const full = space.full[state] ?? 0;
+    for (const option of usable) {
+      if ((option.mask & full) !== 0) continue;
+      const target = state + option.step;
+      const difference = overload + option.overload - (after.overload[target] ?? Infinity);
+      const total = price + option.price;
+      if (difference > EPSILON) continue;
+      if (difference >= -EPSILON && total >= (after.price[target] ?? Infinity) - NOISE) continue;
+      after.overload[target] = overload + option.overload;
+      after.price[target] = total;
+      chosen[target] = option.mask;
+    }
+  }
+  return after;
+};
+
+/** Undefined if there is none, or with `within` none without overload. */
+const distribute = (input: DistributionInput): Distribution | undefined => {
+  const { slots, served } = input;
+  const space = spaceOf(served);
+  const { size, strides } = space;
+  let layer = emptyLayer(size);
+  layer.overload[0] = 0;
+  layer.price[0] = 0;
+  const chosen = new Uint8Array(size * slots.length);
+  let usable: Option[] = [];
+  slots.forEach((slot, index) => {
+    const before = slots[index - 1];
+    if (before?.kind !== slot.kind || before.current !== slot.current) usable = optionsOf(input, strides, slot);
+    layer = advance(space, layer, usable, slots.length - index, chosen.subarray(index * size, (index + 1) * size));
+  });
+  return resultOf(input, {
+    strides,
+    size,
+    chosen,
+    overload: layer.overload[size - 1] ?? Infinity,
+    price: layer.price[size - 1] ?? 0,
+  });
+};
+
+interface Outcome {
+  readonly strides: readonly number[];
+  readonly size: number;
+  readonly chosen: Uint8Array;
+  readonly overload: number;
+  readonly price: number;
+}
+
+/** Walks back from the goal to see what each slot serves. */
+const resultOf = ({ slots, served }: DistributionInput, outcome: Outcome): Distribution | undefined => {
+  const { strides, size, chosen, overload, price } = outcome;
+  if (overload === Infinity) return undefined;
+  const masks: number[] = [];
+  let state = size - 1;
+  for (let index = slots.length - 1; index >= 0; index -= 1) {
+    const mask = chosen[index * size + state] ?? 0;
+    masks[index] = mask;
+    for (let zone = 0; zone < served.length; zone += 1) if ((mask & (1 << zone)) !== 0) state -= strides[zone] ?? 0;
+  }
+  const changes = slots.reduce((sum, { current }, index) => sum + (masks[index] === current ? 0 : 1), 0);
+  return { overload, cost: price - changes * CHANGE, changes, masks };
+};
+
+interface ExhaustiveOptions {
   /** Best plan so far: only what is better is looked at. */
   readonly incumbent: Solution;
   /** Hints in force by class, with which fewer changes are preferred among plans that are equally good. */
@@ -15,7 +188,7 @@ export interface ExhaustiveOptions {
   readonly budget: number;
 }
 
-export interface Exhaustive {
+interface Exhaustive {
   readonly solution: Solution;
   /** Everything was looked at: nothing is better. */
   readonly complete: boolean;

@@ -1,16 +1,21 @@
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
+import { byText } from '../apis/values.ts';
 import { integralityBounds, transportationBound } from './bounds.ts';
-import { compile, plannedEndpoints } from './compile.ts';
-import type { Compiled } from './compile.ts';
+import { type Compiled, checkPlanInput, compile, plannedEndpoints } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
-import { compareFigures, hintedExplicitly, isAllowed, servedBy, solutionOf } from './figures.ts';
-import type { Solution } from './figures.ts';
-import { checkPlanInput } from './input.ts';
-import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
-import type { Group, Problem } from './problem.ts';
+import {
+  EPSILON,
+  compareFigures,
+  hintedExplicitly,
+  isAllowed,
+  sameZoneGroups,
+  servedBy,
+  solutionOf,
+  spreadGroups,
+} from './problem.ts';
+import type { Group, Problem, Solution } from './problem.ts';
 import { solve } from './solve.ts';
-import type { Bounds, Plan, PlanInput, PlannedEndpoint } from './types.ts';
-import { byText } from '../apis/order.ts';
+import type { Bounds, Plan, PlanInput, PlannedEndpoint, ProportionalInput } from './types.ts';
 
 const sameZones = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort(byText).join('\n') === [...right].sort(byText).join('\n');
@@ -184,4 +189,21 @@ export const leastCrossZoneCost = (input: PlanInput): number => {
   const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
   if (demand === 0) return 0;
   return input.endpoints.length === 0 ? Infinity : integralityBounds(compile(input).roomiest).cost * demand;
+};
+
+/**
+ * Clients of each zone are taken to need as much as their weight says, and all endpoints to be alike: with n of them the fair
+ * share of each is 1 core of n, so utilisations of the plan are loads by the fair share, and none is above 1 + `maxOverload`. An
+ * endpoint serves several zones where one each would not do. Throws a RangeError for a wrong number.
+ */
+export const planProportional = ({ weights, endpoints, maxOverload = 0.2, ...rest }: ProportionalInput): Plan => {
+  if (!(maxOverload >= 0)) throw new RangeError(`maxOverload must be 0 or more, got ${maxOverload}`);
+  const total = Object.values(weights).reduce((sum, weight) => sum + weight, 0);
+  const scale = total > 0 ? endpoints.length / total : 0;
+  return planHints({
+    ...rest,
+    endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity: 1 })),
+    demand: Object.fromEntries(Object.entries(weights).map(([zone, weight]) => [zone, weight * scale])),
+    targetUtilization: 1 + maxOverload,
+  });
 };

@@ -1,16 +1,169 @@
 // Finds the best plan in numbers: from cheap attempts to exhaustive search, and stops where a bound says that nothing is better.
-import { integralityBounds, transportationBound } from './bounds.ts';
-import type { LowerBounds } from './bounds.ts';
-import { descend } from './descent.ts';
+// A plan within the limits for problems with many choices: more endpoints for the zone that does not fit, then fewer again.
+// Local search: moves endpoints of a group to other zones as long as that makes the plan better.
+import { type LowerBounds, integralityBounds, transportationBound, zoneCostAt } from './bounds.ts';
 import { exhaustive, isSmall } from './exhaustive.ts';
-import { bestOf, hintedExplicitly, isAllowed, solutionOf } from './figures.ts';
-import type { Solution } from './figures.ts';
-import { localSearch } from './local-search.ts';
-import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
-import type { Group, Problem } from './problem.ts';
-import { waterfall } from './waterfall.ts';
+import {
+  EPSILON,
+  MAX_ZONES,
+  bestOf,
+  compareFigures,
+  hintedExplicitly,
+  isAllowed,
+  sameZoneGroups,
+  solutionOf,
+  spend,
+  spreadGroups,
+} from './problem.ts';
+import type { Group, Problem, Solution } from './problem.ts';
+import { type Realized, fit, levelsOf, waterfall } from './fit.ts';
 
-export interface Solved {
+const attempt = (problem: Problem, counts: readonly number[]): Realized =>
+  fit(
+    problem,
+    counts,
+    counts.map((count, zone) => zoneCostAt(problem, zone, count) < EPSILON),
+  );
+
+/** A few percent more for the zone that got stuck; if it has all, for the next one that has not. Undefined at the end. */
+const raise = ({ total }: Problem, counts: readonly number[], stuck: number): number[] | undefined => {
+  for (let offset = 0; offset < counts.length; offset += 1) {
+    const zone = (stuck + offset) % counts.length;
+    const count = counts[zone] ?? total;
+    if (count < total) return counts.with(zone, Math.min(total, count + Math.max(1, Math.floor(count / 24))));
+  }
+  return undefined;
+};
+
+/** Fewer for one zone at a time, the largest saving first, in smaller and smaller steps, as long as it still fits. */
+const lower = (problem: Problem, start: readonly number[], first: Solution): Solution => {
+  let [counts, best] = [start, first];
+  for (let step = 2 ** Math.floor(Math.log2(Math.max(1, problem.total / 64))); step >= 1; step /= 2) {
+    const saving = (zone: number): number => {
+      const count = counts[zone] ?? 0;
+      return count <= step ? -Infinity : zoneCostAt(problem, zone, count) - zoneCostAt(problem, zone, count - step);
+    };
+    const order = counts
+      .map((_, zone) => ({ zone, gain: saving(zone) }))
+      .sort((a, b) => b.gain - a.gain || a.zone - b.zone);
+    for (const { zone } of order) {
+      while (saving(zone) > EPSILON) {
+        const next = counts.with(zone, (counts[zone] ?? 0) - step);
+        const fitted = attempt(problem, next);
+        if (fitted.kind !== 'fits') break;
+        [counts, best] = [next, solutionOf(problem, fitted.groups)];
+      }
+    }
+  }
+  return best;
+};
+
+/** From these numbers up until it fits, and down again as far as it still does. */
+const searchFrom = (problem: Problem, start: readonly number[]): Solution | undefined => {
+  for (let counts: readonly number[] | undefined = start; counts !== undefined && problem.effort.left > 0;) {
+    const fitted = attempt(problem, counts);
+    if (fitted.kind === 'fits') return lower(problem, counts, solutionOf(problem, fitted.groups));
+    counts = raise(problem, counts, fitted.zone);
+  }
+  return undefined;
+};
+
+/**
+ * Two starts: as few endpoints as is cheapest, and where capacities differ so many that the smallest can take part. Undefined
+ * if this finds nothing within the limits, which is no proof that there is nothing.
+ */
+export const descend = (problem: Problem): Solution | undefined => {
+  if (problem.effort.left <= 0) return undefined;
+  const levels = problem.demand.map((_, zone) => levelsOf(problem, zone, Infinity));
+  if (levels.some(({ length }) => length === 0)) return undefined;
+  const cheapest = levels.map(([level]) => level?.count ?? 1);
+  const smallest = problem.classes.reduce((least, { limit }) => Math.min(least, limit), Infinity);
+  const together = cheapest.map((count, zone) =>
+    smallest > 0 ? Math.min(problem.total, Math.max(count, Math.ceil((problem.demand[zone] ?? 0) / smallest))) : count,
+  );
+  const first = searchFrom(problem, cheapest);
+  const second = together.join() === cheapest.join() ? undefined : searchFrom(problem, together);
+  if (first === undefined || second === undefined) return first ?? second;
+  return bestOf(first, second);
+};
+
+interface LocalSearchOptions {
+  readonly start: Solution;
+  /** Plans to look at, at most. */
+  readonly budget: number;
+  /** Negative if the first is better. Default: less overload, then less cost. */
+  readonly compare?: (left: Solution, right: Solution) => number;
+  /** Figures of groups. Default: overload and cost. */
+  readonly evaluate?: (problem: Problem, groups: readonly Group[]) => Solution;
+}
+
+/** Sets of zones one step from these: one more, one less, one exchanged. */
+const neighboursOf = (zones: readonly number[], count: number, idle: boolean): number[][] => {
+  const found: number[][] = [];
+  const sorted = (set: readonly number[]): number[] => [...set].sort((a, b) => a - b);
+  if (zones.length > 1 || (idle && zones.length === 1)) {
+    for (const zone of zones) found.push(zones.filter((other) => other !== zone));
+  }
+  for (let zone = 0; zone < count; zone += 1) {
+    if (zones.includes(zone)) continue;
+    if (zones.length < MAX_ZONES) found.push(sorted([...zones, zone]));
+    for (const other of zones) found.push(sorted([...zones.filter((kept) => kept !== other), zone]));
+  }
+  return found;
+};
+
+/** `groups` with `amount` endpoints of one group hinted for other zones. */
+const moved = (groups: readonly Group[], from: number, zones: readonly number[], amount: number): Group[] => {
+  const source = groups[from];
+  if (source === undefined) return [...groups];
+  const key = zones.join();
+  const result: Group[] = [];
+  let merged = false;
+  groups.forEach((group, index) => {
+    if (index === from) {
+      if (group.count > amount) result.push({ ...group, count: group.count - amount });
+    } else if (!merged && group.kind === source.kind && group.zones.join() === key) {
+      merged = true;
+      result.push({ ...group, count: group.count + amount });
+    } else result.push(group);
+  });
+  if (!merged) result.push({ kind: source.kind, zones, count: amount });
+  return result;
+};
+
+function* movesOf(problem: Problem, groups: readonly Group[]): Generator<Group[]> {
+  for (const [index, { kind, zones, count }] of groups.entries()) {
+    for (const target of neighboursOf(zones, problem.demand.length, problem.classes[kind]?.idle ?? false)) {
+      for (let amount = 1; amount < count; amount *= 2) yield moved(groups, index, target, amount);
+      yield moved(groups, index, target, count);
+    }
+  }
+}
+
+/** Looks at groups that one plan takes: they are copied, counted and weighed. */
+const LOOKS = 4;
+
+/** Takes each move that improves at once and starts over, until none does or the budget is used up. */
+export const localSearch = (problem: Problem, options: LocalSearchOptions): Solution => {
+  const { start, budget, compare = compareFigures, evaluate = solutionOf } = options;
+  let best = start;
+  let left = budget;
+  for (let improved = true; improved && left > 0;) {
+    improved = false;
+    for (const groups of movesOf(problem, best.groups)) {
+      left -= 1;
+      if (left < 0 || !spend(problem.effort, LOOKS * groups.length)) return best;
+      const found = evaluate(problem, groups);
+      if (compare(found, best) >= 0 || !isAllowed(problem, groups)) continue;
+      best = found;
+      improved = true;
+      break;
+    }
+  }
+  return best;
+};
+
+interface Solved {
   readonly solution: Solution;
   readonly exact: boolean;
   /** The effort was spent before the search was at its end. */
@@ -19,7 +172,7 @@ export interface Solved {
   readonly crossing: { readonly transportation: number; readonly integrality: number };
 }
 
-export interface SolveOptions {
+interface SolveOptions {
   /** Hints in force, of the endpoints that have any: what changes are counted from. */
   readonly inForce?: readonly Group[] | undefined;
   /** Whether hints in force stay although this is the best: then it does not matter which of equally good plans changes least. */

@@ -12,12 +12,12 @@ export {
   isTopologyAwareRoutingEnabled,
   isTopologyAwareRoutingForShootControlPlaneEnabled,
   seedTopologyAwareRoutingEnabled,
-} from './spec.ts';
-export type { ZoneAssessment } from './spec.ts';
-export { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from './layer-seven.ts';
-export type { LayerSevenDecision, LayerSevenEvidence } from './layer-seven.ts';
-export { classifyNamespace } from './namespaces.ts';
-export type { NamespaceClass } from './namespaces.ts';
+} from './decide.ts';
+export type { ZoneAssessment } from './decide.ts';
+export { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from './catalogue.ts';
+export type { LayerSevenDecision, LayerSevenEvidence } from './catalogue.ts';
+export { classifyNamespace } from './types.ts';
+export type { NamespaceClass } from './types.ts';
 export {
   CATALOGUE,
   NOT_TOPOLOGY_AWARE,
@@ -36,9 +36,9 @@ export {
   decideShootRouting,
 } from './decide.ts';
 export type { ObjectRoutingInput, ShootRoutingInput } from './decide.ts';
-export { assessReading, describeProblems } from './extension/assess.ts';
-export { extensionClassOf, governingExtension, isResponsible } from './extension/governing.ts';
+export { assessReading, describeProblems } from './extension/select.ts';
+export { extensionClassOf, governingExtension, isResponsible } from './extension/select.ts';
 export { configuredEtcdSelection, configuredSelection, heldByConfiguration } from './extension/select.ts';
 export type { ConfiguredSelection } from './extension/select.ts';
-export type { Governing, ReadExtension } from './extension/types.ts';
+export type { Governing, ReadExtension } from './extension/select.ts';
 export type * from './types.ts';

@@ -1,15 +1,97 @@
 // Decides which hints the endpoints of a slice get, and returns the JSON Patch that sets them.
+// Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
 import type { JsonPatchOperation } from '../apis/admission.ts';
-import type { EndpointHints } from '../apis/core.ts';
-import { carryOverFrom } from './carry-over.ts';
-import { sameHints } from './equal.ts';
-import { isEndpointReady } from '../apis/readings.ts';
-import { isNodeName, isZoneName } from './names.ts';
-import { isRebuilt, waitingHints } from './readiness.ts';
-import { readEndpoint, readSlice } from './slice.ts';
-import type { ReadEndpoint, ReadSlice } from './slice.ts';
-import { sameZone, strategyOf } from './table.ts';
-import type { HintStrategy, HintsDecision, HintsInput, WantedHints } from './types.ts';
+import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
+import { type Fields, isFields } from '../apis/values.ts';
+import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
+import { readEndpoint, readSlice, sameZone, strategyOf } from './table.ts';
+import type { HintStrategy, HintsDecision, HintsInput, ReadEndpoint, ReadSlice, WantedHints } from './table.ts';
+
+/** Hints to keep for an endpoint, or undefined where the stored slice holds none for it. */
+type CarryOver = (endpoint: ReadEndpoint) => EndpointHints | undefined;
+
+/** Two stored endpoints with one identity and different hints: none of them can be trusted. A plan is never empty. */
+const AMBIGUOUS = '';
+
+/**
+ * Address, zone and target UID as one unambiguous string. Proxies look at the first address only, so that one identifies.
+ * Neither a zone name nor a length contains a line break, and the length says where the address ends.
+ */
+const identityOf = ({ addresses, zone, targetRef }: ReadEndpoint): string => {
+  const address = addresses[0] ?? '';
+  return `${zone ?? ''}\n${address.length}\n${address}${targetRef?.uid ?? ''}`;
+};
+
+const nameIn = (entry: unknown): unknown => {
+  const name = isFields(entry) ? entry['name'] : undefined;
+  return typeof name === 'string' ? whenReady(name) : undefined;
+};
+
+/**
+ * The zones of stored hints where the API could have stored them: one to eight distinct zone names, also of an endpoint that was not ready.
+ * An evacuation is no plan.
+ */
+const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
+  const forZones = hints?.['forZones'];
+  if (!Array.isArray(forZones) || forZones.length === 0 || forZones.length > MAX_HINTS) return undefined;
+  const names = forZones.map(nameIn);
+  return names.every(isZoneName) && new Set(names).size === names.length ? names : undefined;
+};
+
+const remember = (plans: Map<string, string>, endpoint: ReadEndpoint): void => {
+  const zones = isZoneName(endpoint.zone) ? plannedZones(endpoint.hints) : undefined;
+  if (zones === undefined) return;
+  const identity = identityOf(endpoint);
+  const plan = zones.join(',');
+  const known = plans.get(identity);
+  plans.set(identity, known === undefined || known === plan ? plan : AMBIGUOUS);
+};
+
+/**
+ * A look-up into the stored slice, linear in its size. A stored slice that is no slice, or that asked for another
+ * strategy, holds nothing to keep.
+ */
+const carryOverFrom = (oldObject: unknown, strategy: HintStrategy): CarryOver => {
+  const old = readSlice(oldObject);
+  if (typeof old === 'string' || strategyOf(old.labels) !== strategy) return () => undefined;
+  const plans = new Map<string, string>();
+  for (const unchecked of old.endpoints) {
+    const endpoint = readEndpoint(unchecked);
+    if (typeof endpoint !== 'string') remember(plans, endpoint);
+  }
+  const hintsOf = new Map<string, EndpointHints>();
+  return (endpoint) => {
+    const plan = plans.get(identityOf(endpoint));
+    if (plan === undefined || plan === AMBIGUOUS) return undefined;
+    const hints = hintsOf.get(plan) ?? { forZones: plan.split(',').map((name) => ({ name })) };
+    hintsOf.set(plan, hints);
+    return hints;
+  };
+};
+
+type Names = readonly { readonly name: string }[];
+
+const sameNames = (current: unknown, wanted: Names): boolean => {
+  if (current === undefined || current === null) return wanted.length === 0;
+  if (!Array.isArray(current) || current.length !== wanted.length) return false;
+  for (let index = 0; index < wanted.length; index += 1) {
+    const entry: unknown = current[index];
+    if (!isFields(entry) || entry['name'] !== wanted[index]?.name) return false;
+    for (const key in entry) if (key !== 'name') return false;
+  }
+  return true;
+};
+
+const nothing: Names = [];
+
+/** True where writing `wanted` would change nothing. Any field beside the two known ones counts as a difference. */
+export const sameHints = (current: Fields, wanted: EndpointHints): boolean => {
+  for (const key in current) if (key !== 'forZones' && key !== 'forNodes') return false;
+  return (
+    sameNames(current['forZones'], wanted.forZones ?? nothing) &&
+    sameNames(current['forNodes'], wanted.forNodes ?? nothing)
+  );
+};
 
 /** What one endpoint should carry, for the slice and the writer that the rule was made for. */
 type Rule = (endpoint: ReadEndpoint) => WantedHints;

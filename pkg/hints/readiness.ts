@@ -3,10 +3,29 @@
 // Cilium 1.18.5 to 1.20.1 leaves a zone without endpoints where the only one hinted for it is not ready (`DefaultSelectBackends` of
 // pkg/loadbalancer/writer/writer.go), and 1.14 to 1.19 ignores all hints where one that terminates has none. A hint for a zone that no
 // client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
-import type { EndpointHints } from '../apis/core.ts';
-import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE } from '../apis/names.ts';
-import { isEndpointReady } from '../apis/readings.ts';
-import { isNodeName, isZoneHint } from './names.ts';
+import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
+import { COMMANDS, LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, isNowhere } from '../apis/names.ts';
+
+const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+const MAX_LABEL_VALUE_LENGTH = 63;
+const MAX_NODE_NAME_LENGTH = 253;
+
+/** Most entries that the API accepts in `forZones` and in `forNodes`. */
+export const MAX_HINTS = 8;
+
+/** What a hint for a zone may say: a label value of at most 63 characters (the API also accepts the empty one, which names no zone). */
+export const isZoneHint = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_LABEL_VALUE_LENGTH && LABEL_VALUE.test(value);
+
+/** A zone in which there may be clients. */
+export const isZoneName = (value: unknown): value is string => isZoneHint(value) && !isNowhere(value);
+
+/** A DNS subdomain of at most 253 characters. */
+export const isNodeName = (value: unknown): value is string =>
+  typeof value === 'string' &&
+  value.length <= MAX_NODE_NAME_LENGTH &&
+  value.split('.').every((label) => DNS_LABEL.test(label));
 
 /**
  * Their reconcilers take every endpoint anew, without hints, when the conditions of one change (`reconcileByPortMapping` of
@@ -60,3 +79,31 @@ export const hintsNow = (
   if (hints === undefined || isEndpointReady(endpoint)) return hints;
   return rebuilt ? waitingHints(hints, endpoint.zone) : undefined;
 };
+
+interface PlannerUsersInput {
+  /** As configured; where any are named, they are all. */
+  readonly configured: readonly string[];
+  /** Namespace of this installation. */
+  readonly ownNamespace: string;
+  /** Namespace of the installation that plans, as its Lease says; empty where it does not. */
+  readonly planning: string;
+}
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Of several installations one plans and one admits, and they need not be the same. */
+export const plannerUsersOf = ({ configured, ownNamespace, planning }: PlannerUsersInput): string[] => {
+  if (configured.length > 0) return [...configured];
+  const namespaces = new Set([ownNamespace, ...(NAMESPACE.test(planning) ? [planning] : [])]);
+  return [...namespaces].map((namespace) => `system:serviceaccount:${namespace}:${COMMANDS.flowController}`);
+};
+
+/** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */
+const GUARDED_NAMESPACES: readonly string[] = ['kube-system', 'default'];
+
+/** Namespaces that are never served: the own and the guarded ones unless included, and those that are excluded. */
+export const excludedNamespacesOf = (
+  ownNamespace: string,
+  { included, excluded }: { readonly included: readonly string[]; readonly excluded: readonly string[] },
+): string[] =>
+  [...new Set([ownNamespace, ...GUARDED_NAMESPACES, ...excluded])].filter((name) => !included.includes(name)).sort();

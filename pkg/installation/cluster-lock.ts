@@ -1,16 +1,11 @@
 // Follows which of several installations a duty of the whole cluster belongs to, and takes it where it is free.
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/types.ts';
-import { aborted } from '../kubernetes/abortable.ts';
-import { createDeadline } from '../kubernetes/deadline.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { aborted, createDeadline, sleep } from '../kubernetes/wait.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
-import { holderOf } from '../kubernetes/lease.ts';
-import type { Lease } from '../kubernetes/lease.ts';
-import { createLeaseLock } from '../kubernetes/lease-lock.ts';
-import type { LeaseLock } from '../kubernetes/lease-lock.ts';
-import { sleep } from '../kubernetes/sleep.ts';
+import { type Lease, type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 
 export interface ClusterLockOptions {

@@ -1,8 +1,8 @@
 // Distinguishes the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/types.ts';
-import { createDeadline } from '../kubernetes/deadline.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { createDeadline } from '../kubernetes/wait.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 

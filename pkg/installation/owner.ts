@@ -1,12 +1,11 @@
 // Finds the object that what we write in the whole cluster goes with, so that the garbage collector takes it along, in whatever order we are removed.
 import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
-import { apiVersionOf, CLUSTER_ROLES, NAMESPACES } from '../apis/resources.ts';
-import type { Resource } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/types.ts';
+import { CLUSTER_ROLES, NAMESPACES, type Resource, apiVersionOf } from '../apis/resources.ts';
 import { ApiError, isForbidden, isNotFound } from '../kubernetes/errors.ts';
 import type { Client } from '../kubernetes/types.ts';
+import type { Logger } from '../telemetry/log.ts';
 
-export interface InstallationOwnerOptions {
+interface InstallationOwnerOptions {
   client: Pick<Client, 'get' | 'patch'>;
   /** Own namespace. */
   namespace: string;
@@ -76,3 +75,7 @@ export const createInstallationOwner = (options: InstallationOwnerOptions): Inst
     return seen;
   };
 };
+
+/** The user of a ServiceAccount; each command's is named after it. */
+export const serviceAccountUser = (namespace: string, name: string): string =>
+  `system:serviceaccount:${namespace}:${name}`;

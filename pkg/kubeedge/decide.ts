@@ -1,13 +1,114 @@
 // Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
-import { defined } from '../apis/defined.ts';
-import type { NodeGroup } from '../apis/kubeedge.ts';
-import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_ZONE } from '../apis/names.ts';
-import { nameOf } from '../apis/object.ts';
-import { groupsOf, isTopologyEnabled, isLabelValue, mayTakeOver } from './membership.ts';
-import { zoneLabelOf } from './node.ts';
-import type { GroupNode } from './node.ts';
-import { parseRecord } from './record.ts';
-import type { ZoneRecord } from './record.ts';
+// Which Nodes a NodeGroup has, and what it says about their zone.
+// The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
+// Reduces a Node to what decisions about its zone read: labels, our record, and who wrote the two labels that matter.
+import type { Node, NodeGroup } from '../apis/core.ts';
+import { defined, nameOf, parseJson } from '../apis/values.ts';
+import type { KubernetesObject, ObjectMeta, StringMap } from '../apis/meta.ts';
+import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_BELONGING_TO, LABEL_ZONE } from '../apis/names.ts';
+
+/** No labels select no Node, as in KubeEdge: a group that is only a list of names has none. */
+const matches = (selector: StringMap, labels: StringMap): boolean => {
+  const wanted = Object.entries(selector);
+  return wanted.length > 0 && wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+};
+
+/** By name or by labels, as KubeEdge's controller selects. */
+export const isMember = ({ metadata }: KubernetesObject, { spec }: NodeGroup): boolean =>
+  (spec?.nodes ?? []).includes(metadata?.name ?? '') || matches(spec?.matchLabels ?? {}, metadata?.labels ?? {});
+
+/** The groups of a Node in name order; more than one is a mistake that KubeEdge does not accept either. A group on its way out has no Nodes. */
+export const groupsOf = (node: KubernetesObject, groups: readonly NodeGroup[]): NodeGroup[] =>
+  groups
+    .filter((group) => group.metadata?.deletionTimestamp === undefined && isMember(node, group))
+    .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+
+/** Whether the members of the group get its name as their zone. */
+export const isTopologyEnabled = ({ spec }: NodeGroup): boolean => spec?.topologyEnabled === true;
+
+/** Whether the group may replace zone labels that another writer set. */
+export const mayTakeOver = ({ metadata }: NodeGroup): boolean =>
+  metadata?.annotations?.[ANNOTATION_TAKEOVER] === 'true';
+
+const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** Names of objects may be longer than values of labels. */
+export const isLabelValue = (name: string): boolean => LABEL_VALUE.test(name);
+
+export interface ZoneRecord {
+  /** The zone that was written: the name of the group. */
+  readonly zone: string;
+  /** The zone label that it replaced; absent where there was none. */
+  readonly previous?: string;
+  /** How often another writer changed or removed the label since. */
+  readonly losses: number;
+  /** The last time that it was written again, seconds since 1970. */
+  readonly lostAt?: number;
+}
+
+/** Undefined without an annotation, and for one that says nothing that could be acted upon. */
+export const parseRecord = (text: string | undefined): ZoneRecord | undefined => {
+  const value = text === undefined ? undefined : parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { zone, previous, losses, lostAt } = value as Record<string, unknown>;
+  if (typeof zone !== 'string' || !isLabelValue(zone)) return undefined;
+  return {
+    zone,
+    ...(typeof previous === 'string' && isLabelValue(previous) ? { previous } : {}),
+    losses: typeof losses === 'number' && losses >= 0 ? Math.floor(losses) : 0,
+    ...(typeof lostAt === 'number' ? { lostAt } : {}),
+  };
+};
+
+/** Equal records are equal texts. */
+export const formatRecord = ({ zone, previous, losses, lostAt }: ZoneRecord): string =>
+  JSON.stringify({
+    zone,
+    ...defined({ previous }),
+    ...(losses === 0 ? {} : { losses, lostAt }),
+  });
+
+export interface GroupNode extends KubernetesObject {
+  /** All labels, since a group may select by any of them; of the annotations only our record. */
+  readonly metadata: ObjectMeta;
+  /** Field managers that own the zone label; empty where the server lists none. */
+  readonly zoneManagers: readonly string[];
+  /** Field managers that own the label with which KubeEdge marks members. */
+  readonly memberManagers: readonly string[];
+}
+
+type Fields = Record<string, unknown>;
+
+const inner = (fields: unknown, key: string): unknown =>
+  typeof fields === 'object' && fields !== null && Object.hasOwn(fields, key) ? (fields as Fields)[key] : undefined;
+
+const ownsLabel = (entry: unknown, label: string): boolean =>
+  inner(inner(inner(inner(entry, 'fieldsV1'), 'f:metadata'), 'f:labels'), `f:${label}`) !== undefined;
+
+/** Names of the field managers that own a label, from `metadata.managedFields`. */
+export const managersOf = (managedFields: readonly unknown[] | undefined, label: string): string[] =>
+  (managedFields ?? []).flatMap((entry) => {
+    const manager = inner(entry, 'manager');
+    return typeof manager === 'string' && ownsLabel(entry, label) ? [manager] : [];
+  });
+
+export const projectGroupNode = ({ metadata = {} }: Node): GroupNode => {
+  const { name, uid, resourceVersion, labels, annotations, managedFields } = metadata;
+  const record = annotations?.[ANNOTATION_GROUP_ZONE];
+  return {
+    metadata: {
+      ...defined({ name, uid, resourceVersion }),
+      labels: { ...labels },
+      annotations: record === undefined ? {} : { [ANNOTATION_GROUP_ZONE]: record },
+    },
+    zoneManagers: managersOf(managedFields, LABEL_ZONE),
+    memberManagers: managersOf(managedFields, LABEL_BELONGING_TO),
+  };
+};
+
+/** The Node's zone; undefined without a label, or with an empty one. */
+export const zoneLabelOf = ({ metadata }: KubernetesObject): string | undefined =>
+  metadata?.labels?.[LABEL_ZONE] || undefined;
 
 /** Why the zone of a member is not written, or no longer; stable words for events, metrics and docs. */
 export type ZoneRefusal =
@@ -79,7 +180,7 @@ const isPerson = (manager: string): boolean => manager.startsWith('kubectl');
  * KubeEdge 1.21 and newer write and delete the zone label themselves. A writer that marks members with KubeEdge's own label is
  * KubeEdge's controller, whatever its name there.
  */
-export const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
+const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
   zoneManagers.some(
     (manager) =>
       manager === KUBEEDGE_MANAGER ||

@@ -1,6 +1,6 @@
 // Finds the Services whose slices still name the zone that a Node had before: a new label on a Node moves nothing that is stored.
 import type { EndpointSlice } from '../apis/core.ts';
-import { defined } from '../apis/defined.ts';
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
 

@@ -2,7 +2,7 @@
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_ZONE } from '../apis/names.ts';
-import { nameOf, refOf } from '../apis/object.ts';
+import { nameOf, refOf } from '../apis/values.ts';
 import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */

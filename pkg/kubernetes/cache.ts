@@ -3,12 +3,10 @@ import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { isForbidden, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
-import { createRecentWrites } from './recent-writes.ts';
-import type { RecentWrites } from './recent-writes.ts';
-import { sleep } from './sleep.ts';
-import { storeKeyOf, storeKeyOfObject } from './store.ts';
+import { type RecentWrites, createRecentWrites, storeKeyOf, storeKeyOfObject } from './store.ts';
+import { sleep } from './wait.ts';
 import type { Client, Clock, Indexers, Informer, Selection, TimerHandle } from './types.ts';
-import type { Logger } from '../telemetry/types.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 export interface CacheOptions<T extends KubernetesObject> {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;

@@ -1,11 +1,10 @@
 // The caches of one process: opened with what they share, run together, and waited for before anything is decided from them.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
-import { createCache } from './cache.ts';
-import type { Cache, CacheOptions } from './cache.ts';
-import { sleep } from './sleep.ts';
+import { type Cache, type CacheOptions, createCache } from './cache.ts';
+import { sleep } from './wait.ts';
 import type { Client, Clock } from './types.ts';
-import type { Logger } from '../telemetry/types.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 export interface CacheSettings<T extends KubernetesObject> extends Pick<
   CacheOptions<T>,

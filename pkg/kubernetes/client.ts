@@ -1,20 +1,25 @@
 // The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
-import { defined } from '../apis/defined.ts';
+// Clients whose every write is checked first, and again each time before it is sent: by any rule, or by leadership.
+import { defined, scopedRefOf } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import { scopedRefOf } from '../apis/object.ts';
 import type { Resource } from '../apis/resources.ts';
-import { asList, asObject } from './answers.ts';
-import { systemClock } from './clock.ts';
+import {
+  CONTENT_TYPES,
+  asList,
+  asObject,
+  collectionPath,
+  listQuery,
+  objectPath,
+  pagesOf,
+  watchQuery,
+  withQuery,
+  writeQuery,
+} from './request.ts';
+import { systemClock } from './wait.ts';
 import type { KubeConfigSource } from './credentials.ts';
-import { createExchange } from './exchange.ts';
-import type { Call, Exchange } from './exchange.ts';
-import { pagesOf } from './pages.ts';
-import { CONTENT_TYPES, collectionPath, listQuery, objectPath, watchQuery, withQuery, writeQuery } from './request.ts';
-import { DEFAULT_RETRY } from './retry.ts';
-import type { RetryPolicy } from './retry.ts';
-import { createTransport } from './transport.ts';
-import type { Transport } from './transport.ts';
-import type { Client, Clock, DeleteOptions, ListOptions, WatchEvent, WatchOptions } from './types.ts';
+import { type Call, DEFAULT_RETRY, type Exchange, type RetryPolicy, createExchange } from './exchange.ts';
+import { type Transport, createTransport } from './transport.ts';
+import type { Client, Clock, DeleteOptions, ListOptions, Refusal, WatchEvent, WatchOptions } from './types.ts';
 import { readEvents, watchTimeoutSeconds } from './watch.ts';
 
 export interface ClientOptions {
@@ -146,3 +151,47 @@ export const createClient = (options: ClientOptions): Client => {
     close: () => transport.close(),
   };
 };
+
+/** Reads as `client` does; a write is sent where `refusal` says undefined, and rejects with what it says otherwise. */
+export const createGuardedClient = (client: Client, refusal: Refusal): Client => {
+  /** Runs the write, or does not. Options that refuse by themselves are asked as well. */
+  const guarded = <O extends { refusal?: Refusal }, R>(
+    options: O | undefined,
+    write: (options: O & { refusal: Refusal }) => Promise<R>,
+  ): Promise<R> => {
+    const both = (): Error | undefined => refusal() ?? options?.refusal?.();
+    const refused = both();
+    return refused === undefined ? write({ ...(options as O), refusal: both }) : Promise.reject(refused);
+  };
+  return {
+    server: client.server,
+    get: (...args) => client.get(...args),
+    list: (...args) => client.list(...args),
+    pages: (...args) => client.pages(...args),
+    watch: (...args) => client.watch(...args),
+    raw: (...args) => client.raw(...args),
+    text: (...args) => client.text(...args),
+    create: (resource, object, options, signal) =>
+      guarded(options, (asking) => client.create(resource, object, asking, signal)),
+    update: (resource, object, options, signal) =>
+      guarded(options, (asking) => client.update(resource, object, asking, signal)),
+    patch: (resource, ref, type, patch, options, signal) =>
+      guarded(options, (asking) => client.patch(resource, ref, type, patch, asking, signal)),
+    delete: (resource, ref, options, signal) =>
+      guarded(options, (asking) => client.delete(resource, ref, asking, signal)),
+    close: () => client.close(),
+  };
+};
+
+/** A write that was not sent because another process leads, or may lead by now. */
+export class NotLeadingError extends Error {
+  override readonly name = 'NotLeadingError';
+
+  constructor() {
+    super('not sent: this process no longer holds the lease');
+  }
+}
+
+/** Reads as `client` does; each write asks `holds` first and rejects with NotLeadingError where the answer is no. */
+export const createFencedClient = (client: Client, holds: () => boolean): Client =>
+  createGuardedClient(client, () => (holds() ? undefined : new NotLeadingError()));

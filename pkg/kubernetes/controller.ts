@@ -1,7 +1,7 @@
 // Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
 import { setImmediate } from 'node:timers/promises';
-import type { Logger } from '../telemetry/types.ts';
-import { createDeadline } from './deadline.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { createDeadline } from './wait.ts';
 import type { Clock, Reconciler, Result, WorkQueue } from './types.ts';
 
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */

@@ -1,4 +1,8 @@
 // What the client needs from a kubeconfig: where the server is, and how to authenticate the next request.
+// Contents of small files that rotate under us (tokens, certificates), read again only when they changed on disk.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from './types.ts';
 
 /** TLS options of a connection; PEM unless noted. Values are compared by content to decide whether a new connection is due. */
 export interface TlsMaterial {
@@ -54,3 +58,94 @@ export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean =>
   left.passphrase === right.passphrase &&
   left.servername === right.servername &&
   left.rejectUnauthorized === right.rejectUnauthorized;
+
+export interface FileSource {
+  /**
+   * Content of the file now, as far as it was looked at within `intervalMs`.
+   *
+   * @throws Error of the file system when the file was never readable; afterwards the last good content stays, because
+   * a rotation may leave an instant without a file.
+   */
+  read(): Buffer;
+  /** Looks at the file at the next `read`, whatever the interval. */
+  expire(): void;
+}
+
+// A mounted Secret or token changes by a swapped symbolic link: another inode, which stat sees through the link.
+const stampOf = (path: string): string => {
+  const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+  return `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+};
+
+/**
+ * @param intervalMs - The file is looked at (stat) no more often than this; it is read only when the stamp changed.
+ */
+export const createFileSource = (path: string, clock: Clock, intervalMs: number): FileSource => {
+  let content: Buffer | undefined;
+  let stamp: string | undefined;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+
+  const look = (): Buffer => {
+    const next = stampOf(path);
+    if (content === undefined || next !== stamp) {
+      // The stamp is taken before the content: a change in between is seen at the next look, never missed.
+      content = readFileSync(path);
+      stamp = next;
+    }
+    return content;
+  };
+
+  return {
+    read() {
+      if (content !== undefined && clock.monotonic() - checkedAt < intervalMs) return content;
+      checkedAt = clock.monotonic();
+      try {
+        return look();
+      } catch (error) {
+        if (content === undefined) throw error;
+        return content;
+      }
+    },
+    expire() {
+      checkedAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+};
+
+// The service account of a Pod as a source of credentials, without the library for kubeconfigs: that is 13 MB of a process whose
+// memory is counted on every Node. As client-go's rest.InClusterConfig has it.
+
+const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+const CHECK_INTERVAL_MS = 5_000;
+
+interface InClusterOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  /** Of the token and the authority's certificate. Default: where the kubelet mounts them. */
+  readonly folder?: string;
+}
+
+/** Undefined outside of a Pod, and where the environment names a kubeconfig. */
+export const inClusterSource = ({ env, clock, folder = FOLDER }: InClusterOptions): KubeConfigSource | undefined => {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env;
+  const tokenFile = join(folder, 'token');
+  if (host === '' || port === '' || (env['KUBECONFIG'] ?? '') !== '' || !existsSync(tokenFile)) return undefined;
+  const token = createFileSource(tokenFile, clock, CHECK_INTERVAL_MS);
+  const authority = createFileSource(join(folder, 'ca.crt'), clock, CHECK_INTERVAL_MS);
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    namespace: undefined,
+    context: 'in-cluster',
+    proxyUrl: undefined,
+    // Asynchronous as the type has it: what cannot be read is a rejection.
+    credentials: async () =>
+      Promise.resolve({
+        headers: { authorization: `Bearer ${token.read().toString('utf8').trim()}` },
+        tls: { ca: authority.read() },
+      }),
+    refresh() {
+      token.expire();
+      authority.expire();
+    },
+  };
+};

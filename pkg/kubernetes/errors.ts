@@ -1,5 +1,5 @@
 // The two ways a request to the API server fails: it answered with an error status, or there was no usable answer.
-import { defined } from '../apis/defined.ts';
+import { defined } from '../apis/values.ts';
 import type { Status } from '../apis/meta.ts';
 
 /** What identifies the failed request; never its body and never its headers. */

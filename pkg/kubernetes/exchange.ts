@@ -1,23 +1,114 @@
 // One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
+// Which refused requests are sent again, and after how long.
+// Joins the chunks of a stream up to a limit, at a cost that depends on their bytes and not on how many they are.
 import type { Dispatcher } from 'undici';
-import { parseJson } from '../apis/fields.ts';
+import { parseJson } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
-import { abortable } from './abortable.ts';
-import { createGrowingBuffer } from './growing-buffer.ts';
-import { SILENT_CONNECTION } from './connection-guard.ts';
-import { ownTurn } from './own-turn.ts';
-import { sleep } from './sleep.ts';
-import type { KubeConfigSource, Credentials } from './credentials.ts';
-import { createDeadline } from './deadline.ts';
-import type { Deadline } from './deadline.ts';
-import { ApiError, apiErrorOf, ConnectionError, isUnauthorized } from './errors.ts';
+import { type Deadline, abortable, createDeadline, ownTurn, sleep } from './wait.ts';
+import { SILENT_CONNECTION, type Transport, type TransportRequest } from './transport.ts';
+import type { Credentials, KubeConfigSource } from './credentials.ts';
+import {
+  ApiError,
+  ConnectionError,
+  apiErrorOf,
+  isServiceUnavailable,
+  isTooManyRequests,
+  isUnauthorized,
+} from './errors.ts';
 import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
-import { parseRetryAfter, retryDelay } from './retry.ts';
-import type { RetryPolicy } from './retry.ts';
-import type { Transport, TransportRequest } from './transport.ts';
 import type { Clock, Refusal } from './types.ts';
 
-export interface ExchangeOptions {
+export interface RetryPolicy {
+  /** How often one request is sent again; the error of the last attempt is thrown. */
+  maxRetries: number;
+  /** A server that asks for more than this gets no retry from us; the caller sees the error with its `retryAfterMs`. */
+  maxDelayMs: number;
+}
+
+/** Four waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
+export const DEFAULT_RETRY: RetryPolicy = { maxRetries: 4, maxDelayMs: 10_000 };
+
+// What the API server's priority and fairness filter says when it refuses; used when a 429 carries no Retry-After.
+const DEFAULT_DELAY_MS = 1_000;
+
+/**
+ * `Retry-After` as milliseconds from `nowMs` (wall clock): seconds or an HTTP date; undefined when absent or malformed.
+ */
+export const parseRetryAfter = (header: string | undefined, nowMs: number): number | undefined => {
+  if (header === undefined || header.trim() === '') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : undefined;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+};
+
+/**
+ * Milliseconds to wait before `error`'s request is sent again, or undefined when it must not be.
+ *
+ * A 429 was refused before anything was done, so every method may try again. A 503 may come from behind an admission
+ * webhook that did something, so only reads do, and only when the server names a time.
+ *
+ * @param attempt - Retries already made.
+ * @param random - In [0, 1): spreads clients that were refused together.
+ */
+export const retryDelay = (
+  error: unknown,
+  attempt: number,
+  policy: RetryPolicy,
+  random: () => number,
+): number | undefined => {
+  if (!(error instanceof ApiError) || attempt >= policy.maxRetries) return undefined;
+  const readableLater = isServiceUnavailable(error) && error.method === 'GET' && error.retryAfterMs !== undefined;
+  if (!isTooManyRequests(error) && !readableLater) return undefined;
+  const asked = error.retryAfterMs ?? DEFAULT_DELAY_MS;
+  return asked > policy.maxDelayMs ? undefined : asked * (1 + random() / 4);
+};
+
+/** Bytes put one after another. */
+interface GrowingBuffer {
+  /** @throws RangeError when `chunk` would take it over its limit; nothing is added then. */
+  push(chunk: Uint8Array): void;
+  /** What was pushed since the last call, as a view that is valid until the next `push`. */
+  take(): Buffer;
+  readonly length: number;
+}
+
+const FIRST_CAPACITY = 4_096;
+
+/** Doubles its memory as it fills, so that a stream of one-byte chunks costs no more than one large chunk. */
+export const createGrowingBuffer = (limit: number): GrowingBuffer => {
+  let bytes = Buffer.alloc(0);
+  let length = 0;
+
+  const reserve = (wanted: number): void => {
+    if (wanted <= bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(wanted, bytes.length * 2, FIRST_CAPACITY)));
+    bytes.copy(grown, 0, 0, length);
+    bytes = grown;
+  };
+
+  return {
+    push(chunk) {
+      const wanted = length + chunk.length;
+      if (wanted > limit) throw new RangeError(`more than ${limit} bytes`);
+      reserve(wanted);
+      bytes.set(chunk, length);
+      length = wanted;
+    },
+    take() {
+      const taken = bytes.subarray(0, length);
+      // What a large one needed is not kept for the small ones that usually follow.
+      if (bytes.length > FIRST_CAPACITY) bytes = Buffer.alloc(0);
+      length = 0;
+      return taken;
+    },
+    get length() {
+      return length;
+    },
+  };
+};
+
+interface ExchangeOptions {
   config: KubeConfigSource;
   transport: Transport;
   userAgent: string;
@@ -44,7 +135,7 @@ export interface Call {
  * Bytes of one answer: a page of 500 large Pods has about 15 MB. A list that is longer is asked for in smaller pages (pages.ts), so
  * that the limit is one of memory and not of what can be read.
  */
-export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** Values and keys of one answer, 30,000 PodMetrics: an API server also hands on what a metrics server says. */
 const MAX_ANSWER_ITEMS = 1024 * 1024;
 
@@ -56,7 +147,7 @@ export class AnswerTooLongError extends ConnectionError {
 }
 
 /** An answer whose body is still to come. `deadline` belongs to the reader: it must be disposed. */
-export interface OpenAnswer {
+interface OpenAnswer {
   readonly body: Dispatcher.ResponseData['body'];
   readonly deadline: Deadline;
 }

@@ -1,13 +1,12 @@
 // Keeps a cache of one resource equal to the server: list, watch, and recovery from everything that goes wrong between.
-import { defined } from '../apis/defined.ts';
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/types.ts';
-import { invalidAnswer } from './answers.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
-import { createInformerCache } from './informer-cache.ts';
-import type { InformerCache, ListRound } from './informer-cache.ts';
-import { sleep } from './sleep.ts';
+import { type InformerCache, type ListRound, createInformerCache } from './store.ts';
+import { sleep } from './wait.ts';
 import type { Client, Clock, Indexers, Informer, Selection, Store } from './types.ts';
 
 interface InformerBackoff {

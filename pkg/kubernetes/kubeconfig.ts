@@ -1,19 +1,190 @@
 // Turns a kubeconfig, or the Pod's service account, into a source of credentials. The only file that loads client-node.
+// Prepares client-node's cluster and user objects: files are followed by us, plug-ins get the input that kubectl gives.
+// Reads what client-node leaves out of a kubeconfig: token files (Gardener uses them), full impersonation, plug-in input.
 import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
-import { KubeConfig } from '@kubernetes/client-node';
-import type { Cluster, User } from '@kubernetes/client-node';
+import { homedir } from 'node:os';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
-import { errorText } from '../apis/error-text.ts';
-import { systemClock } from './clock.ts';
-import type { Credentials, KubeConfigSource, TlsMaterial } from './credentials.ts';
-import { createFileSource } from './file-source.ts';
-import type { FileSource } from './file-source.ts';
-import { bindFiles } from './kubeconfig-bindings.ts';
-import type { Bound } from './kubeconfig-bindings.ts';
-import { defaultKubeconfigPaths, pluginConfig, userExtras } from './kubeconfig-extras.ts';
-import type { KubeconfigFile, UserExtras } from './kubeconfig-extras.ts';
+import { type Fields, errorText, isFields } from '../apis/values.ts';
+import { systemClock } from './wait.ts';
+import { createFileSource } from './credentials.ts';
+import type { Credentials, FileSource, KubeConfigSource, TlsMaterial } from './credentials.ts';
 import type { Clock } from './types.ts';
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A cluster and a user without file references, and how to bring them up to date. */
+export interface Bound {
+  readonly cluster: Cluster;
+  readonly user: User;
+  /** Copies the present content of every file into the two objects. */
+  update(): void;
+  /** Looks at every file at the next `update`, whatever the interval. */
+  expire(): void;
+}
+
+export interface BindOptions {
+  cluster: Cluster;
+  user: User;
+  /** From the kubeconfig; wins over `token`, as in client-go. */
+  tokenFile: string | undefined;
+  /** From the cluster's extensions, for the plug-in. */
+  pluginConfig: unknown;
+  open: (path: string) => FileSource;
+}
+
+interface ExecConfig {
+  apiVersion?: string;
+  env?: Array<{ name: string; value: string }> | null;
+  provideClusterInfo?: boolean;
+}
+
+const EXEC_INFO = 'KUBERNETES_EXEC_INFO';
+
+const clusterInfo = (
+  { server, tlsServerName, skipTLSVerify, caData, proxyUrl }: Cluster,
+  config: unknown,
+): unknown => ({
+  server,
+  'tls-server-name': tlsServerName,
+  'insecure-skip-tls-verify': skipTLSVerify ? true : undefined,
+  'certificate-authority-data': caData,
+  'proxy-url': proxyUrl,
+  config,
+});
+
+/** What kubectl puts into the environment of a credential plug-in; gardenlogin, for one, refuses to run without. */
+const execInfo = (exec: ExecConfig, cluster: Cluster, config: unknown): string =>
+  JSON.stringify({
+    kind: 'ExecCredential',
+    apiVersion: exec.apiVersion,
+    spec: {
+      interactive: false,
+      ...(exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, config) } : {}),
+    },
+  });
+
+/** The token file that client-node found by itself: that of a Pod's service account. */
+const inClusterTokenFile = (user: User): string | undefined => {
+  const provider = user.authProvider as { config?: { tokenFile?: unknown } } | null | undefined;
+  return typeof provider?.config?.tokenFile === 'string' ? provider.config.tokenFile : undefined;
+};
+
+/**
+ * Moves every file reference out of client-node's objects, which it would read synchronously at each request (and a
+ * token file only once a minute).
+ */
+export const bindFiles = ({ cluster, user, tokenFile, pluginConfig, open }: BindOptions): Bound => {
+  const boundCluster: Writable<Cluster> = { ...cluster };
+  const boundUser: Writable<User> = { ...user };
+  const followed: Array<{ source: FileSource; write: (content: Buffer) => void }> = [];
+  const follow = (path: string | null | undefined, write: (content: Buffer) => void): void => {
+    if (path !== undefined && path !== null && path !== '') followed.push({ source: open(path), write });
+  };
+  const token = tokenFile ?? inClusterTokenFile(user);
+  follow(cluster.caFile, (content) => (boundCluster.caData = content.toString('base64')));
+  follow(user.certFile, (content) => (boundUser.certData = content.toString('base64')));
+  follow(user.keyFile, (content) => (boundUser.keyData = content.toString('base64')));
+  follow(token, (content) => (boundUser.token = content.toString('utf8').trim()));
+  delete boundCluster.caFile;
+  delete boundUser.certFile;
+  delete boundUser.keyFile;
+  if (token !== undefined) delete boundUser.authProvider;
+
+  const exec = user.exec as ExecConfig | null | undefined;
+  return {
+    cluster: boundCluster,
+    user: boundUser,
+    update() {
+      for (const { source, write } of followed) write(source.read());
+      if (exec === undefined || exec === null) return;
+      const info = { name: EXEC_INFO, value: execInfo(exec, boundCluster, pluginConfig) };
+      boundUser.exec = { ...exec, env: [...(exec.env ?? []), info] };
+    },
+    expire() {
+      for (const { source } of followed) source.expire();
+    },
+  };
+};
+
+/** One kubeconfig file as it was read. */
+export interface KubeconfigFile {
+  path: string;
+  /** Parsed, and unchecked. */
+  content: unknown;
+}
+
+export interface UserExtras {
+  /** Absolute path of the user's `tokenFile`. */
+  tokenFile: string | undefined;
+  /** Impersonation headers beside `Impersonate-User`, names in lower case. */
+  headers: Readonly<Record<string, string | string[]>>;
+}
+
+interface Named {
+  name?: unknown;
+  [key: string]: unknown;
+}
+
+const record = (value: unknown): Fields => (isFields(value) ? value : {});
+
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+
+/** The kubeconfig files of the default rules, in order of precedence; they need not exist. */
+export const defaultKubeconfigPaths = (environment: NodeJS.ProcessEnv): string[] => {
+  const listed = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
+  return listed.length > 0 ? listed : [join(environment['HOME'] ?? homedir(), '.kube', 'config')];
+};
+
+/** The entry `name` of a named list (`users`, `clusters`), and the file it is from: the first file that has it wins. */
+const find = (
+  files: readonly KubeconfigFile[],
+  list: string,
+  name: string,
+): { path: string; entry: Record<string, unknown> } | undefined => {
+  for (const { path, content } of files) {
+    const entries = record(content)[list];
+    const entry = (Array.isArray(entries) ? (entries as Named[]) : []).find((candidate) => candidate?.name === name);
+    if (entry !== undefined) return { path, entry };
+  }
+  return undefined;
+};
+
+const impersonation = (user: Record<string, unknown>): UserExtras['headers'] => {
+  const headers: Record<string, string | string[]> = {};
+  if (typeof user['as-uid'] === 'string') headers['impersonate-uid'] = user['as-uid'];
+  const groups = strings(user['as-groups']);
+  if (groups.length > 0) headers['impersonate-group'] = groups;
+  for (const [key, values] of Object.entries(record(user['as-user-extra']))) {
+    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = strings(values);
+  }
+  return headers;
+};
+
+/** What the user `name` says beyond client-node's model. */
+export const userExtras = (files: readonly KubeconfigFile[], name: string): UserExtras => {
+  const found = find(files, 'users', name);
+  if (found === undefined) return { tokenFile: undefined, headers: {} };
+  const user = record(found.entry['user']);
+  const { tokenFile } = user;
+  const given = typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined;
+  return {
+    tokenFile: given === undefined || isAbsolute(given) ? given : join(dirname(found.path), given),
+    headers: impersonation(user),
+  };
+};
+
+const PLUGIN_EXTENSION = 'client.authentication.k8s.io/exec';
+
+/** Configuration that the cluster `name` carries for its plug-in, for example gardenlogin's reference to a Shoot. */
+export const pluginConfig = (files: readonly KubeconfigFile[], name: string): unknown => {
+  const extensions = record(find(files, 'clusters', name)?.entry['cluster'])['extensions'];
+  const entries = Array.isArray(extensions) ? (extensions as Named[]) : [];
+  return entries.find((candidate) => candidate?.name === PLUGIN_EXTENSION)?.['extension'];
+};
 
 export type { KubeConfigSource } from './credentials.ts';
 

@@ -1,11 +1,8 @@
 // Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
-import type { Logger } from '../telemetry/types.ts';
-import { aborted } from './abortable.ts';
-import { createDeadline } from './deadline.ts';
-import type { Deadline } from './deadline.ts';
-import { createLeaseLock } from './lease-lock.ts';
-import type { Attempt, LeaseLock, LeaseLockOptions } from './lease-lock.ts';
-import { sleep } from './sleep.ts';
+// Work that only the holder of the Lease does: for as long as it serves, or once, for a cleanup.
+import type { Logger } from '../telemetry/log.ts';
+import { type Deadline, aborted, createDeadline, sleep } from './wait.ts';
+import { type Attempt, type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
 export interface LeaderElectionOptions {
@@ -218,4 +215,76 @@ export const runLeaderElection = async (
   if (since === undefined) return { kind: 'stopped' };
   logger.info('started leading');
   return lead(lock, since, settings, signal);
+};
+
+/** Whether this process may write: set with leadership, yes where there is no election. */
+export interface Fence {
+  holds(): boolean;
+}
+
+type Work = (signal: AbortSignal) => Promise<void>;
+
+/** A process that may lead. */
+export interface Candidate extends Pick<LeaderElectionOptions, 'client' | 'clock' | 'random' | 'logger' | 'identity'> {
+  /** The Lease and its times; undefined: there is no election, and this process leads at once and for good. */
+  election: Omit<LeaderElectionOptions, keyof Candidate | 'onStartedLeading' | 'onStoppedLeading'> | undefined;
+}
+
+const throwProblem = (result: LeaderElectionResult): void => {
+  if (result.kind === 'failed') throw result.error;
+  if (result.kind === 'lost') throw new Error(result.message);
+};
+
+/**
+ * Works while this process leads, until the signal aborts; at once and for good where there is no election. Rejects when leadership is lost: the process should end then.
+ */
+export const workWhileLeading = async (
+  candidate: Candidate,
+  work: Work,
+  fence: Fence,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { election } = candidate;
+  if (election === undefined) return work(signal);
+  const options: LeaderElectionOptions = {
+    ...candidate,
+    ...election,
+    onStartedLeading(leaderSignal, holds) {
+      fence.holds = holds;
+      return work(leaderSignal);
+    },
+    onStoppedLeading: () => candidate.logger.info('stopped leading'),
+  };
+  throwProblem(await runLeaderElection(options, signal));
+};
+
+/** Longest wait for another leader; longer than the Lease of one that crashed. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Does the work once, as the holder of the Lease, so that no replica does the contrary meanwhile. Rejects when another
+ * replica holds it for a minute, and with the signal's reason when it aborts first.
+ */
+export const workOnceAsLeader = async (candidate: Candidate, work: Work, signal: AbortSignal): Promise<void> => {
+  const { election } = candidate;
+  if (election === undefined) return work(signal);
+  const impatient = new AbortController();
+  const ended = AbortSignal.any([signal, impatient.signal]);
+  let leading = false;
+  void sleep(candidate.clock, PATIENCE_MS, ended).then(
+    () => leading || impatient.abort(),
+    () => undefined,
+  );
+  const onStartedLeading = (leaderSignal: AbortSignal): Promise<void> => {
+    leading = true;
+    return work(leaderSignal);
+  };
+  const options = { ...candidate, ...election, onStartedLeading, onStoppedLeading: () => undefined };
+  const result = await runLeaderElection(options, ended);
+  const timedOut = impatient.signal.aborted;
+  impatient.abort();
+  throwProblem(result);
+  if (result.kind === 'ended') return;
+  if (timedOut) throw new Error('another replica holds the Lease; stop all replicas before --cleanup');
+  signal.throwIfAborted();
 };

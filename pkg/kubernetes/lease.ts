@@ -1,9 +1,16 @@
 // The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
+// One try to take or renew a Lease, judged by when this process saw it change and never by the times written in it.
+// Follows one Lease and says whether its holder is alive: the dead man's switch of what the holder leaves behind.
 import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
+import { LEASES } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { createInformer } from './informer.ts';
+import type { Client, Clock } from './types.ts';
 
 /** spec of coordination.k8s.io/v1 Lease; unknown fields are kept. */
-export interface LeaseSpec {
+interface LeaseSpec {
   /** Empty or absent: not held. */
   holderIdentity?: string | null;
   /** How long followers wait after the last renewal that they saw. */
@@ -25,7 +32,7 @@ export const microTime = (ms: number): string => new Date(ms).toISOString().repl
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? '';
 
 /** What a holder puts on a Lease beside its name when it takes it; the marks of the holder before go. */
-export interface HolderMarks {
+interface HolderMarks {
   /** Namespace of the holder's installation, where several share the Lease. */
   readonly installation?: string;
   /** What the Lease goes with. */
@@ -36,7 +43,7 @@ export interface HolderMarks {
 export const installationOf = (lease: Lease): string => lease.metadata?.annotations?.[ANNOTATION_INSTALLATION] ?? '';
 
 /** What a holder writes. */
-export interface Claim {
+interface Claim {
   /** Default: none, and those that are there stay. */
   readonly marks?: HolderMarks | undefined;
   readonly identity: string;
@@ -93,3 +100,242 @@ export const releaseLease = (current: Lease, now: number): Lease => ({
     renewTime: microTime(now),
   },
 });
+
+export interface LeaseLockOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  namespace: string;
+  /** Of the Lease. */
+  name: string;
+  identity: string;
+  clock: Clock;
+  leaseDurationMs: number;
+  /** What the Lease is marked with when it is taken. Default: nothing. */
+  marks?: ((signal: AbortSignal) => Promise<HolderMarks>) | undefined;
+  /** Hears each change of the holder that is observed; empty: none. */
+  onHolder?: (holder: string) => void;
+}
+
+export type Attempt =
+  /** This process holds the Lease; `sentAt` (monotonic) is before the write that made it so. */
+  | { readonly kind: 'held'; readonly sentAt: number }
+  /** Another writer holds it. */
+  | { readonly kind: 'other'; readonly holder: string }
+  /** Another writer was faster: who holds it shows at the next try. */
+  | { readonly kind: 'contended' };
+
+export interface LeaseLock {
+  /** Takes the Lease if it is free or expired, renews it if this process holds it. Rejects with what the client rejects with. */
+  tryAcquireOrRenew(signal: AbortSignal): Promise<Attempt>;
+  /** Releases the Lease if this process still holds it. */
+  release(signal: AbortSignal): Promise<void>;
+}
+
+export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
+  const { client, namespace, name, identity, clock, leaseDurationMs, onHolder } = options;
+  const ref = { namespace, name };
+  let lease: Lease | undefined;
+  let observedSpec: string | undefined;
+  let observedAt = 0;
+  let observedHolder: string | undefined;
+
+  const observe = (next: Lease): void => {
+    lease = next;
+    const spec = JSON.stringify(next.spec ?? {});
+    if (spec === observedSpec) return;
+    observedSpec = spec;
+    observedAt = clock.monotonic();
+    const holder = holderOf(next);
+    if (holder === observedHolder) return;
+    observedHolder = holder;
+    onHolder?.(holder);
+  };
+
+  /** True while the holder may still believe in its Lease: its duration has not passed since this process saw it change. */
+  const isValid = (current: Lease): boolean => {
+    const durationMs = (current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs;
+    return clock.monotonic() < observedAt + durationMs;
+  };
+
+  const claim = async (current: Lease | undefined, signal: AbortSignal): Promise<Attempt> => {
+    const renews = current !== undefined && holderOf(current) === identity;
+    const marks = renews ? undefined : await options.marks?.(signal);
+    const sentAt = clock.monotonic();
+    const next = claimLease(ref, current, { identity, leaseDurationMs, now: clock.now(), marks });
+    try {
+      const stored = await (current === undefined
+        ? client.create<Lease>(LEASES, next, {}, signal)
+        : client.update<Lease>(LEASES, next, {}, signal));
+      observe(stored);
+      return { kind: 'held', sentAt };
+    } catch (error) {
+      // A Lease that cannot be created for something that is not found has no namespace.
+      const isGone = isNotFound(error) && current !== undefined;
+      if (isConflict(error) || isAlreadyExists(error) || isGone) {
+        lease = undefined;
+        return { kind: 'contended' };
+      }
+      throw error;
+    }
+  };
+
+  const read = async (signal: AbortSignal): Promise<Lease | undefined> => {
+    try {
+      return await client.get<Lease>(LEASES, ref, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async tryAcquireOrRenew(signal) {
+      // A holder renews what it wrote last without reading first; another writer's write shows as a conflict.
+      if (lease !== undefined && holderOf(lease) === identity) {
+        const renewed = await claim(lease, signal);
+        if (renewed.kind === 'held') return renewed;
+      }
+      const current = await read(signal);
+      if (current === undefined) return claim(undefined, signal);
+      observe(current);
+      const holder = holderOf(current);
+      if (holder !== '' && holder !== identity && isValid(current)) return { kind: 'other', holder };
+      return claim(current, signal);
+    },
+    async release(signal) {
+      // What we know may be one renewal old, when its answer never came: then the server's word decides.
+      for (let fresh = false; ; fresh = true) {
+        const held = fresh || lease === undefined ? await read(signal) : lease;
+        if (held === undefined || holderOf(held) !== identity) return;
+        try {
+          observe(await client.update<Lease>(LEASES, releaseLease(held, clock.now()), {}, signal));
+          return;
+        } catch (error) {
+          if (fresh || !isConflict(error)) throw error;
+        }
+      }
+    },
+  };
+};
+
+/** A Lease that was not renewed for this long belongs to a holder that is gone. */
+export const HOLDER_TIMEOUT_MS = 600_000;
+
+interface HolderLivenessOptions {
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Default 10 minutes. */
+  timeoutMs?: number;
+}
+
+/** Whether the holder is alive, judged by renewals seen on our own clock, so that clocks need not agree. */
+export interface HolderLiveness {
+  /** A Lease as the server holds it. */
+  observe(lease: Lease): void;
+  /** There is no Lease (any more): it is not held until one appears. */
+  gone(): void;
+  /**
+   * True while nothing is known yet: a restart of who watches is no reason to drop anything.
+   *
+   * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
+   */
+  alive(at?: number): boolean;
+  /** Whether the server has reported a Lease, or its absence. */
+  known(): boolean;
+}
+
+export const createHolderLiveness = (options: HolderLivenessOptions): HolderLiveness => {
+  const { clock, timeoutMs = HOLDER_TIMEOUT_MS } = options;
+  let renewal: string | undefined;
+  /** Monotonic time of the last renewal; undefined: none is known. */
+  let renewedAt: number | undefined;
+  let known = false;
+
+  /** A Lease met for the first time may be old already; only that age depends on the other's clock. */
+  const firstAge = (renewTime: string | undefined): number => {
+    const age = clock.now() - Date.parse(renewTime ?? '');
+    return Number.isNaN(age) ? timeoutMs : Math.max(0, age);
+  };
+
+  return {
+    observe({ spec }) {
+      const renewTime = spec?.renewTime ?? undefined;
+      if (known && renewedAt !== undefined && renewTime === renewal) return;
+      renewedAt = clock.monotonic() - (known && renewedAt !== undefined ? 0 : firstAge(renewTime));
+      renewal = renewTime;
+      known = true;
+    },
+    gone() {
+      known = true;
+      renewal = undefined;
+      renewedAt = undefined;
+    },
+    known: () => known,
+    alive: (at = clock.monotonic()) => !known || (renewedAt !== undefined && at - renewedAt < timeoutMs),
+  };
+};
+
+interface LeaseWatchOptions {
+  client: Client;
+  lease: Required<ObjectRef>;
+  clock: Clock;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+  logger: Logger;
+}
+
+export interface LeaseWatch extends Pick<HolderLiveness, 'known'> {
+  /** Whether the holder renewed its Lease in time, as far as the server was heard. True while nothing is known yet. */
+  alive(): boolean;
+  /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
+  installation(): string;
+  /** Calls back when the server reports something after which one of the answers is another; not when a Lease just grows old. */
+  onChange(callback: () => void): void;
+  /** Follows the Lease until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Watches that one Lease and nothing else. */
+export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
+  const { client, lease, clock, random, logger } = options;
+  const callbacks: (() => void)[] = [];
+  const liveness = createHolderLiveness({ clock });
+  let installation = '';
+  const informer = createInformer<Lease>({
+    client,
+    resource: LEASES,
+    selection: { namespace: lease.namespace, fieldSelector: `metadata.name=${lease.name}` },
+    clock,
+    random,
+    logger,
+  });
+  const alive = (): boolean => liveness.alive(clock.monotonic() - informer.stalenessMs());
+  const observe = (change: () => void): void => {
+    const before = [alive(), liveness.known(), installation];
+    change();
+    const after = [alive(), liveness.known(), installation];
+    if (after.some((value, index) => value !== before[index])) for (const callback of callbacks) callback();
+  };
+  informer.addHandlers({
+    onUpsert: (object) =>
+      observe(() => {
+        liveness.observe(object);
+        installation = installationOf(object);
+      }),
+    onDelete: () => observe(() => liveness.gone()),
+  });
+  return {
+    alive,
+    known: () => liveness.known(),
+    installation: () => installation,
+    onChange: (callback) => void callbacks.push(callback),
+    async run(signal) {
+      const running = informer.run(signal);
+      try {
+        await informer.waitForSync(signal);
+        if (informer.store.size === 0) observe(() => liveness.gone());
+      } catch {
+        // Aborted before the first list: nothing was learned, and no caller waits.
+      }
+      await running;
+    },
+  };
+};

@@ -1,24 +1,26 @@
 // Runs controllers: their caches in every replica, their work in the one that leads, health and metrics in all; what controller-runtime's manager does.
-import type { EndpointConfiguration } from '../apis/config/common.ts';
-import { defined } from '../apis/defined.ts';
+import type { EndpointConfiguration } from '../apis/config/schema.ts';
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
-import { countFailures, showStaleness } from '../telemetry/cache-metrics.ts';
-import { createControllerMetrics } from '../telemetry/controller-metrics.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import {
+  type Metrics,
+  countFailures,
+  createControllerMetrics,
+  createEventMetrics,
+  createMetrics,
+  createProcessMetrics,
+  showStaleness,
+} from '../telemetry/metrics.ts';
 import { openPorts } from '../telemetry/ports.ts';
-import { createEventMetrics, createProcessMetrics } from '../telemetry/process-metrics.ts';
-import type { HealthCheck } from '../telemetry/types.ts';
+import type { HealthCheck } from '../telemetry/log.ts';
 import type { Cache } from './cache.ts';
-import { createCaches } from './caches.ts';
-import type { OpenCache } from './caches.ts';
+import { type OpenCache, createCaches } from './caches.ts';
 import { createController } from './controller.ts';
-import { createDeadline } from './deadline.ts';
+import { createDeadline } from './wait.ts';
 import { createEventRecorder } from './events.ts';
-import { createFencedClient } from './guarded-client.ts';
-import { workWhileLeading } from './leadership.ts';
-import type { Candidate, Fence } from './leadership.ts';
+import { createFencedClient } from './client.ts';
+import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
 import type { Client, EventRecorder, Informer, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';

@@ -1,7 +1,10 @@
 // The two limits of client-go's default controller rate limiter: per-item exponential back-off and one overall token bucket.
+// A map that forgets what was used longest ago once it is full.
+// Limits log lines by what they are about: an object that changes again and again gets no more than a few.
+import type { LogFields, Logger } from '../telemetry/log.ts';
 import type { Clock } from './types.ts';
 
-export interface TokenBucketOptions {
+interface TokenBucketOptions {
   clock: Clock;
   /** Tokens that flow in each second; above 0. */
   ratePerSecond: number;
@@ -50,14 +53,14 @@ export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOp
   };
 };
 
-export interface ItemBackoffOptions {
+interface ItemBackoffOptions {
   /** Delay after the first failure, milliseconds. */
   baseDelayMs: number;
   /** Longest delay, milliseconds. */
   maxDelayMs: number;
 }
 
-export interface ItemBackoff {
+interface ItemBackoff {
   /** Counts one more failure of `key` and returns its delay: base × 2^(failures before), at most the maximum. */
   next(key: string): number;
   forget(key: string): void;
@@ -81,4 +84,97 @@ export const createItemBackoff = ({ baseDelayMs, maxDelayMs }: ItemBackoffOption
       return failures.size;
     },
   };
+};
+
+interface Lru<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  delete(key: string): void;
+  readonly size: number;
+}
+
+/** Holds at most `capacity` entries; reading an entry counts as use. */
+export const createLru = <V>(capacity: number): Lru<V> => {
+  const entries = new Map<string, V>();
+  const put = (key: string, value: V): void => {
+    // Maps keep the order of insertion: the oldest entry is the first.
+    entries.delete(key);
+    entries.set(key, value);
+    const [oldest] = entries.keys();
+    if (entries.size > capacity && oldest !== undefined) entries.delete(oldest);
+  };
+  return {
+    get(key) {
+      const value = entries.get(key);
+      if (value !== undefined) put(key, value);
+      return value;
+    },
+    set: put,
+    delete: (key) => void entries.delete(key),
+    get size() {
+      return entries.size;
+    },
+  };
+};
+
+interface LogLimitOptions {
+  logger: Logger;
+  clock: Clock;
+  /** What a line is about, for example a namespace. Lines about the same share one limit. */
+  about(fields: LogFields): string;
+  /** Lines about one thing that may come at once. Default 50. */
+  burst?: number;
+  /** Lines about one thing in the long run, a second. Default one in ten seconds. */
+  ratePerSecond?: number;
+  /** Things that are remembered; of the others the limit begins anew. Default 4,096. */
+  remembered?: number;
+}
+
+interface About {
+  readonly bucket: TokenBucket;
+  leftOut: number;
+}
+
+/**
+ * A logger that leaves lines out beyond the limit, except errors. The next line about the same says how many in `leftOut`;
+ * what must be counted in full is a metric.
+ */
+export const limitLog = (options: LogLimitOptions): Logger => {
+  const { clock, about, burst = 50, ratePerSecond = 0.1, remembered = 4_096 } = options;
+  const known = createLru<About>(remembered);
+
+  /** How many lines were left out before this one; undefined where it is left out itself. */
+  const admit = (fields: LogFields): number | undefined => {
+    const key = about(fields);
+    let entry = known.get(key);
+    if (entry === undefined) {
+      entry = { bucket: createTokenBucket({ clock, ratePerSecond, burst }), leftOut: 0 };
+      known.set(key, entry);
+    }
+    if (!entry.bucket.tryTake()) {
+      entry.leftOut += 1;
+      return undefined;
+    }
+    const { leftOut } = entry;
+    entry.leftOut = 0;
+    return leftOut;
+  };
+
+  const wrap = (logger: Logger, bound: LogFields): Logger => {
+    const at =
+      (level: 'debug' | 'info' | 'warn') =>
+      (message: string, fields: LogFields = {}): void => {
+        const leftOut = admit({ ...bound, ...fields });
+        if (leftOut === undefined) return;
+        logger[level](message, leftOut === 0 ? fields : { ...fields, leftOut });
+      };
+    return {
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: (message, fields) => logger.error(message, fields),
+      child: (fields) => wrap(logger.child(fields), { ...bound, ...fields }),
+    };
+  };
+  return wrap(options.logger, {});
 };

@@ -1,10 +1,13 @@
 // The indexed cache behind an informer.
-import { defined } from '../apis/defined.ts';
+// Applies lists and watch events to an informer's store and passes changes, and only those, to the handlers.
+// Remembers what the API server answered to our own writes until the cache has caught up, so that nothing is written twice.
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
-import type { Indexers, Store } from './types.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Indexers, InformerHandlers, Store, WatchEvent } from './types.ts';
 
 /** The informer's side of a store. */
-export interface WritableStore<T extends KubernetesObject> extends Store<T> {
+interface WritableStore<T extends KubernetesObject> extends Store<T> {
   /** Puts an object in; returns what was there before. */
   set(object: T): T | undefined;
   /** Takes an object out; returns what was there. */
@@ -13,7 +16,7 @@ export interface WritableStore<T extends KubernetesObject> extends Store<T> {
   keys(): string[];
 }
 
-export interface StoreOptions<T extends KubernetesObject> {
+interface StoreOptions<T extends KubernetesObject> {
   indexers?: Indexers<T>;
   /** An indexer threw: the object is kept, but not found under that index. */
   onIndexError?: (index: string, object: T, error: unknown) => void;
@@ -44,7 +47,7 @@ const unindex = <T>({ byValue, valuesOf }: Index<T>, key: string): void => {
   valuesOf.delete(key);
 };
 
-const index = <T>({ byValue, valuesOf }: Index<T>, key: string, object: T, values: readonly string[]): void => {
+const addToIndex = <T>({ byValue, valuesOf }: Index<T>, key: string, object: T, values: readonly string[]): void => {
   if (values.length === 0) return;
   valuesOf.set(key, values);
   for (const value of values) {
@@ -88,7 +91,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
       objects.set(key, object);
       for (const [name, entry] of indexes) {
         unindex(entry, key);
-        index(entry, key, object, valuesFor(name, object));
+        addToIndex(entry, key, object, valuesFor(name, object));
       }
       return previous;
     },
@@ -97,6 +100,157 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
       objects.delete(key);
       for (const entry of indexes.values()) unindex(entry, key);
       return previous;
+    },
+  };
+};
+
+interface InformerCacheOptions<T extends KubernetesObject> {
+  indexers: Indexers<T>;
+  transform: (object: T) => T;
+  logger: Logger;
+  /** A handler, an indexer or the transform threw. */
+  onHandlerError: ((error: unknown) => void) | undefined;
+  /** What the first list is compared with. */
+  previous: Pick<Store<T>, 'list'> | undefined;
+}
+
+/** One list in the making: objects not seen by its end are gone from the server. */
+export interface ListRound<T extends KubernetesObject> {
+  add(items: readonly T[]): void;
+  /** More than half of what is cached was not seen. */
+  lacksMost(): boolean;
+  complete(): void;
+}
+
+export interface InformerCache<T extends KubernetesObject> {
+  readonly store: WritableStore<T>;
+  beginList(): ListRound<T>;
+  apply(event: Exclude<WatchEvent<T>, { type: 'BOOKMARK' }>): void;
+  addHandlers(handlers: InformerHandlers<T>): void;
+}
+
+/** Versions are opaque: equal or different is all that may be asked. An object without one counts as changed. */
+const unchanged = (previous: KubernetesObject | undefined, next: KubernetesObject): boolean =>
+  previous?.metadata?.resourceVersion !== undefined &&
+  previous.metadata.resourceVersion === next.metadata?.resourceVersion;
+
+export const createInformerCache = <T extends KubernetesObject>(options: InformerCacheOptions<T>): InformerCache<T> => {
+  const { indexers, transform, logger, onHandlerError } = options;
+  const handlers: Array<InformerHandlers<T>> = [];
+
+  const report = (what: string, object: T, error: unknown): void => {
+    logger.error(`${what} threw`, { object: storeKeyOfObject(object), error });
+    onHandlerError?.(error);
+  };
+  const store = createStore<T>({
+    indexers,
+    onIndexError: (index, object, error) => report(`index "${index}"`, object, error),
+  });
+
+  const guarded = (what: string, object: T, call: () => void): void => {
+    try {
+      call();
+    } catch (error) {
+      report(what, object, error);
+    }
+  };
+  const transformed = (object: T): T => {
+    try {
+      return transform(object);
+    } catch (error) {
+      // A cache with an object too large beats a cache without the object.
+      report('transform', object, error);
+      return object;
+    }
+  };
+
+  const upsert = (received: T): void => {
+    const previous = store.get({ name: '', ...received.metadata });
+    if (unchanged(previous, received)) return;
+    const object = transformed(received);
+    store.set(object);
+    for (const handler of handlers) guarded('upsert handler', object, () => handler.onUpsert?.(object, previous));
+  };
+  const remove = (key: string, last?: T): void => {
+    const previous = store.remove(key);
+    if (previous === undefined) return;
+    // The event carries the object's final state; a list only says that it is gone.
+    const object = last === undefined ? previous : transformed(last);
+    for (const handler of handlers) guarded('delete handler', object, () => handler.onDelete?.(object));
+  };
+
+  return {
+    store,
+    beginList() {
+      const known = store.size === 0 ? (options.previous?.list() ?? []).map(storeKeyOfObject) : store.keys();
+      const seen = new Set<string>();
+      return {
+        add(items) {
+          for (const item of items) {
+            seen.add(storeKeyOfObject(item));
+            upsert(item);
+          }
+        },
+        lacksMost: () => known.filter((key) => !seen.has(key)).length * 2 > known.length,
+        complete() {
+          for (const key of store.keys()) if (!seen.has(key)) remove(key);
+        },
+      };
+    },
+    apply({ type, object }) {
+      if (type === 'DELETED') remove(storeKeyOfObject(object), object);
+      else upsert(object);
+    },
+    addHandlers(added) {
+      handlers.push(added);
+      // Late handlers get what is already there, so that the order of set-up does not matter.
+      for (const object of store.list()) guarded('upsert handler', object, () => added.onUpsert?.(object, undefined));
+    },
+  };
+};
+
+export interface RecentWrites<T extends KubernetesObject> {
+  /** Remembers the answer to a write; `before` is the resourceVersion that the cache held then. */
+  remember(key: string, answer: T, before: string | undefined): void;
+  /** The newer of the cached object and our own last write. */
+  freshest(key: string, cached: T): T;
+  forget(key: string): void;
+  readonly size: number;
+}
+
+const asNumber = (version: string | undefined): bigint | undefined =>
+  version !== undefined && /^\d+$/.test(version) ? BigInt(version) : undefined;
+
+/**
+ * resourceVersions are ordered numbers (KEP-5504); where they are not, any change counts as caught up. A write that changed
+ * nothing shows that the cache was wrong about this very version, as when a CRD prunes a field for a while: only
+ * another version is better than its answer.
+ */
+const caughtUp = (cached: string | undefined, written: string | undefined, before: string | undefined): boolean => {
+  if (written === before) return cached !== written;
+  const [cachedNumber, writtenNumber] = [asNumber(cached), asNumber(written)];
+  if (cachedNumber !== undefined && writtenNumber !== undefined) return cachedNumber >= writtenNumber;
+  return cached !== before;
+};
+
+export const createRecentWrites = <T extends KubernetesObject>(): RecentWrites<T> => {
+  const writes = new Map<string, { answer: T; before: string | undefined }>();
+  return {
+    remember: (key, answer, before) => void writes.set(key, { answer, before }),
+    freshest(key, cached) {
+      const write = writes.get(key);
+      if (write === undefined) return cached;
+      const { answer, before } = write;
+      // A new object under the old name is never our write.
+      const replaced = cached.metadata?.uid !== answer.metadata?.uid;
+      if (!replaced && !caughtUp(cached.metadata?.resourceVersion, answer.metadata?.resourceVersion, before))
+        return answer;
+      writes.delete(key);
+      return cached;
+    },
+    forget: (key) => void writes.delete(key),
+    get size() {
+      return writes.size;
     },
   };
 };

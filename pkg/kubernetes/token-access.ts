@@ -1,11 +1,9 @@
 // Whether the bearer of a token may read a path here: asked of the API server, as kube-rbac-proxy and controller-runtime do.
 import { createHash } from 'node:crypto';
-import { defined } from '../apis/defined.ts';
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS } from '../apis/resources.ts';
-import { createLru } from './lru.ts';
-import { createTokenBucket } from './rate-limiter.ts';
-import type { TokenBucket } from './rate-limiter.ts';
+import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
 import type { Client, Clock } from './types.ts';
 
 /** `busy`: too many unknown tokens at once, of this source or of all. `unavailable`: the API server gave no answer. */

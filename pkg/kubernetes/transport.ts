@@ -1,15 +1,51 @@
 // Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or a caller asks for it.
+// Breaks a connection whose other end is gone without a word: a watch on it would be quiet until its deadline.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { constants } from 'node:http2';
-import type { ClientHttp2Stream } from 'node:http2';
-import { Agent, Client, ProxyAgent, buildConnector, request } from 'undici';
-import type { Dispatcher } from 'undici';
-import { defined } from '../apis/defined.ts';
-import { abortable } from './abortable.ts';
-import { guardConnection } from './connection-guard.ts';
-import { sameTls } from './credentials.ts';
-import type { Credentials, TlsMaterial } from './credentials.ts';
-import type { Clock, Refusal } from './types.ts';
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { Agent, Client, type Dispatcher, ProxyAgent, buildConnector, request } from 'undici';
+import { defined } from '../apis/values.ts';
+import { abortable } from './wait.ts';
+import { type Credentials, type TlsMaterial, sameTls } from './credentials.ts';
+import type { Clock, Refusal, TimerHandle } from './types.ts';
+
+/** What the guard needs of a socket. */
+interface GuardedSocket {
+  readonly bytesRead: number;
+  destroy(error: Error): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** `code` of the error that ends such a connection. */
+export const SILENT_CONNECTION = 'ERR_SILENT_CONNECTION';
+
+const CHECK_INTERVAL_MS = 15_000;
+
+// With a ping every 30 s a living server lets at most two checks pass without a byte; the third is 15 s after a ping
+// that was not answered, client-go's ping timeout. Counting checks instead of time forgives a process that was suspended.
+const MAX_SILENT_CHECKS = 3;
+
+/**
+ * Destroys `socket` once nothing was received over three checks, 45 s; ends by itself when the socket closes.
+ *
+ * For connections on which the peer must answer pings only: undici sends them but does not mind if no answer comes.
+ */
+export const guardConnection = (socket: GuardedSocket, clock: Clock): void => {
+  let received = socket.bytesRead;
+  let silent = 0;
+  let timer: TimerHandle;
+  const check = (): void => {
+    silent = socket.bytesRead === received ? silent + 1 : 0;
+    received = socket.bytesRead;
+    if (silent >= MAX_SILENT_CHECKS) {
+      const error = new Error('the connection does not answer pings');
+      socket.destroy(Object.assign(error, { code: SILENT_CONNECTION }));
+      return;
+    }
+    timer = clock.setTimeout(check, CHECK_INTERVAL_MS);
+  };
+  timer = clock.setTimeout(check, CHECK_INTERVAL_MS);
+  socket.once('close', () => timer.cancel());
+};
 
 /** Node's documented channel for streams of HTTP/2 clients; published before any other code can use the stream. */
 const STREAM_CREATED = 'http2.client.stream.created';
@@ -51,7 +87,7 @@ export const guardStreams = (): (() => void) => {
   return () => void unsubscribe(STREAM_CREATED, guard);
 };
 
-export interface TransportOptions {
+interface TransportOptions {
   /** URL of the API server, path included. */
   server: string;
   proxyUrl: string | undefined;

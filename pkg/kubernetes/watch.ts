@@ -1,10 +1,75 @@
 // Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
+// Splits a byte stream into lines, wherever the network cut it.
 import type { KubernetesObject, Status } from '../apis/meta.ts';
-import { invalidAnswer as invalid } from './answers.ts';
-import { apiErrorOf, ConnectionError } from './errors.ts';
-import type { RequestIdentity } from './errors.ts';
-import { createLineSplitter } from './lines.ts';
+import { invalidAnswer as invalid } from './request.ts';
+import { ConnectionError, type RequestIdentity, apiErrorOf } from './errors.ts';
+import { createGrowingBuffer } from './exchange.ts';
 import type { WatchEvent } from './types.ts';
+
+const NEWLINE = 0x0a;
+
+/** Collects chunks and hands out complete lines; one for each stream. */
+interface LineSplitter {
+  /**
+   * UTF-8 text of the lines that `chunk` completes, without their newlines; empty lines are left out.
+   *
+   * @throws RangeError when a line is longer than the limit, complete or not, unless `onTooLong` is given.
+   */
+  push(chunk: Uint8Array): string[];
+  /** Bytes after the last newline: not zero at the end of a stream means that it ended inside a line. */
+  readonly pendingBytes: number;
+}
+
+/**
+ * Bytes are joined before they are decoded, so a character may be cut between two chunks.
+ *
+ * @param limit - Bytes of the longest line.
+ * @param onTooLong - Called once for each longer line, which is then left out.
+ */
+export const createLineSplitter = (limit: number, onTooLong?: () => void): LineSplitter => {
+  const pending = createGrowingBuffer(limit);
+  /** The rest of a line that is left out is still to come. */
+  let skipping = false;
+
+  const fits = (part: Buffer): boolean => {
+    if (skipping) return false;
+    if (pending.length + part.length <= limit) return true;
+    if (onTooLong === undefined) throw new RangeError(`more than ${limit} bytes`);
+    pending.take();
+    onTooLong();
+    skipping = true;
+    return false;
+  };
+
+  const lineOf = (tail: Buffer): Buffer => {
+    if (pending.length === 0) return tail;
+    pending.push(tail);
+    return pending.take();
+  };
+
+  return {
+    push(chunk) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const lines: string[] = [];
+      let start = 0;
+      for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+        const tail = bytes.subarray(start, end);
+        start = end + 1;
+        if (fits(tail)) {
+          const line = lineOf(tail);
+          if (line.length > 0) lines.push(line.toString('utf8'));
+        }
+        skipping = false;
+      }
+      const rest = bytes.subarray(start);
+      if (rest.length > 0 && fits(rest)) pending.push(rest);
+      return lines;
+    },
+    get pendingBytes() {
+      return pending.length;
+    },
+  };
+};
 
 interface WireEvent<T> {
   type?: unknown;
@@ -15,7 +80,7 @@ interface WireEvent<T> {
  * Bytes of one event. etcd takes objects of 1.5 MiB (`--max-request-bytes`), of built-in types in a form of about half the length of
  * JSON: what is longer than this is no event.
  */
-export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 const parseLine = <T>(line: string, request: RequestIdentity): WireEvent<T> => {
   let event: unknown;

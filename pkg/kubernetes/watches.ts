@@ -1,7 +1,29 @@
 // What makes a controller reconcile: changes in caches, or anything else that calls back.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Cache } from './cache.ts';
-import type { Table } from './table.ts';
+
+export interface Table<T> {
+  get(key: string): T | undefined;
+  entries(): Iterable<readonly [string, T]>;
+  /** Publishes the value, or withdraws it with undefined; notifies watchers either way. */
+  set(key: string, value: T | undefined): void;
+  onChange(handler: (key: string) => void): void;
+}
+
+export const createTable = <T>(): Table<T> => {
+  const values = new Map<string, T>();
+  const handlers: ((key: string) => void)[] = [];
+  return {
+    get: (key) => values.get(key),
+    entries: () => values,
+    set(key, value) {
+      if (value === undefined) values.delete(key);
+      else values.set(key, value);
+      for (const handler of handlers) handler(key);
+    },
+    onChange: (handler) => void handlers.push(handler),
+  };
+};
 
 /** Adds a key to the controller's queue; after a while where `afterMs` says so. */
 export type Enqueue = (key: string, afterMs?: number) => void;
@@ -16,7 +38,7 @@ export interface Watch {
   start(enqueue: Enqueue, signal: AbortSignal): void;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Milliseconds from a change to the reconcile. Default 0. */
   readonly afterMs?: number;
 }
@@ -58,7 +80,7 @@ const watchOf = <T extends KubernetesObject>(
 export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });
 
 /** Keys that one controller sends to another, as by controller-runtime's `source.Channel`. */
-export interface Channel {
+interface Channel {
   /** Goes nowhere before the receiver starts: what is due at the start is its own watches' to say. */
   send: Enqueue;
   /** Of the receiver. */

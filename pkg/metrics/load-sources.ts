@@ -1,13 +1,151 @@
 // Opens the sources of load that the configuration names.
 import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
-import type { MetricSourceConfiguration } from '../apis/config/load-sources.ts';
+import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
+import { METER_NAMESPACE } from '../apis/names.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
+import { type MeasuredFlow, bytesOf, hasZones } from '../traffic/measured.ts';
+import { type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
+import { createMeterReader } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
-import { createTrafficSource } from './traffic-source.ts';
-import type { LoadSource } from './types.ts';
+import { createSharedReads } from './shared-reads.ts';
+import { LoadError } from './types.ts';
+import type { CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
 
-export interface LoadSourcesOptions {
+// Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
+// themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
+
+interface TrafficSourceOptions {
+  config: TrafficMeterSourceConfiguration;
+  client: Pick<Client, 'pages' | 'text' | 'create'>;
+  clock: Clock;
+  userAgent: string;
+  /** CPU of Pods. */
+  cpu: LoadSource;
+}
+
+export interface TrafficSource extends LoadSource {
+  close(): Promise<void>;
+}
+
+type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
+
+/** Reads of all Services share one look at the meters; of more meters than these a Prometheus is the better reader. */
+const MOST_METERS = 100;
+/** Meters count without a pause, so that the time between two looks is the window: as short as noise of counting allows. */
+const LOOK_SECONDS = 2;
+const MEGABYTE = 1e6;
+
+const METRICS: Readonly<Record<CountedUnit, string>> = {
+  Connection: 'topology_traffic_connections_total',
+  Megabyte: 'topology_traffic_bytes_total',
+};
+
+const templateOf = (unit: CountedUnit, seconds: number): string => {
+  const filter = '{service_namespace="$namespace", service_name="$service"}';
+  const sum = `sum by (source_zone, destination_zone) (rate(${METRICS[unit]}${filter}[${seconds}s]))`;
+  return unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;
+};
+
+/** The newest two windows of each meter. */
+interface Look {
+  readonly pairs: readonly ReadingPair[];
+  readonly notes: readonly string[];
+  /** When a meter last had something new, seconds since 1970. */
+  readonly at: number;
+}
+
+const rateOf = (flow: MeasuredFlow, unit: CountedUnit): number =>
+  unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0);
+
+const pairsOf = ({ pairs, notes, at }: Look, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
+  if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
+  const measured = averageBetween(pairs, notes);
+  const own = measured.flows.filter((flow) => flow.service === `${namespace}/${service}` && hasZones(flow));
+  const samples = own.map((flow) => ({
+    sourceZone: flow.source,
+    destinationZone: flow.destination,
+    load: rateOf(flow, unit),
+    sampledAt: at,
+    window: measured.seconds,
+  }));
+  return { samples, problems: measured.notes };
+};
+
+const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
+  const { client, clock, config } = options;
+  const reader = createMeterReader({
+    client,
+    namespace: config.meterNamespace ?? METER_NAMESPACE,
+    now: () => clock.now(),
+  });
+  const reads = createSharedReads<Look>({ clock, concurrency: 1 });
+  const look = async (previous: Look | undefined, signal: AbortSignal): Promise<Look> => {
+    const { readings, notes } = await reader.read(signal);
+    if (readings.length > MOST_METERS) {
+      const message = `${readings.length} meters are too many to read one by one (at most ${MOST_METERS}): give the source the url of a Prometheus`;
+      throw new LoadError('BadQuery', message);
+    }
+    const pairs = pairsWith(previous?.pairs ?? [], readings);
+    const isNew = previous === undefined || pairs.some((pair) => !previous.pairs.includes(pair));
+    return { pairs, notes, at: isNew ? clock.now() / 1_000 : previous.at };
+  };
+  const read = async (query: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
+    const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
+    return pairsOf(await reads.read('meters', maxAgeMs, look, signal), query, unit);
+  };
+  return { read, close: () => Promise.resolve() };
+};
+
+const DEFAULT_WINDOW_SECONDS = 60;
+
+const fromPrometheus = ({ config, clock, userAgent }: TrafficSourceOptions, url: string, unit: CountedUnit) => {
+  const { type: _, count: __, meterNamespace: ___, windowSeconds = DEFAULT_WINDOW_SECONDS, ...rest } = config;
+  const query = templateOf(unit, windowSeconds);
+  const source = createPrometheus({
+    config: { ...rest, url, type: 'Prometheus', query, windowSeconds, policyQueries: false },
+    clock,
+    userAgent,
+  });
+  const read = async (asked: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
+    const reading = await source.read(asked, signal);
+    return reading.kind === 'zone-pairs'
+      ? reading
+      : { samples: [], problems: reading.samples.length === 0 ? [] : reading.problems };
+  };
+  return { read, close: () => source.close() };
+};
+
+/** Without CPU nothing new is learned, and what was learned stays good for a while. */
+const cpuOf = async (cpu: LoadSource, query: LoadQuery, signal: AbortSignal): Promise<LoadReading> => {
+  try {
+    return await cpu.read(query, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof LoadError)) throw error;
+    return { kind: 'pods', samples: [], problems: [`CPU of Pods: ${error.message}`] };
+  }
+};
+
+export const createTrafficSource = (options: TrafficSourceOptions): TrafficSource => {
+  const { config, cpu } = options;
+  const unit: CountedUnit = config.count === 'Bytes' ? 'Megabyte' : 'Connection';
+  const traffic = config.url === undefined ? fromMeters(options, unit) : fromPrometheus(options, config.url, unit);
+  return {
+    name: config.name,
+    ...(config.url === undefined ? { intervalSeconds: LOOK_SECONDS } : {}),
+    async read(query, signal) {
+      if (query.promql !== undefined)
+        throw new LoadError('BadQuery', `the source ${config.name} accepts no query of a FlowPolicy`);
+      const [{ samples, problems }, load] = await Promise.all([traffic.read(query, signal), cpuOf(cpu, query, signal)]);
+      const pods = load.kind === 'pods' ? load.samples : [];
+      return { kind: 'zone-pairs', samples, counts: { unit, pods }, problems: [...problems, ...load.problems] };
+    },
+    close: traffic.close,
+  };
+};
+
+interface LoadSourcesOptions {
   /** Client of the cluster whose Pods are measured. */
   client: Pick<Client, 'pages' | 'text' | 'create'>;
   clock: Clock;

@@ -1,17 +1,14 @@
 // Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus that scrapes them.
-import { errorText } from '../apis/error-text.ts';
+import { errorText } from '../apis/values.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
 import type { Client } from '../kubernetes/types.ts';
-import { addUp } from '../traffic/measured.ts';
-import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
-import { readMeter } from '../traffic/meter-reading.ts';
-import type { MeterReading } from '../traffic/meter-reading.ts';
-import { ZONE_UNKNOWN } from '../traffic/route.ts';
-import { createGate } from './gate.ts';
-import { readLabelled } from './prometheus-answer.ts';
-import type { LabelledRow } from './prometheus-answer.ts';
+import { type Measured, type MeasuredFlow, addUp } from '../traffic/measured.ts';
+import { type MeterReading, readMeter } from '../traffic/meter-reading.ts';
+import { ZONE_UNKNOWN } from '../traffic/conntrack.ts';
+import { createGate } from './shared-reads.ts';
+import { type LabelledRow, readLabelled } from './prometheus-answer.ts';
 import { LoadError } from './types.ts';
 
 /** By which the meters' Pods are known. */

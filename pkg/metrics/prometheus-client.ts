@@ -1,19 +1,80 @@
 // Sends instant queries to one Prometheus: deadline, size limit, no redirects, a fresh token after a refusal.
+// What authenticates queries to Prometheus: files that are read again when they change.
 import type { Dispatcher } from 'undici';
-import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
-import { PROMETHEUS_DEFAULTS } from '../apis/config/load-sources.ts';
+import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
+import { defined } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
-import { abortable } from '../kubernetes/abortable.ts';
-import type { Credentials } from '../kubernetes/credentials.ts';
-import { createDeadline } from '../kubernetes/deadline.ts';
-import { createGrowingBuffer } from '../kubernetes/growing-buffer.ts';
-import { ownTurn } from '../kubernetes/own-turn.ts';
-import { createTransport } from '../kubernetes/transport.ts';
-import type { TransportRequest } from '../kubernetes/transport.ts';
+import { abortable, createDeadline, ownTurn } from '../kubernetes/wait.ts';
+import { type Credentials, type FileSource, createFileSource } from '../kubernetes/credentials.ts';
+import { createGrowingBuffer } from '../kubernetes/exchange.ts';
+import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { failureOf } from './prometheus-answer.ts';
-import { openCredentials } from './prometheus-credentials.ts';
 import { LoadError } from './types.ts';
+
+export interface PrometheusCredentials {
+  /**
+   * Current headers and TLS material.
+   *
+   * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
+   */
+  current(): Credentials;
+  /** Looks at every file at the next call: the server refused what it was given. */
+  expire(): void;
+}
+
+/** How often files are looked at, milliseconds: rotation leaves both versions valid for much longer. */
+const LOOK_EVERY_MS = 10_000;
+
+const TOKEN = /^[\x21-\x7e]+$/u;
+
+/** Opens the files that the configuration names; none is read before the first call. */
+export const openCredentials = (
+  { tls = {}, bearerTokenFile, headers = {} }: PrometheusSourceConfiguration,
+  clock: Clock,
+): PrometheusCredentials => {
+  const opened: FileSource[] = [];
+  const open = (path: string | undefined): (() => Buffer) | undefined => {
+    if (path === undefined) return undefined;
+    const source = createFileSource(path, clock, LOOK_EVERY_MS);
+    opened.push(source);
+    return () => source.read();
+  };
+  const files = { ca: open(tls.caFile), cert: open(tls.certFile), key: open(tls.keyFile) };
+  const token = open(bearerTokenFile);
+
+  const material = (name: keyof typeof files): Buffer | undefined => {
+    try {
+      return files[name]?.();
+    } catch (error) {
+      throw new LoadError('Unreachable', `tls.${name}File cannot be read: ${codeOf(error)}`, { cause: error });
+    }
+  };
+  const authorization = (): Record<string, string> => {
+    if (token === undefined) return {};
+    let text: string;
+    try {
+      text = token().toString('utf8').trim();
+    } catch (error) {
+      throw new LoadError('Forbidden', `bearerTokenFile cannot be read: ${codeOf(error)}`, { cause: error });
+    }
+    if (!TOKEN.test(text)) throw new LoadError('Forbidden', 'bearerTokenFile holds no token');
+    return { authorization: `Bearer ${text}` };
+  };
+
+  return {
+    current() {
+      const [ca, cert, key] = [material('ca'), material('cert'), material('key')];
+      return {
+        headers: { ...headers, ...authorization() },
+        tls: {
+          ...defined({ ca, cert, key, servername: tls.serverName }),
+        },
+      };
+    },
+    expire: () => opened.forEach((source) => source.expire()),
+  };
+};
 
 export interface PrometheusClientOptions {
   config: PrometheusSourceConfiguration;

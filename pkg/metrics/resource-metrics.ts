@@ -1,18 +1,220 @@
 // CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while.
+// Decides whether a namespace is listed as a whole for all its Services, or by the selector of each.
+// Reads one PodMetrics of metrics.k8s.io/v1beta1, whatever it really is.
+// The newest usage of every Pod of one list, on our own clock, in numbers only.
 import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
-import { defined } from '../apis/defined.ts';
+import { defined, isFields } from '../apis/values.ts';
+import { nanoOf, parseDuration } from '../apis/quantity.ts';
 import type { Resource } from '../apis/resources.ts';
-import { createDeadline } from '../kubernetes/deadline.ts';
-import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
-import type { ConnectionErrorReason } from '../kubernetes/errors.ts';
+import { createDeadline } from '../kubernetes/wait.ts';
+import { ApiError, ConnectionError, type ConnectionErrorReason } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { createListScope } from './list-scope.ts';
-import { createProblems, sayMissing } from './problems.ts';
+import { createProblems, sayMissing } from './prometheus-answer.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
 import type { LoadFailure, LoadQuery, LoadReading, LoadSource, PodSample } from './types.ts';
-import { buildUsageTable } from './usage-table.ts';
-import type { UsageTable } from './usage-table.ts';
+
+export interface ListScope {
+  /** The selector to list with; undefined: list the namespace, for all who ask. */
+  choose(query: LoadQuery, selector: string | undefined, nowMs: number): string | undefined;
+  /** How many Pods a list of the whole namespace had. */
+  learn(namespace: string, pods: number, nowMs: number): void;
+}
+
+interface Asked {
+  readonly pods: number;
+  readonly at: number;
+}
+
+interface Namespace {
+  readonly services: Map<string, Asked>;
+  whole: Asked | undefined;
+}
+
+/** A Service that has not asked for so long takes no part any more; intervals are much shorter. */
+const RECENT_MS = 120_000;
+/** What a namespace held so long ago says nothing any more. */
+const KNOWN_MS = 600_000;
+/** What a request costs beside the Pods in its answer, as a number of Pods: sending, authorization, the server's own list. */
+const REQUEST_COST = 50;
+
+const prune = (services: Map<string, Asked>, nowMs: number): void => {
+  for (const [service, { at }] of services) if (nowMs - at > RECENT_MS) services.delete(service);
+};
+
+const costOf = (services: ReadonlyMap<string, Asked>): number =>
+  [...services.values()].reduce((sum, { pods }) => sum + pods + REQUEST_COST, 0);
+
+export const createListScope = (): ListScope => {
+  const namespaces = new Map<string, Namespace>();
+  let prunedAt = 0;
+
+  const pruneAll = (nowMs: number): void => {
+    if (nowMs - prunedAt < RECENT_MS) return;
+    prunedAt = nowMs;
+    for (const [name, { services }] of namespaces) {
+      prune(services, nowMs);
+      if (services.size === 0) namespaces.delete(name);
+    }
+  };
+
+  return {
+    choose({ namespace, service, pods }, selector, nowMs) {
+      pruneAll(nowMs);
+      const known = namespaces.get(namespace) ?? { services: new Map<string, Asked>(), whole: undefined };
+      namespaces.set(namespace, known);
+      known.services.set(service, { pods: pods.size, at: nowMs });
+      if (selector === undefined || known.services.size === 1) return selector;
+      // Unknown, or once again unknown: listing it as a whole is how it gets known.
+      if (known.whole === undefined || nowMs - known.whole.at > KNOWN_MS) return undefined;
+      return costOf(known.services) < known.whole.pods + REQUEST_COST ? selector : undefined;
+    },
+    learn(namespace, pods, nowMs) {
+      const known = namespaces.get(namespace);
+      if (known !== undefined) known.whole = { pods, at: nowMs };
+    },
+  };
+};
+
+/** Cores that a Pod used, and when, by the clock of who measured. */
+interface PodUsage {
+  readonly pod: string;
+  readonly cores: number;
+  /** End of the window, seconds since 1970. */
+  readonly stamp: number;
+  /** Seconds, above 0. */
+  readonly window: number;
+}
+
+/** What is wrong, and of which Pod where that is known. */
+interface Unusable {
+  readonly problem: string;
+  readonly pod?: string;
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** Seconds since 1970 of an RFC 3339 time with or without a fraction; undefined for anything else, and up to 1970. */
+export const parseTimestamp = (value: unknown): number | undefined => {
+  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
+  const seconds = Date.parse(value) / 1_000;
+  return seconds > 0 ? seconds : undefined;
+};
+
+/** Nothing of a Pod comes near it; beyond, numbers would lose their nano units. */
+const MAX_NANO_CORES = 10n ** 15n;
+
+const nanoCoresOf = (container: unknown): bigint | undefined => {
+  const usage = isFields(container) ? container['usage'] : undefined;
+  const cpu = isFields(usage) ? usage['cpu'] : undefined;
+  const nano = typeof cpu === 'string' ? nanoOf(cpu) : undefined;
+  return nano !== undefined && nano <= MAX_NANO_CORES ? nano : undefined;
+};
+
+/**
+ * Sum of all containers, as the HorizontalPodAutoscaler adds them up (pkg/controller/podautoscaler/metrics, getPodMetrics):
+ * sidecars are among them, init containers that have ended are not reported, and a Pod of which one container has no CPU
+ * has none.
+ */
+const coresOfContainers = (containers: unknown): number | undefined => {
+  if (!Array.isArray(containers) || containers.length === 0) return undefined;
+  let sum = 0n;
+  for (const container of containers) {
+    const nano = nanoCoresOf(container);
+    if (nano === undefined) return undefined;
+    sum += nano;
+  }
+  return Number(sum) / 1e9;
+};
+
+/** metrics-server's is a minute at most; a plan by the longest window of all Pods must not be misled by one. */
+const MAX_WINDOW_SECONDS = 3_600;
+
+export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
+  const metadata = isFields(item) ? item['metadata'] : undefined;
+  const pod = isFields(metadata) ? metadata['name'] : undefined;
+  if (!isFields(item) || typeof pod !== 'string' || pod === '') return { problem: 'no name' };
+  const cores = coresOfContainers(item['containers']);
+  if (cores === undefined) return { pod, problem: 'a container without CPU usage' };
+  const stamp = parseTimestamp(item['timestamp']);
+  if (stamp === undefined) return { pod, problem: 'no timestamp' };
+  const { window: text } = item;
+  const window = typeof text === 'string' ? parseDuration(text) : undefined;
+  if (window === undefined || window === 0) return { pod, problem: 'no window' };
+  if (window > MAX_WINDOW_SECONDS) return { pod, problem: 'a window of more than an hour' };
+  return { pod, cores, stamp, window };
+};
+
+/** The newest sample of a Pod. */
+export interface KnownUsage {
+  readonly cores: number;
+  readonly window: number;
+  /** What its timestamp says; distinguishes samples. */
+  readonly stamp: number;
+  /** Its timestamp, or when it was first seen where that is earlier: seconds. */
+  readonly sampledAt: number;
+}
+
+/** What one list came to. */
+export interface UsageTable {
+  readonly byPod: ReadonlyMap<string, KnownUsage>;
+  readonly problems: readonly string[];
+}
+
+/** Timestamps have whole seconds, and clocks of one cluster differ by fractions of one. */
+const TOLERATED_SKEW_SECONDS = 5;
+
+const isNewer = (usage: PodUsage, known: KnownUsage, seenAt: number): boolean => {
+  // Another replica of the server may have older samples than the one asked before.
+  if (known.stamp <= seenAt) return usage.stamp > known.stamp;
+  // The clock it came from was ahead: once it is set right, its samples look older than this one.
+  return usage.stamp !== known.stamp && Math.min(usage.stamp, seenAt) > known.sampledAt;
+};
+
+/**
+ * The newer of what is known of a Pod and what was read. A sample that was known keeps its time: one from the future would
+ * otherwise be as new at every reading, and never be too old.
+ *
+ * @param seenAt - Now, seconds since 1970.
+ */
+export const newerUsage = (usage: PodUsage, known: KnownUsage | undefined, seenAt: number): KnownUsage => {
+  if (known !== undefined && !isNewer(usage, known, seenAt)) return known;
+  const { cores, window, stamp } = usage;
+  return { cores, window, stamp, sampledAt: Math.min(stamp, seenAt) };
+};
+
+interface UsageTableBuilder {
+  /** Items of one page, and when they came: seconds since 1970. */
+  add(items: readonly unknown[], seenAt: number): void;
+  done(): UsageTable;
+}
+
+/** Builds the table of a list page by page; Pods that are not listed are forgotten, whatever `previous` knows of them. */
+export const buildUsageTable = (previous: UsageTable | undefined): UsageTableBuilder => {
+  const byPod = new Map<string, KnownUsage>();
+  const problems = createProblems();
+  let aheadSeconds = 0;
+  const addItem = (item: unknown, seenAt: number): void => {
+    const usage = readPodMetrics(item);
+    if ('problem' in usage) {
+      problems.count(usage.problem, usage.pod);
+      return;
+    }
+    aheadSeconds = Math.max(aheadSeconds, usage.stamp - seenAt);
+    // A Pod may be on two pages, when the list changed between them.
+    const known = byPod.get(usage.pod) ?? previous?.byPod.get(usage.pod);
+    byPod.set(usage.pod, newerUsage(usage, known, seenAt));
+  };
+  return {
+    add: (items, seenAt) => items.forEach((item) => addItem(item, seenAt)),
+    done() {
+      if (aheadSeconds > TOLERATED_SKEW_SECONDS) {
+        problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of this one`);
+      }
+      return { byPod, problems: problems.sentences() };
+    },
+  };
+};
 
 const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
   400: 'BadQuery',

@@ -1,5 +1,5 @@
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
-import { AUDIT_GROUPS } from '../diagnosis/audit/group.ts';
+import { AUDIT_GROUPS } from '../diagnosis/audit/sum.ts';
 import type {
   AuditGroup,
   AuditReport,
@@ -9,12 +9,21 @@ import type {
   Part,
   ServiceAudit,
 } from '../diagnosis/audit/types.ts';
-import { countText, moneyText, overloadText, percentText, volumeText } from './figures.ts';
+import {
+  type Paint,
+  clean,
+  countText,
+  evidenceText,
+  moneyText,
+  overloadText,
+  paintFor,
+  percentText,
+  renderTable,
+  unseenText,
+  volumeText,
+  wrapText,
+} from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
-import { paintFor, wrapText } from './paint.ts';
-import type { Paint } from './paint.ts';
-import { clean, renderTable } from './table.ts';
-import { evidenceText, unseenText } from './text.ts';
 
 export interface AuditStyle {
   readonly color: boolean;

@@ -1,9 +1,6 @@
 // Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
-import type { RouterGroup, RoutersReport } from '../diagnosis/routers/report.ts';
-import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';
-import { wrapText } from './paint.ts';
-import type { Paint } from './paint.ts';
-import { clean } from './table.ts';
+import type { Behaviour, Certainty, RouterGroup, RouterName, RoutersReport } from '../diagnosis/routers/types.ts';
+import { type Paint, clean, wrapText } from './text.ts';
 
 const MARKS = { seen: '✓', assumed: '~', unknown: '?' } as const satisfies Record<Certainty, string>;
 

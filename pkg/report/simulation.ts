@@ -9,12 +9,9 @@ import type {
   WhatIfReport,
 } from '../diagnosis/simulate/types.ts';
 import { boundedPercentText } from '../diagnosis/simulate/verdict.ts';
-import { countText, moneyText, overloadText } from './figures.ts';
-import { paintFor, wrapText } from './paint.ts';
-import type { Paint } from './paint.ts';
+import { clean, countText, indented, moneyText, overloadText, paintFor, renderTable, wrapText } from './text.ts';
+import type { Paint } from './text.ts';
 import { routerHead, routersText } from './routers.ts';
-import { clean, renderTable } from './table.ts';
-import { indented } from './text.ts';
 
 export interface SimulationStyle {
   readonly color: boolean;

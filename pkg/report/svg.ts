@@ -1,8 +1,6 @@
 // Pictures of an audit as SVG: the zone matrix as a heat map, and a bar of what stays, could stay, and crosses.
-import { percentText } from './figures.ts';
-import { markup } from './html/markup.ts';
-import type { Markup } from './html/markup.ts';
-import { largestOf } from './table.ts';
+import { largestOf, percentText } from './text.ts';
+import { type Markup, markup } from './html/document.ts';
 
 type ZoneMatrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
 

@@ -1,7 +1,79 @@
 // Pieces of text that several reports have: what was not seen, tables under a title, evidence with its remedy.
-import type { Paint } from './paint.ts';
-import { wrapText } from './paint.ts';
-import { clean } from './table.ts';
+// Colours for terminals, or none.
+// Figures as people read them: shares as percentages, counts with their noun.
+import { styleText } from 'node:util';
+
+export interface Paint {
+  good(text: string): string;
+  bad(text: string): string;
+  strong(text: string): string;
+  faint(text: string): string;
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
+const styled =
+  (format: Format) =>
+  (text: string): string =>
+    styleText(format, text, { validateStream: false });
+
+const same = (text: string): string => text;
+
+const COLOR: Paint = { good: styled('green'), bad: styled('red'), strong: styled('bold'), faint: styled('dim') };
+const PLAIN: Paint = { good: same, bad: same, strong: same, faint: same };
+
+export const paintFor = (color: boolean): Paint => (color ? COLOR : PLAIN);
+
+/** Breaks a sentence into lines of at most `width` characters, each after `indent`. */
+export const wrapText = (text: string, width: number, indent: string): string => {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && Array.from(longer).length > width - indent.length) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].map((each) => `${indent}${each}\n`).join('');
+};
+
+/** All but line breaks and tabs; Cf holds the bidi controls, of which U+202E shows `gpj.exe` as `exe.jpg`. A new expression each time. */
+export const unsafeCharacters = (): RegExp => /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+const escaped = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+/** The same JSON with these characters as escapes, which JSON.stringify leaves as they are beyond U+001F. */
+export const escapeUnsafe = (json: string): string => json.replaceAll(unsafeCharacters(), escaped);
+
+const GAP = '  ';
+
+/** Control characters would break lines, and invisible ones columns; the content of objects is untrusted. */
+export const clean = (cell: string): string => cell.replaceAll(/[\n\t]+/g, ' ').replaceAll(unsafeCharacters(), ' ');
+
+/** Characters, not UTF-16 units, so that names beyond ASCII line up. */
+const widthOf = (cell: string): number => Array.from(cell).length;
+
+/** Of lists as long as they may be: an argument each would end on the stack. */
+export const largestOf = <T>(items: readonly T[], sizeOf: (item: T) => number): number =>
+  items.reduce((largest, item) => Math.max(largest, sizeOf(item)), 0);
+
+/** One header row and the rows below, each ending in a line break. Missing cells are empty. */
+export const renderTable = (headers: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const lines = [headers, ...rows].map((row) => headers.map((_, column) => clean(row[column] ?? '')));
+  const widths = headers.map((_, column) => largestOf(lines, (line) => widthOf(line[column] ?? '')));
+  const render = (line: readonly string[]): string =>
+    line
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+      .join(GAP)
+      .trimEnd();
+  return lines.map((line) => `${render(line)}\n`).join('');
+};
 
 /** What was not seen, as reports list it. */
 type Unseen = readonly { readonly what: string; readonly why: string }[];
@@ -24,3 +96,59 @@ export const indented = (text: string, indent: string): string => text.replaceAl
 /** What shows it, and below what to do. */
 export const evidenceText = (evidence: string, remedy: string, columns: number): string =>
   `${wrapText(clean(evidence), columns, '    ')}${wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → ')}`;
+
+const HUNDRED = 100;
+/** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */
+const SMALL = 0.1;
+
+/** `57 %`, `3.4 %`; a dash for what is not known. */
+export const percentText = (fraction: number | null): string => {
+  if (fraction === null) return '-';
+  const percent = fraction * HUNDRED;
+  const digits = fraction > 0 && fraction < SMALL ? 1 : 0;
+  return `${percent.toFixed(digits).replace(/\.0$/, '')} %`;
+};
+
+/** Above the fair share: `+200 %`, `0 %`. */
+export const overloadText = (overload: number | null): string => {
+  const text = percentText(overload === null ? null : Math.round(overload * HUNDRED) / HUNDRED);
+  return overload !== null && overload * HUNDRED >= 0.5 ? `+${text}` : text;
+};
+
+/** `1 Service`, `1,204 Services`. */
+export const countText = (count: number, noun: string): string =>
+  `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Above this digits are no longer counted one by one. */
+const MANY = 1e15;
+
+/** Three digits that count, without an exponent below `MANY`. */
+const threeDigits = (value: number): string => {
+  if (!(value < MANY)) return value.toPrecision(3);
+  const digits = value <= 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value)));
+  return value.toLocaleString('en-US', { maximumFractionDigits: Math.min(digits, 6) });
+};
+
+/** Gigabytes: `812`, `0.04`. */
+export const volumeText = (gigabytes: number): string => threeDigits(gigabytes);
+
+const UNITS = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
+const KILO = 1_000;
+
+/** Bytes a second: `0 B/s`, `1.25 MB/s`. */
+export const rateText = (bytes: number): string => {
+  const power = bytes < KILO ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${threeDigits(bytes / KILO ** power)} ${UNITS[power] ?? ''}`;
+};
+
+const CENTS = 2;
+
+/** Two decimals, thousands apart, the currency behind: `1,204.50 EUR`. */
+export const moneyText = (amount: number, currency: string): string =>
+  `${amount.toFixed(CENTS).replace(/\B(?=(?:\d{3})+\.)/g, ',')} ${currency}`;
+
+/** Two spaces of indentation and a final line break, keys in the order they were given. */
+export const renderJson = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value, null, 2))}\n`;
+
+/** One line. */
+export const renderJsonLine = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value))}\n`;

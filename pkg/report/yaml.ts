@@ -1,6 +1,6 @@
 // YAML for people and for kubectl: the same values as the JSON, never with aliases.
 import { Document, Scalar, visit } from 'yaml';
-import { escapeUnsafe, unsafeCharacters } from './unsafe.ts';
+import { escapeUnsafe, unsafeCharacters } from './text.ts';
 
 /** Where a text holds what acts on a terminal, quotes, so that it can be escaped as in JSON. */
 export const renderYaml = (value: unknown): string => {

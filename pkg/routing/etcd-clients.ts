@@ -1,9 +1,7 @@
 // The settings of Services that etcd-druid makes: no other writer may write them, so they are set in druid's own write.
 import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../apis/names.ts';
-import { canonicalRecord } from './applied.ts';
-import { routingSettings, withOldProxies } from './mechanism.ts';
-import { planSettings } from './plan.ts';
-import { isSameDistribution } from './slot-decision.ts';
+import { canonicalRecord, isSameDistribution } from './slots.ts';
+import { planSettings, routingSettings, withOldProxies } from './plan.ts';
 import type { KubernetesVersion, RoutingSettings, ServiceLike } from './types.ts';
 import { atLeast } from './version.ts';
 

@@ -12,13 +12,13 @@ export {
   parseVersion,
   proxyNeedsAnnotation,
 } from './version.ts';
-export { domainPrefixedMode, mechanismOf, routingSettings, strategySettings, withOldProxies } from './mechanism.ts';
-export type { Mechanism } from './mechanism.ts';
+export { domainPrefixedMode, mechanismOf, routingSettings, strategySettings, withOldProxies } from './plan.ts';
+export type { Mechanism } from './plan.ts';
 export { FieldNotSupportedError, reconcileEtcdTopologyAwareRouting, reconcileTopologyAwareRouting } from './helper.ts';
-export { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from './etcd.ts';
-export type { EtcdSettingsResult } from './etcd.ts';
-export { formatApplied, parseApplied } from './applied.ts';
-export type { ParsedApplied } from './applied.ts';
+export { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from './helper.ts';
+export type { EtcdSettingsResult } from './helper.ts';
+export { formatApplied, parseApplied } from './slots.ts';
+export type { ParsedApplied } from './slots.ts';
 export { planSettings } from './plan.ts';
 export type { PlanOptions } from './plan.ts';
 export {

@@ -1,8 +1,7 @@
 // The settings that an owner's write dropped although the settings reconciler stands by them.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
-import { canonicalRecord } from './applied.ts';
+import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, canonicalRecord, pathOf, settingsOf, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
-import { HINTS_SLOT, MODE_SLOT, pathOf, settingsOf, SLOTS, STRATEGY_SLOT, valueOf } from './slots.ts';
 import type { ServiceLike } from './types.ts';
 
 /** One row of the table of what is kept. */

@@ -1,11 +1,9 @@
 // Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
-import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES } from '../apis/names.ts';
-import type { Strategy } from '../apis/names.ts';
+import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES, type Strategy } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
-import { parseApplied } from './applied.ts';
-import { planSlots } from './plan.ts';
-import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, valueOf } from './slots.ts';
+import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, parseApplied, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
+import { planSlots } from './plan.ts';
 import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
 
 const asStrategy = (value: string | undefined): Strategy | undefined =>

@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Logger } from './types.ts';
+import type { Logger } from './log.ts';
 
 export interface Connections {
   readonly size: number;

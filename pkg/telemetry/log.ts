@@ -1,9 +1,27 @@
 // The process logger: winston underneath, one line per entry, secrets masked, errors without stack unless at debug level.
 import { styleText } from 'node:util';
 import { createLogger as createWinston, format as formats, transports } from 'winston';
-import type { Logger as Winston, Logform } from 'winston';
+import type { Logform, Logger as Winston } from 'winston';
 import { cleanFields, cleanText } from './redact.ts';
-import type { LogFields, Logger } from './types.ts';
+
+export type LogFields = Record<string, unknown>;
+
+/** Structured logger. Never pass bodies, tokens or certificates. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  /** `fields.error` may be an Error: its name, message, code and cause chain are logged, its stack only at debug level. */
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to every line. */
+  child(fields: LogFields): Logger;
+}
+
+/** A named check behind /healthz or /readyz: undefined is well, a string says what is wrong. */
+export interface HealthCheck {
+  readonly name: string;
+  check(): string | undefined;
+}
 
 /** Levels from the most to the least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -1,14 +1,19 @@
 // Metrics of one process: a prom-client registry of its own, typed creation, and the list of definitions that docs are made from.
+// The metrics every controller and work queue shares; their hooks fit the hooks of pkg/kubernetes.
+// What every long-running command says about itself: its release, whether it is ready, and whether it leads.
+// Bounds how many series a Service owner can cause: of the Services that could have series of their own, some are chosen.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { RELEASE } from '../apis/release.ts';
+import type { HealthCheck } from './log.ts';
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** Put before the name of every metric created here; default `topology_aware_routing_`. */
   prefix?: string;
   /** Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99); default true. */
   defaultMetrics?: boolean;
 }
 
-export interface MetricOptions<L extends string> {
+interface MetricOptions<L extends string> {
   /** Without the prefix, snake_case, with unit and `_total` where Prometheus asks for them. */
   name: string;
   /** One sentence for people. */
@@ -20,22 +25,22 @@ export interface MetricOptions<L extends string> {
   prefix?: string;
 }
 
-export interface CounterOptions<L extends string> extends MetricOptions<L> {
+interface CounterOptions<L extends string> extends MetricOptions<L> {
   /** Called at each scrape to bring the counter up to date. Must not throw. */
   collect?: (counter: Counter<L>) => void;
 }
 
-export interface GaugeOptions<L extends string> extends MetricOptions<L> {
+interface GaugeOptions<L extends string> extends MetricOptions<L> {
   /** Called at each scrape to set the value then. Must not throw. */
   collect?: (gauge: Gauge<L>) => void;
 }
 
-export interface HistogramOptions<L extends string> extends MetricOptions<L> {
+interface HistogramOptions<L extends string> extends MetricOptions<L> {
   /** Upper bounds in the unit of the name, ascending. */
   buckets: readonly number[];
 }
 
-export type MetricType = 'counter' | 'gauge' | 'histogram';
+type MetricType = 'counter' | 'gauge' | 'histogram';
 
 /** What docs say about a metric. */
 export interface MetricDefinition {
@@ -110,4 +115,184 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+};
+
+interface Staleness {
+  /** Plural of the resource. */
+  readonly resource: string;
+  /** Since the cache was proved current. */
+  readonly milliseconds: number;
+}
+
+/** Two caches of one resource are one series: the older one. */
+export const showStaleness = (metrics: Metrics, staleness: () => readonly Staleness[]): void =>
+  void metrics.gauge({
+    name: 'informer_staleness_seconds',
+    help: 'Time since a cache was last proven current.',
+    labels: ['resource'],
+    collect(gauge) {
+      gauge.reset();
+      const oldest = new Map<string, number>();
+      for (const { resource, milliseconds } of staleness())
+        oldest.set(resource, Math.max(oldest.get(resource) ?? 0, milliseconds));
+      for (const [resource, milliseconds] of oldest) gauge.set({ resource }, milliseconds / 1_000);
+    },
+  });
+
+export const countFailures = (metrics: Metrics): Counter =>
+  metrics.counter({ name: 'list_watch_failures_total', help: 'Failed lists and watches.' });
+
+/** Seconds from 5 ms to 2 min: turns of a reconciler and waits in a queue. */
+const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+interface QueueHooks {
+  onAdd(): void;
+  onGet(waitedMs: number): void;
+  onRetry(): void;
+}
+
+interface ReconcileHooks {
+  onReconcile(outcome: string, durationMs: number): void;
+  onActive(workers: number): void;
+}
+
+interface ControllerMetrics {
+  /** Hooks of one controller's work queue. */
+  queue(controller: string): QueueHooks;
+  /** Hooks of one controller. */
+  controller(controller: string): ReconcileHooks;
+}
+
+/** Creates the metrics once; each controller takes its hooks by name. */
+export const createControllerMetrics = (metrics: Metrics): ControllerMetrics => {
+  const labels = ['controller'] as const;
+  const adds = metrics.counter({
+    name: 'workqueue_adds_total',
+    help: 'Keys that became ready to be reconciled.',
+    labels,
+  });
+  const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Keys added again with back-off.', labels });
+  const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', labels });
+  const waited = metrics.histogram({
+    name: 'workqueue_wait_duration_seconds',
+    help: 'Time that keys waited for a worker.',
+    labels,
+    buckets: DURATION_BUCKETS_SECONDS,
+  });
+  const reconciles = metrics.histogram({
+    name: 'controller_reconcile_duration_seconds',
+    help: 'Duration of reconciles.',
+    labels,
+    buckets: DURATION_BUCKETS_SECONDS,
+  });
+  const outcomes = metrics.counter({
+    name: 'controller_reconcile_total',
+    help: 'Reconciles by outcome: success, requeue, error, timeout or aborted.',
+    labels: ['controller', 'outcome'],
+  });
+  const active = metrics.gauge({ name: 'controller_active_workers', help: 'Workers that are busy.', labels });
+
+  return {
+    queue: (controller) => ({
+      onAdd() {
+        adds.inc({ controller });
+        depth.inc({ controller });
+      },
+      onGet(waitedMs) {
+        depth.dec({ controller });
+        waited.observe({ controller }, waitedMs / 1_000);
+      },
+      onRetry: () => retries.inc({ controller }),
+    }),
+    controller: (controller) => ({
+      onReconcile(outcome, durationMs) {
+        outcomes.inc({ controller, outcome });
+        reconciles.observe({ controller }, durationMs / 1_000);
+      },
+      onActive: (workers) => active.set({ controller }, workers),
+    }),
+  };
+};
+
+interface ProcessMetricsOptions {
+  /** Name of the command, on every series: it distinguishes the components of one release, whatever a scraper calls its jobs. */
+  command: string;
+  /** The checks behind /readyz. */
+  readiness: readonly HealthCheck[];
+  /** Whether this replica leads; omitted by commands whose replicas all work. */
+  leads?: () => boolean;
+}
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const createProcessMetrics = (metrics: Metrics, options: ProcessMetricsOptions): void => {
+  const { command, readiness, leads } = options;
+  metrics
+    .gauge({
+      name: 'build_info',
+      help: 'Always 1; the labels are command and version.',
+      labels: ['command', 'version'],
+    })
+    .set({ command, version: RELEASE }, 1);
+  metrics.gauge({
+    name: 'ready',
+    help: 'Readiness as answered by /readyz: 1 for ready, 0 for not.',
+    labels: ['command'],
+    collect: (gauge) => gauge.set({ command }, readiness.every(({ check }) => check() === undefined) ? 1 : 0),
+  });
+  if (leads === undefined) return;
+  metrics.gauge({
+    name: 'leader',
+    help: '1 on the leading replica (or without leader election), 0 on the others.',
+    labels: ['command'],
+    collect: (gauge) => gauge.set({ command }, leads() ? 1 : 0),
+  });
+};
+
+/** Counts dropped events, by cause. */
+export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {
+  const dropped = metrics.counter({
+    name: 'events_dropped_total',
+    help: 'Events that were not written: too many about one object (Flood), queue full, refused, or API server unreachable.',
+    labels: ['reason'],
+  });
+  return (reason) => dropped.inc({ reason });
+};
+
+/** Series are wanted for so many Services of one namespace at most: its users cannot crowd the others out. */
+export const SERVICES_PER_NAMESPACE = 50;
+/** And for so many in all. */
+export const SERVICES_IN_ALL = 1_000;
+
+/** Labels of a single Service's series; scrapers put `namespace` and `service` of the process itself on every series. */
+export const SERVICE_LABELS = ['service_namespace', 'service_name'] as const;
+
+export const seriesLabels = ({
+  namespace,
+  service,
+}: {
+  readonly namespace: string;
+  readonly service: string;
+}): Record<(typeof SERVICE_LABELS)[number], string> => ({ service_namespace: namespace, service_name: service });
+
+interface Limited<T> {
+  readonly shown: readonly T[];
+  /** How many were left out. */
+  readonly omitted: number;
+}
+
+/** The first ones in the order given, which must not change from scrape to scrape: series that come and go are worse than none. */
+export const limitServices = <T extends { readonly namespace: string }>(services: Iterable<T>): Limited<T> => {
+  const counts = new Map<string, number>();
+  const shown: T[] = [];
+  let omitted = 0;
+  for (const service of services) {
+    const count = counts.get(service.namespace) ?? 0;
+    if (count >= SERVICES_PER_NAMESPACE || shown.length >= SERVICES_IN_ALL) {
+      omitted += 1;
+      continue;
+    }
+    counts.set(service.namespace, count + 1);
+    shown.push(service);
+  }
+  return { shown, omitted };
 };

@@ -1,4 +1,5 @@
 // Addresses and ranges of both families, in the one spelling that the kernel prints.
+// Addresses that a node reaches without a next hop: its Pods, where a network plugin gives each a route of its own.
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
@@ -44,7 +45,7 @@ export const prefixOf = (cidr: string): Prefix | undefined => {
 };
 
 /** Values by range of addresses; the longest range wins. */
-export interface RangeMap<T> {
+interface RangeMap<T> {
   set(prefix: Prefix, value: T): void;
   delete(prefix: Prefix): void;
   /** `address` in canonical spelling. */
@@ -94,3 +95,32 @@ export const staysOnLink = (address: string): boolean => {
   const first = Number(address.slice(0, address.indexOf('.')));
   return first === 127 || first === 0 || first >= 224 || address.startsWith('169.254.');
 };
+
+/** `0100007F`: as the kernel writes an address of IPv4, the last byte first. */
+const fromHex = (hex: string): string =>
+  (hex.match(/../g) ?? [])
+    .reverse()
+    .map((byte) => Number.parseInt(byte, 16))
+    .join('.');
+
+/** Addresses with a route of their own and no gateway, of the text of /proc/net/route. */
+export const hostRoutes = (text: string): string[] =>
+  text
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'))
+    .filter(([, , gateway, , , , , mask]) => gateway === '00000000' && mask === 'FFFFFFFF')
+    .map(([, destination = '']) => fromHex(destination));
+
+/** The node's own addresses of IPv4, also on interfaces that are down, of the text of /proc/net/fib_trie. */
+export const localAddresses = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\|-- (\S+)\n\s+\/32 host LOCAL/g)].map(([, address = '']) => address)),
+];
+
+/** Addresses with a route of their own and no gateway, of the text of /proc/net/ipv6_route. */
+export const hostRoutes6 = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, length, , , gateway]) => length === '80' && /^0{32}$/.test(gateway ?? ''))
+    .flatMap(([destination = '']) => canonicalAddress(destination.replace(/(.{4})(?=.)/g, '$1:')) ?? []);

@@ -1,18 +1,32 @@
 // Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
-import type { EndpointSlice, Node, Service } from '../apis/core.ts';
+import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../apis/names.ts';
-import { zoneOfNode } from '../apis/readings.ts';
-import { keyOf, nameOf } from '../apis/object.ts';
-import { isZoneName } from '../hints/names.ts';
-import { canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
-import type { Prefix } from './addresses.ts';
-import { createClaims } from './claims.ts';
-import type { Claim, Owner } from './claims.ts';
-import { createPool } from './pool.ts';
+import { keyOf, nameOf } from '../apis/values.ts';
+import { isZoneName } from '../hints/readiness.ts';
+import { type Prefix, canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
+import { type Claim, type Owner, createClaims } from './claims.ts';
+
+/** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
+const MOST = 10_000;
+const LONGEST = 1_000;
+
+/** A function that returns a value equal to the given one, the same each time. `identityOf` is equal for equal values. */
+export const createPool = <T>(identityOf: (value: T) => string): ((value: T) => T) => {
+  const known = new Map<string, T>();
+  return (value) => {
+    const key = identityOf(value);
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (key.length > LONGEST) return value;
+    if (known.size >= MOST) known.clear();
+    known.set(key, value);
+    return value;
+  };
+};
 
 /** Where an address is. */
-export interface Place {
+interface Place {
   /** A label value; empty where it has none. */
   readonly zone: string;
   /** Name of its Node; empty where that is not known. */

@@ -5,11 +5,11 @@
 // nothing is judged while they are fresh.
 import type { EndpointSlice, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
-import { keyOf } from '../apis/object.ts';
-import { isZoneName } from '../hints/names.ts';
+import { keyOf } from '../apis/values.ts';
+import { isZoneName } from '../hints/readiness.ts';
 import { canonicalAddress } from './addresses.ts';
 import type { Flow } from './conntrack.ts';
-import { createPool } from './pool.ts';
+import { createPool } from './directory.ts';
 
 /**
  * What a connection shows. `Honored`: it went to an endpoint that is hinted for the client's zone. `Ignored`: to another, although

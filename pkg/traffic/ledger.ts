@@ -2,14 +2,11 @@
 //
 // What it relies on (Linux 6, conntrack-tools 1.4): a flow that ends says how many bytes it carried in all, where the kernel
 // accounts; a list says the same of the living. Events may be lost (netlink overruns its buffer); lists find that out.
-import type { Flow } from './conntrack.ts';
+import { type Flow, type OwnNode, type Route, ZONE_EXTERNAL, ZONE_UNKNOWN, routeOf } from './conntrack.ts';
 import type { Directory } from './directory.ts';
-import { OUTCOMES } from './hints.ts';
-import type { Judgement, Outcome } from './hints.ts';
+import { type Judgement, OUTCOMES, type Outcome } from './hints.ts';
 import { isOfService } from './measured.ts';
-import { ZONE_EXTERNAL, ZONE_UNKNOWN, routeOf } from './route.ts';
-import type { OwnNode, Route } from './route.ts';
-import { createShares } from './shares.ts';
+import { createShares } from './claims.ts';
 
 /** Counters of one Service and pair of zones; they only grow. */
 export interface Series extends Route {

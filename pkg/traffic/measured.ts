@@ -1,8 +1,9 @@
 // Measured traffic from any source: bytes and connections a second by Service and pair of zones.
-import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './route.ts';
+import { sumBy } from '../apis/values.ts';
+import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './conntrack.ts';
 
 /** Averages, a second. */
-export interface Rates {
+interface Rates {
   /** Null where the source counts none. */
   readonly connections: number | null;
   /** From clients to endpoints. */
@@ -31,7 +32,7 @@ export interface Measured {
 }
 
 /** A second; 0 where the source does not count them. */
-export const connectionsOf = ({ connections }: Pick<MeasuredFlow, 'connections'>): number => connections ?? 0;
+const connectionsOf = ({ connections }: Pick<MeasuredFlow, 'connections'>): number => connections ?? 0;
 
 /** Both directions, a second. */
 export const bytesOf = ({ requestBytes, responseBytes }: Rates): number => requestBytes + responseBytes;
@@ -72,3 +73,28 @@ export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
   }
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, flow]) => flow);
 };
+
+/** A second, over so many seconds. */
+export interface StillSeen {
+  readonly seconds: number;
+  readonly throughServices: number;
+  /** By address, or to Services that the meters do not know: hints decide nothing of it. */
+  readonly pastServices: number;
+}
+
+export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen => {
+  const there = flows.filter(({ destination }) => destination === zone);
+  return {
+    seconds,
+    throughServices: sumBy(there.filter(isOfService), connectionsOf),
+    pastServices: sumBy(
+      there.filter((flow) => !isOfService(flow)),
+      connectionsOf,
+    ),
+  };
+};
+
+const rate = (value: number): string => (value === 0 || value >= 10 ? String(Math.round(value)) : value.toFixed(1));
+
+export const stillSeenText = ({ throughServices, pastServices, seconds }: StillSeen, zone: string): string =>
+  `new connections to ${zone}: ${rate(throughServices)} a second through Services, ${rate(pastServices)} past them (measured over ${Math.round(seconds)} s)`;

@@ -1,6 +1,9 @@
 // Feature gates that decide about hints, and their defaults by Kubernetes version (history of kubernetes/kubernetes pkg/features).
-import { atLeast } from '../routing/version.ts';
+import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
+import { atLeast } from '../routing/version.ts';
 
 interface GateHistory {
   /** Minor since which the gate exists, off by default. */
@@ -33,3 +36,40 @@ export const isEnabled = (gate: FeatureGate, version: KubernetesVersion, gates: 
   if (atLeast(version, locked)) return true;
   return gates[gate] ?? atLeast(version, on);
 };
+
+const TOPOLOGY_MODE_SINCE = 27;
+
+/**
+ * The annotation's value as components of this version read it: the older key wins even if it is empty, the newer one is
+ * read since 1.27; undefined when neither is there.
+ */
+export const topologyAnnotation = ({ metadata }: Service, version: KubernetesVersion): string | undefined => {
+  const annotations = metadata?.annotations ?? {};
+  const older = annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS];
+  return older ?? (atLeast(version, TOPOLOGY_MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
+};
+
+const isAuto = (value: string | undefined): boolean => value === 'Auto' || value === 'auto';
+
+/** Whether the EndpointSlice controller hints in proportion to CPU: exactly `Auto` or `auto`. */
+export const asksForProportionalHints = (service: Service, version: KubernetesVersion): boolean =>
+  isAuto(topologyAnnotation(service, version));
+
+/** Whether an annotation-reading proxy uses hints: since 1.27 any value but empty, `disabled` and `Disabled`. */
+export const annotationAdmitsHints = (service: Service, version: KubernetesVersion): boolean => {
+  const value = topologyAnnotation(service, version);
+  if (!atLeast(version, TOPOLOGY_MODE_SINCE)) return isAuto(value);
+  return value !== undefined && value !== '' && value !== 'disabled' && value !== 'Disabled';
+};
+
+/** `namespace/name`, or the name alone. */
+export const fullName = ({ metadata }: KubernetesObject): string =>
+  [metadata?.namespace, metadata?.name].filter((part) => part !== undefined && part !== '').join('/');
+
+/** The slice's endpoints; the API server may send `null` for none. */
+export const endpointsOf = ({ endpoints }: EndpointSlice): readonly Endpoint[] => endpoints ?? [];
+
+export const hintedZones = ({ hints }: Endpoint): readonly string[] => (hints?.forZones ?? []).map(({ name }) => name);
+
+/** The Service's first address family; IPv4 if it does not say. */
+export const primaryFamily = ({ spec }: Service): string => spec?.ipFamilies?.[0] ?? 'IPv4';

@@ -1,9 +1,7 @@
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
-import type { Node } from '../apis/core.ts';
-import { nameOf } from '../apis/object.ts';
-import { zoneOfNode } from '../apis/readings.ts';
+import { type Node, zoneOfNode } from '../apis/core.ts';
+import { byText, nameOf } from '../apis/values.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
-import { byText } from '../apis/order.ts';
 
 export interface TrafficInput {
   /** Nodes with clients. */

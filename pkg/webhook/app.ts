@@ -1,11 +1,15 @@
 // The Express application: which path is served by what, and a Status for everything that is served by nothing.
+// The TLS server under the admission application: timeouts, certificate changes, and the way down.
+import { createServer } from 'node:https';
+import type { Duplex } from 'node:stream';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
-import { bareApp } from '../telemetry/http.ts';
-import { statusText } from './answer.ts';
-import type { ExchangeOptions } from './exchange.ts';
-import { createReviewExchange, send } from './exchange.ts';
-import { createTurns } from './turns.ts';
-import type { AdmissionRoute } from './types.ts';
+import { guardConnections } from '../telemetry/connections.ts';
+import { bareApp, listen, messagesOf } from '../telemetry/ports.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { type AdmissionRoute, statusText } from './review.ts';
+import { type CertificateSource, contextOptions } from './certificates/pair.ts';
+import { type ExchangeOptions, createReviewExchange, send } from './exchange.ts';
+import { createTurns } from './body.ts';
 
 export interface AppOptions extends ExchangeOptions {
   routes: readonly AdmissionRoute[];
@@ -33,4 +37,101 @@ export const createApp = ({ routes, ...options }: AppOptions): Express => {
   app.use(refuse(404, `not found; available: ${routes.map(({ path }) => path).join(', ')}`));
   app.use(onError);
   return app;
+};
+
+export interface AdmissionServerOptions {
+  /** Address to bind. */
+  address: string;
+  /** 0 picks a free one. */
+  port: number;
+  certificates: Pick<CertificateSource, 'current' | 'onChange'>;
+  app: Express;
+  logger: Logger;
+  /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
+  maxConnections?: number;
+  /** Default 10 s: API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
+  handshakeTimeoutMs?: number;
+}
+
+export interface AdmissionServer {
+  /** The port that is listened on. */
+  readonly port: number;
+  /** Open connections. */
+  readonly connections: number;
+  /** Stops listening and ends idle connections; cuts the rest after `graceMs`. Resolves when all are gone. */
+  close(graceMs: number): Promise<void>;
+}
+
+/**
+ * API servers keep idle connections for 90 seconds. A server that closes them earlier loses the request which is sent at
+ * the same moment, and admission requests are not sent again.
+ */
+const KEEP_ALIVE_MS = 120_000;
+const HEADERS_TIMEOUT_MS = 32_000;
+/** A webhook call lasts at most 30 seconds; Node wants it no shorter than the time for the headers. */
+const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
+/** How often the two timeouts above are looked at. */
+const CHECK_INTERVAL_MS = 5_000;
+
+const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, { code: number; title: string; message: string }>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 408, title: 'Request Timeout', message: 'the request took too long to arrive' },
+  HPE_HEADER_OVERFLOW: { code: 431, title: 'Request Header Fields Too Large', message: 'the headers are too large' },
+};
+const BAD_REQUEST = { code: 400, title: 'Bad Request', message: 'not a complete HTTP request' };
+
+/** Answers what never became a request, as far as the connection still takes an answer. */
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const { code, title, message } = STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? BAD_REQUEST;
+  const body = statusText(code, message);
+  socket.end(
+    `HTTP/1.1 ${code} ${title}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+};
+
+/** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
+export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
+  const { address, port, certificates, app, logger, maxConnections = 1_000, handshakeTimeoutMs = 10_000 } = options;
+  const contextOf = () => contextOptions(certificates.current());
+  const server = createServer(
+    {
+      ...contextOf(),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      handshakeTimeout: handshakeTimeoutMs,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      ...messagesOf(app),
+    },
+    app,
+  );
+  server.on('clientError', onClientError);
+  const connections = guardConnections(server, maxConnections, logger);
+  const actualPort = await listen(server, port, address);
+  server.on('error', (error) => logger.warn('admission server error', { error }));
+  const unsubscribe = certificates.onChange(() => {
+    // Connections that are open keep the certificate they began with.
+    server.setSecureContext(contextOf());
+    logger.info('serving certificate changed');
+  });
+  let closed: Promise<void> | undefined;
+  return {
+    port: actualPort,
+    get connections() {
+      return connections.size;
+    },
+    close(graceMs) {
+      closed ??= new Promise((resolve) => {
+        unsubscribe();
+        const cut = setTimeout(() => connections.destroy(), graceMs);
+        server.close(() => {
+          clearTimeout(cut);
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
+      return closed;
+    },
+  };
 };

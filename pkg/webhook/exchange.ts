@@ -1,16 +1,12 @@
 // One request to a webhook path, from its headers to its answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { defined } from '../apis/defined.ts';
-import type { Logger } from '../telemetry/types.ts';
-import { allowedText, patchedText, statusText } from './answer.ts';
-import type { Body } from './body.ts';
-import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, MAX_BODY_ITEMS, readBody } from './body.ts';
-import { createBodyBuffers } from './body-buffers.ts';
-import type { Budget } from './budget.ts';
+import { defined } from '../apis/values.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { allowedText, patchedText, readReview, statusText } from './review.ts';
+import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './review.ts';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, MAX_BODY_ITEMS, createBodyBuffers, readBody } from './body.ts';
+import type { Body, Budget, TakeTurn } from './body.ts';
 import type { AdmissionMetrics, Outcome } from './metrics.ts';
-import { readReview } from './review.ts';
-import type { TakeTurn } from './turns.ts';
-import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './types.ts';
 
 export interface ExchangeOptions {
   budget: Budget;

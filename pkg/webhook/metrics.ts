@@ -1,8 +1,7 @@
 // What the admission server counts and times.
-import type { Metrics } from '../telemetry/metrics.ts';
-import { LATENCY_BUCKETS_SECONDS } from '../telemetry/metrics.ts';
-import type { Budget } from './budget.ts';
-import type { UnservedReason } from './types.ts';
+import { LATENCY_BUCKETS_SECONDS, type Metrics } from '../telemetry/metrics.ts';
+import type { Budget } from './body.ts';
+import type { UnservedReason } from './review.ts';
 
 /** How a request to a webhook path ended. */
 export const REVIEW_OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;

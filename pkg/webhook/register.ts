@@ -1,17 +1,194 @@
 // Keeps the MutatingWebhookConfiguration in the cluster as it should be, or takes it away.
-import type { MutatingWebhookConfiguration } from '../apis/admission.ts';
+// Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
+import { isDeepStrictEqual } from 'node:util';
+import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
+import { defined, nameOf } from '../apis/values.ts';
 import type { OwnerReference } from '../apis/meta.ts';
-import { nameOf } from '../apis/object.ts';
+import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
-import { sleep } from '../kubernetes/sleep.ts';
+import { sleep } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import type { Logger } from '../telemetry/types.ts';
-import { mergeRegistration } from './registration-merge.ts';
+import type { Logger } from '../telemetry/log.ts';
 
-export interface RegisterOptions {
+const DEFAULT_TIMEOUT_SECONDS = 5;
+
+/** The narrowing parts of our last write, by webhook name. */
+type Registered = Readonly<Record<string, Narrowing | undefined>>;
+type Narrowing = Pick<MutatingWebhook, 'namespaceSelector' | 'objectSelector' | 'matchConditions' | 'timeoutSeconds'>;
+
+const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
+  const { namespaceSelector, objectSelector, matchConditions, timeoutSeconds } = webhook;
+  const parts = { namespaceSelector, objectSelector, matchConditions, timeoutSeconds };
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+};
+
+const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
+  JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
+
+/** What other writers made of an entry that is temporarily removed, and what the webhook had written there. */
+interface Withdrawn extends Narrowing {
+  readonly failurePolicy?: NonNullable<MutatingWebhook['failurePolicy']>;
+  readonly ours?: Narrowing;
+}
+
+/** Anything unreadable counts as never written: then everything that differs is another writer's and stays. */
+const parseByName = <T>(text: string | undefined): Readonly<Record<string, T | undefined>> => {
+  try {
+    const parsed: unknown = JSON.parse(text ?? '{}');
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, T>) : {};
+  } catch {
+    return {};
+  }
+};
+
+/** The wanted items, and those that are there but neither wanted nor written by us. */
+const withForeign = <T>(wanted: readonly T[], current: readonly T[], ours: readonly T[]): T[] => {
+  const known = [...wanted, ...ours];
+  return [...wanted, ...current.filter((item) => !known.some((other) => isDeepStrictEqual(item, other)))];
+};
+
+/** Requirements are ANDed, so whatever is added can only narrow. */
+const mergeSelector = (
+  wanted: LabelSelector = {},
+  current: LabelSelector = {},
+  ours: LabelSelector = {},
+): LabelSelector => {
+  const foreign = Object.entries(current.matchLabels ?? {}).filter(([key, value]) => ours.matchLabels?.[key] !== value);
+  const matchLabels = { ...Object.fromEntries(foreign), ...wanted.matchLabels };
+  const matchExpressions = withForeign(
+    wanted.matchExpressions ?? [],
+    current.matchExpressions ?? [],
+    ours.matchExpressions ?? [],
+  );
+  return {
+    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels }),
+    ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
+  };
+};
+
+type Conditions = NonNullable<MutatingWebhook['matchConditions']>;
+
+/** Names are unique in the list: a wanted condition replaces one of its name. */
+const mergeConditions = (wanted: Conditions = [], current: Conditions = [], ours: Conditions = []): Conditions => {
+  const known = new Set([...wanted, ...ours].map(({ name }) => name));
+  return [...wanted, ...current.filter(({ name }) => !known.has(name))];
+};
+
+/** The shorter one, but for one that we ourselves wrote and that is not wanted any more. */
+const mergeTimeout = (wanted = DEFAULT_TIMEOUT_SECONDS, current = DEFAULT_TIMEOUT_SECONDS, ours?: number): number =>
+  current === ours ? wanted : Math.min(wanted, current);
+
+const mergeWebhook = (
+  wanted: MutatingWebhook,
+  current: MutatingWebhook | undefined,
+  ours: Narrowing,
+  keepFailurePolicy: boolean,
+): MutatingWebhook => {
+  if (current === undefined) return wanted;
+  const conditions = mergeConditions(wanted.matchConditions, current.matchConditions, ours.matchConditions);
+  const caBundle = wanted.clientConfig.caBundle ?? current.clientConfig.caBundle;
+  const { matchConditions: _dropped, ...rest } = wanted;
+  return {
+    ...rest,
+    clientConfig: { ...wanted.clientConfig, ...defined({ caBundle }) },
+    namespaceSelector: mergeSelector(wanted.namespaceSelector, current.namespaceSelector, ours.namespaceSelector),
+    objectSelector: mergeSelector(wanted.objectSelector, current.objectSelector, ours.objectSelector),
+    ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
+    ...(keepFailurePolicy && current.failurePolicy !== undefined ? { failurePolicy: current.failurePolicy } : {}),
+    timeoutSeconds: mergeTimeout(wanted.timeoutSeconds, current.timeoutSeconds, ours.timeoutSeconds),
+  };
+};
+
+export const isOurs = ({ name }: MutatingWebhook): boolean => name.endsWith(`.${GROUP}`);
+
+interface MergeOptions {
+  /** From `buildRegistration`. */
+  readonly wanted: MutatingWebhookConfiguration;
+  /** As the server holds it; undefined where it is to be created. */
+  readonly current: MutatingWebhookConfiguration | undefined;
+  /** Leave the failure policy of slices as it is in the cluster: none is configured. */
+  readonly keepFailurePolicy: boolean;
+}
+
+const partsOf = ({ ours: _ours, ...parts }: Withdrawn): Partial<MutatingWebhook> => parts;
+
+const withoutKey = (map: Readonly<Record<string, string>> | undefined, key: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([name]) => name !== key));
+
+/** What is to be remembered of entries that go, and of those that went before; undefined where there is nothing. */
+const withdrawnText = (
+  wanted: MutatingWebhookConfiguration,
+  current: MutatingWebhookConfiguration | undefined,
+  ours: Registered,
+  earlier: Readonly<Record<string, Withdrawn | undefined>>,
+): string | undefined => {
+  const names = new Set((wanted.webhooks ?? []).map(({ name }) => name));
+  const going = (current?.webhooks ?? []).filter((webhook) => isOurs(webhook) && !names.has(webhook.name));
+  const all = {
+    ...earlier,
+    ...Object.fromEntries(
+      going.map((webhook) => [
+        webhook.name,
+        { ...narrowingOf(webhook), failurePolicy: webhook.failurePolicy, ours: ours[webhook.name] },
+      ]),
+    ),
+  };
+  const left = Object.entries(all).filter(([name]) => !names.has(name));
+  return left.length === 0 ? undefined : JSON.stringify(Object.fromEntries(left));
+};
+
+/**
+ * The configuration to write, or undefined where the current one needs no change. Kept from the current one: labels and
+ * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries of others, a CA
+ * bundle where we know none, and the failure policy where none was configured; also while an entry is away for a time.
+ */
+export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfiguration | undefined => {
+  const { wanted, current, keepFailurePolicy } = options;
+  const registered = registeredText(wanted.webhooks ?? []);
+  const ours: Registered = parseByName(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
+  const earlier = parseByName<Withdrawn>(current?.metadata.annotations?.[ANNOTATION_WITHDRAWN]);
+  const currentOf = new Map((current?.webhooks ?? []).map((webhook) => [webhook.name, webhook]));
+  const merged = (wanted.webhooks ?? []).map((webhook) => {
+    const { name, failurePolicy } = webhook;
+    const back = earlier[name];
+    const before = currentOf.get(name) ?? (back && { ...webhook, clientConfig: {}, ...partsOf(back) });
+    // The policy of settings is always Ignore, whatever was set.
+    return mergeWebhook(
+      webhook,
+      before,
+      ours[name] ?? back?.ours ?? {},
+      keepFailurePolicy && mayFail(name) && failurePolicy !== undefined,
+    );
+  });
+  const webhooks = [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))];
+  const { webhooks: _wanted, ...rest } = wanted;
+  const withdrawn = withdrawnText(wanted, current, ours, earlier);
+  const next: MutatingWebhookConfiguration = {
+    ...current,
+    ...rest,
+    metadata: {
+      ...current?.metadata,
+      ...wanted.metadata,
+      labels: { ...current?.metadata.labels, ...wanted.metadata.labels },
+      annotations: {
+        ...withoutKey(current?.metadata.annotations, ANNOTATION_WITHDRAWN),
+        ...wanted.metadata.annotations,
+        [ANNOTATION_REGISTERED]: registered,
+        ...(withdrawn === undefined ? {} : { [ANNOTATION_WITHDRAWN]: withdrawn }),
+      },
+    },
+    // The API server leaves out a list without entries.
+    ...(webhooks.length === 0 && current?.webhooks === undefined ? {} : { webhooks }),
+  };
+  return isDeepStrictEqual(next, current) ? undefined : next;
+};
+
+const mayFail = (name: string): boolean => name.includes('endpoint-slice-hints') && !name.startsWith('etcd-clients.');
+
+interface RegisterOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
   wanted: MutatingWebhookConfiguration;
   /** Leave the failure policy of slices as it is in the cluster. */

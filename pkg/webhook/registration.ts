@@ -3,10 +3,10 @@ import type { MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admi
 import { COMMANDS, EXTENSION_NAME } from '../apis/names.ts';
 import { apiVersionOf, MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import { atLeast } from '../routing/version.ts';
-import { hintsEntries } from './endpoint-slice-hints/add.ts';
+import { hintsEntries } from './endpoint-slice-hints.ts';
 import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
-import { settingsEntries } from './routing-settings/add.ts';
-import { evacuationEntry } from './zone-evacuation/add.ts';
+import { settingsEntries } from './routing-settings.ts';
+import { evacuationEntry } from './zone-evacuation.ts';
 
 const clientConfigOf = (
   address: ServerAddress,

@@ -1,13 +1,52 @@
 // Reads an AdmissionReview out of a body: what is no review at all, what cannot be served, and what a handler may see.
-import { isFields } from '../apis/fields.ts';
-import type { Fields } from '../apis/fields.ts';
+// The contract between the admission server and its handlers.
+// Prints what the admission server answers: an AdmissionReview, or a Status where there was no review to answer.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
-import type { UnservedReason } from './types.ts';
+import { type Fields, isFields } from '../apis/values.ts';
 
-export const REVIEW_API_VERSION = 'admission.k8s.io/v1';
-export const REVIEW_KIND = 'AdmissionReview';
+/**
+ * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
+ * webhook's failures are ignored.
+ */
+export type AdmissionDecision =
+  | { readonly kind: 'unchanged'; readonly warning?: string }
+  | {
+      readonly kind: 'patch';
+      /** JSON text of a JSON Patch (RFC 6902) that applies to the request's object. */
+      readonly patch: string;
+      /** Number of operations in it, for the log. */
+      readonly operations: number;
+      readonly warning?: string;
+    }
+  | {
+      readonly kind: 'unserved';
+      readonly reason: UnservedReason;
+      /** One sentence for a person; the caller sees its first 120 characters as a warning. */
+      readonly message: string;
+    };
 
-export type Review =
+/** Why a review got no decision; a label of the metric that counts them, documented in docs/reference/errors.md. */
+export type UnservedReason =
+  'WrongReview' | 'WrongKind' | 'WrongOperation' | 'NoObject' | 'HostileFields' | 'InternalError';
+
+/** A decision is a function of the request; anything it throws becomes an unserved review. */
+export type AdmissionHandler = (request: AdmissionRequest) => AdmissionDecision;
+
+/** A handler at its path. */
+export interface AdmissionRoute {
+  /** Name in logs, warnings and metrics. */
+  readonly name: string;
+  /** Where the API server posts its reviews. */
+  readonly path: string;
+  /** Kinds of objects that the handler understands; every other kind is unserved. */
+  readonly kinds: readonly GroupVersionKind[];
+  readonly handle: AdmissionHandler;
+}
+
+const REVIEW_API_VERSION = 'admission.k8s.io/v1';
+const REVIEW_KIND = 'AdmissionReview';
+
+type Review =
   | { readonly kind: 'request'; readonly request: AdmissionRequest }
   /** Answered with 4xx: there is nothing that an AdmissionResponse could refer to. */
   | { readonly kind: 'notAReview'; readonly message: string }
@@ -68,3 +107,52 @@ export const readReview = (body: string, kinds: readonly GroupVersionKind[]): Re
   const [reason, message] = problem;
   return { kind: 'unserved', uid: typeof request['uid'] === 'string' ? request['uid'] : '', reason, message };
 };
+
+const OPENING = `{"apiVersion":"${REVIEW_API_VERSION}","kind":"${REVIEW_KIND}","response":{"uid":`;
+
+/** API servers cut warnings at 256 bytes and advise 120. */
+const MAX_WARNING_LENGTH = 120;
+
+/** One printable line; kubectl shows it to the author of the write, and the API server drops anything else. */
+const warningText = (warning: string): string => {
+  const line = warning.replaceAll(/[^\x20-\x7e]+/g, ' ');
+  return line.length <= MAX_WARNING_LENGTH ? line : `${line.slice(0, MAX_WARNING_LENGTH - 3)}...`;
+};
+
+const warningsField = (warning: string | undefined): string =>
+  warning === undefined ? '' : `,"warnings":[${JSON.stringify(warningText(warning))}]`;
+
+/** Allowed as it is. */
+export const allowedText = (uid: string, warning?: string): string =>
+  `${OPENING}${JSON.stringify(uid)},"allowed":true${warningsField(warning)}}}`;
+
+/** Allowed, with the JSON Patch whose text is given. */
+export const patchedText = (uid: string, patch: string, warning?: string): string => {
+  const encoded = Buffer.from(patch, 'utf8').toString('base64');
+  return `${OPENING}${JSON.stringify(uid)},"allowed":true,"patchType":"JSONPatch","patch":"${encoded}"${warningsField(warning)}}}`;
+};
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  408: 'Timeout',
+  411: 'BadRequest',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  431: 'BadRequest',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+};
+
+/** A meta/v1 Status that says why there is no review in the answer. */
+export const statusText = (code: number, message: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Status',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: REASONS[code] ?? 'Unknown',
+    code,
+  });

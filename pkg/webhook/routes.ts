@@ -1,20 +1,25 @@
 // The paths of the admission server, each with the handler behind it.
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
-import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from './endpoint-slice-hints/add.ts';
-import { createEndpointSliceHintsHandler } from './endpoint-slice-hints/handler.ts';
+import {
+  CHOSEN_HINTS_PATH,
+  HINTS_KINDS,
+  HINTS_NAME,
+  HINTS_PATH,
+  createEndpointSliceHintsHandler,
+} from './endpoint-slice-hints.ts';
 import {
   ETCD_CLIENTS_PATH,
   ETCD_CLIENTS_RELEASED_PATH,
   SETTINGS_KINDS,
   SETTINGS_NAME,
   SETTINGS_PATH,
-} from './routing-settings/add.ts';
-import { createEtcdClientsHandler, createRoutingSettingsHandler } from './routing-settings/handler.ts';
-import type { AdmissionHandler, AdmissionRoute } from './types.ts';
-import { EVACUATION_NAME, EVACUATION_PATH } from './zone-evacuation/add.ts';
-import { createEvacuationHandler } from './zone-evacuation/handler.ts';
-import type { EvacuationWatch } from './zone-evacuation/watch.ts';
+  createEtcdClientsHandler,
+  createRoutingSettingsHandler,
+} from './routing-settings.ts';
+import type { AdmissionHandler, AdmissionRoute } from './review.ts';
+import { EVACUATION_NAME, EVACUATION_PATH, createEvacuationHandler } from './zone-evacuation.ts';
+import type { EvacuationWatch } from './evacuation-watch.ts';
 
 /** What decisions read beside the object under review; each is asked at every review. */
 export interface RoutesOptions {

@@ -1,7 +1,6 @@
 // The other components of a Gardener installation, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
 import { isDeepStrictEqual } from 'node:util';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import type { Cluster, Etcd } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import {

@@ -11,7 +11,7 @@ import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { PROMETHEUS_DEFAULTS } from '../../pkg/apis/config/load-sources.ts';
 import { MAX_BODY_ITEMS } from '../../pkg/webhook/body.ts';
-import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 
 export const ATTACKS = {
   chunks: 'a body without end in chunks of one byte, on one connection after the other',

@@ -1,6 +1,6 @@
 // The real flow-controller for the closed-loop suite: its sources of load, its FlowPolicy, and the changes it reports.
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import { GROUP } from '../../pkg/apis/names.ts';
 import type { Bed } from './bed/index.ts';
 import type { Component } from './bed/component.ts';

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';

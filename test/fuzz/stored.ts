@@ -1,5 +1,5 @@
 // What an API server stores of a document: fields of another type than its schema's never get there, all values do.
-import { isFields } from '../../pkg/apis/fields.ts';
+import { isFields } from '../../pkg/apis/values.ts';
 
 /** `text`, `number` or `flag`; a list of one schema; `map` of texts; `labels`, whose values are checked; `any`; an object of fields. */
 export type Shape =

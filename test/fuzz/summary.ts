@@ -1,5 +1,5 @@
 // What a run came to: one row a target, what failed with the command that plays it again, and whether all is well.
-import { renderTable } from '../../pkg/report/table.ts';
+import { renderTable } from '../../pkg/report/text.ts';
 import { bestOf, sumBranches } from './coverage.ts';
 import type { FileBranches } from './coverage.ts';
 import type { FuzzOptions } from './options.ts';

@@ -8,7 +8,7 @@ import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { makeBundle } from '../../hack/bundle.ts';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import { endpoint, node, slice } from '../fixtures/core.ts';

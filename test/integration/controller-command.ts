@@ -1,7 +1,7 @@
 // What every controller does as a command, whatever it controls: wrong flags, help, ports, and a dry run that only reads.
 import { expect } from 'chai';
 import { it } from 'mocha';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import type { CommandProcess, Ended } from '../fixtures/command-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';

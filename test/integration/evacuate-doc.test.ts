@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import { zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';

@@ -1,18 +1,16 @@
 // The settings-reconciler and the admission of evacuated slices in this process against a sandbox: all that evacuates a zone.
 import { serve } from '../../cmd/settings-reconciler/app.ts';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../pkg/apis/config/load.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import { nullLogger } from '../../pkg/telemetry/log.ts';
-import { HINTS_KINDS } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
-import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';
-import { createEvacuationHandler } from '../../pkg/webhook/zone-evacuation/handler.ts';
-import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
+import { HINTS_KINDS } from '../../pkg/webhook/endpoint-slice-hints.ts';
+import { EVACUATION_NAME, EVACUATION_PATH, createEvacuationHandler } from '../../pkg/webhook/zone-evacuation.ts';
+import { createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
 import { admissionRoutes, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Sandbox } from '../sandbox/types.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Event, Service } from '../../pkg/apis/core.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED, LABEL_MANAGED, LABEL_STRATEGY, NOWHERE } from '../../pkg/apis/names.ts';
 import {
@@ -15,7 +15,6 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import { checkEvacuation } from '../../pkg/diagnosis/survival/check.ts';
 import { CATALOGUE } from '../../pkg/gardener/catalogue.ts';

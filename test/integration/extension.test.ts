@@ -1,8 +1,8 @@
 // A Gardener extension's duties on the sandbox: operations, configuration that reaches Services, condition and heartbeat.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { runCleanup } from '../../cmd/settings-reconciler/one-shot.ts';
-import type { Extension, ExtensionCondition } from '../../pkg/apis/extension.ts';
+import { runCleanup } from '../../cmd/settings-reconciler/app.ts';
+import type { Extension, ExtensionCondition } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import {
   ANNOTATION_OPERATION,

@@ -1,9 +1,8 @@
 // Runs the flow controller in this process against a sandbox with a metrics API, and with clients whose load the test sets.
 import { serve } from '../../cmd/flow-controller/app.ts';
-import type { Session } from '../../cmd/flow-controller/session.ts';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import type { Session } from '../../cmd/flow-controller/options.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
-import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import type { EndpointSlice, Event, Node, Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
@@ -15,7 +14,7 @@ import {
   SERVICES,
 } from '../../pkg/apis/resources.ts';
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';

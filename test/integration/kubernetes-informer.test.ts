@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { SERVICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { isConflict, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
 import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';

@@ -1,8 +1,7 @@
 // Two replicas on the sandbox: one writes, the other takes over, nothing is written twice, and a stolen Lease ends the process.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { serve } from '../../cmd/settings-reconciler/app.ts';
-import { runCleanup } from '../../cmd/settings-reconciler/one-shot.ts';
+import { runCleanup, serve } from '../../cmd/settings-reconciler/app.ts';
 import type { Lease } from '../../pkg/apis/core.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';

@@ -1,8 +1,6 @@
 // Runs the settings reconciler in this process against a sandbox.
-import { serve } from '../../cmd/settings-reconciler/app.ts';
-import type { Session } from '../../cmd/settings-reconciler/session.ts';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../pkg/apis/config/load.ts';
+import { type Session, serve } from '../../cmd/settings-reconciler/app.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { Event, Service } from '../../pkg/apis/core.ts';
 import type { Etcd } from '../../pkg/apis/gardener.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import { SORT_KEYS } from '../../pkg/diagnosis/audit/sort.ts';
+import { SORT_KEYS } from '../../pkg/diagnosis/audit/sum.ts';
 import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { node, service, slice } from '../fixtures/core.ts';

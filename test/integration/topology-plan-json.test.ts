@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import type { PlanReport } from '../../pkg/diagnosis/models/plan.ts';
+import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
 import { topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, endpoints, nodes, stdin } from './topology-objects.ts';

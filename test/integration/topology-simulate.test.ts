@@ -7,10 +7,9 @@ import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
-import type { PlanReport } from '../../pkg/diagnosis/models/plan.ts';
+import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
 import { BUILT_IN_PRICES } from '../../pkg/diagnosis/prices.ts';
-import { MODE_NAMES } from '../../pkg/diagnosis/simulate/modes.ts';
-import type { SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import { MODE_NAMES, type SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
 import { CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { DEMAND, EXAMPLE, PRICES, example, modeOf, root, simulated } from './topology-simulate-example.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parseAllDocuments } from 'yaml';
-import { createSnapshotFile } from '../../cmd/kubectl-topology/bundle/snapshot.ts';
+import { createSnapshotFile } from '../../cmd/kubectl-topology/snapshot/snapshot.ts';
 import { COLLECTIONS } from '../../pkg/diagnosis/snapshot.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { kubeProxy, node, service, slice } from '../fixtures/core.ts';

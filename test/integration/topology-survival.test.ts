@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
-import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { SurvivalReport } from '../../pkg/diagnosis/survival/types.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';

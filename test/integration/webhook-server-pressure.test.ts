@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import express from 'express';
 import { afterEach, describe, it } from 'mocha';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
-import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { call, review } from '../fixtures/admission.ts';
 import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
@@ -245,7 +245,7 @@ describe('the admission server under pressure and change', () => {
   it('cannot start on a port that is taken', async () => {
     fixture = await startAdmission();
     const { certificates, logger, server } = fixture;
-    const { startAdmissionServer } = await import('../../pkg/webhook/server.ts');
+    const { startAdmissionServer } = await import('../../pkg/webhook/app.ts');
     let code: unknown;
     try {
       await startAdmissionServer({

@@ -1,7 +1,7 @@
 // Reviews that the admission server cannot serve: allowed, with a warning and no patch.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { operationsOf, review } from '../fixtures/admission.ts';
 import { endpoint } from '../fixtures/core.ts';
 import { good, labelled, useServer } from './webhook-server-support.ts';

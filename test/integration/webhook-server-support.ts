@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { after, before } from 'mocha';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
-import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { call, review } from '../fixtures/admission.ts';
 import type { CallOptions } from '../fixtures/admission.ts';
 import { startAdmission } from '../fixtures/admission-server.ts';

@@ -4,7 +4,7 @@ import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import { NODES, PODS } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
-import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { nullLogger } from '../../pkg/telemetry/log.ts';

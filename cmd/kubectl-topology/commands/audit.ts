@@ -1,33 +1,19 @@
 // `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { defined } from '../../../pkg/apis/defined.ts';
-import { audit as auditCluster } from '../../../pkg/diagnosis/audit/audit.ts';
-import { auditFindings } from '../../../pkg/diagnosis/audit/findings.ts';
-import { AUDIT_REASONS } from '../../../pkg/diagnosis/audit/reasons.ts';
-import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sort.ts';
-import type { SortKey } from '../../../pkg/diagnosis/audit/sort.ts';
-import type { AuditReport, Bill } from '../../../pkg/diagnosis/audit/types.ts';
+import { type Command, Option } from 'commander';
+import { defined } from '../../../pkg/apis/values.ts';
+import { audit as auditCluster, auditFindings } from '../../../pkg/diagnosis/audit/audit.ts';
+import { AUDIT_REASONS, type AuditReport, type Bill } from '../../../pkg/diagnosis/audit/types.ts';
+import { SORT_KEYS, type SortKey, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../pkg/report/audit.ts';
-import { addFindingsOutput, printFindings } from '../ci-output.ts';
-import type { FindingsFormat } from '../ci-output.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { failOnReasons } from '../explain-flags.ts';
-import { addInputFlags, addVersionFlags } from '../flags.ts';
-import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
+import { type FindingsFormat, addFindingsOutput, printFindings, writePage } from '../output.ts';
+import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
+import { addProxyFlags, failOnReasons, statedBy } from '../model-flags.ts';
+import { type PriceFlags, addInputFlags, addPriceFlags, addVersionFlags, readPrices } from '../flags.ts';
 import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
-import { writePage } from '../page.ts';
-import { addPriceFlags, readPrices } from '../price-flags.ts';
-import type { PriceFlags } from '../price-flags.ts';
-import { addProxyFlags, statedBy } from '../proxy-flags.ts';
 import { load } from '../session.ts';
-import { addWithoutFlags, answerWithout } from '../without.ts';
-import type { WithoutFlags } from '../without.ts';
+import { type WithoutFlags, addWithoutFlags, answerWithout } from '../without.ts';
 
 interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags {
   output: FindingsFormat;

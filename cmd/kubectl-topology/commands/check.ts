@@ -1,23 +1,16 @@
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
-import { Option } from 'commander';
-import type { Command } from 'commander';
-import { defined } from '../../../pkg/apis/defined.ts';
+import { type Command, Option } from 'commander';
+import { defined, isFields } from '../../../pkg/apis/values.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
-import { SEVERITIES } from '../../../pkg/diagnosis/check/types.ts';
-import type { CheckReport, Place, Severity } from '../../../pkg/diagnosis/check/types.ts';
+import { type CheckReport, type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/types.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
-import { isFields } from '../../../pkg/apis/fields.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
-import type { RouterVersion } from '../../../pkg/upstream/proxy/cilium.ts';
-import { addFindingsOutput, printFindings } from '../ci-output.ts';
-import type { FindingsFormat } from '../ci-output.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import type { RouterVersion } from '../../../pkg/upstream/proxy/hint-rule.ts';
+import { type FindingsFormat, addFindingsOutput, printFindings } from '../output.ts';
+import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
 import { collect, versionFlag } from '../flags.ts';
-import type { Io } from '../io.ts';
-import { wantsColor } from '../io.ts';
-import { ciliumVersionFlag } from '../proxy-flags.ts';
+import { ciliumVersionFlag } from '../model-flags.ts';
 
 interface Flags {
   filename?: string[];

@@ -1,12 +1,9 @@
 // `kubectl-topology __complete WORD…`: what the last word may become, which kubectl asks by its own kubectl_complete-topology.
-import { Command } from 'commander';
-import type { Option } from 'commander';
+import { Command, type Option } from 'commander';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
-import { topologyCommand } from '../command.ts';
-import type { TopologyCommand } from '../command.ts';
+import { type Io, type TopologyCommand, topologyCommand } from '../io.ts';
 import type { InputFlags } from '../flags.ts';
-import type { Io } from '../io.ts';
 import { load, listNamespaceNames } from '../session.ts';
 
 /** As programs built with cobra print it: the value, a tab, what it is. */

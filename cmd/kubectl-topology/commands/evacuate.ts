@@ -1,6 +1,6 @@
 // `kubectl topology evacuate ZONE`: its flags. What it does is loaded when it is run: it needs the client of a cluster.
 import { Option } from 'commander';
-import { topologyCommand } from '../command.ts';
+import { topologyCommand } from '../io.ts';
 import type { EvacuateFlags } from '../evacuation/evacuate.ts';
 import { addClusterFlags, durationFlag, selectorFlag, sharePercent } from '../evacuation/flags.ts';
 import { addOutputFlag } from '../flags.ts';

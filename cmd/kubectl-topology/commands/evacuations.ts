@@ -1,18 +1,13 @@
 // `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
 import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
-import { defined } from '../../../pkg/apis/defined.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
-import { stillSeen, stillSeenText } from '../../../pkg/traffic/still-seen.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { addClusterFlags } from '../evacuation/flags.ts';
-import type { ClusterFlags } from '../evacuation/flags.ts';
-import { addOutputFlag } from '../flags.ts';
-import type { OutputFlags } from '../flags.ts';
-import type { Io } from '../io.ts';
-import { openTraffic } from '../live-traffic.ts';
-import type { SourceFlags } from '../measured-flags.ts';
-import { print } from '../print.ts';
+import { stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
+import { type Io, UsageError, topologyCommand } from '../io.ts';
+import { type ClusterFlags, addClusterFlags } from '../evacuation/flags.ts';
+import { type OutputFlags, addOutputFlag } from '../flags.ts';
+import { type SourceFlags, openTraffic } from '../measured-flags.ts';
+import { print } from '../output.ts';
 
 interface Flags extends ClusterFlags, OutputFlags, Pick<SourceFlags, 'meterNamespace'> {
   measured?: boolean;
@@ -20,7 +15,7 @@ interface Flags extends ClusterFlags, OutputFlags, Pick<SourceFlags, 'meterNames
 
 /** Of each zone a line: what the meters counted since this was asked. */
 const arriving = async ({ kubeconfig, context, meterNamespace }: Flags, zones: readonly string[], io: Io) => {
-  const { measuredFromNow } = await import('../evacuation/still-seen.ts');
+  const { measuredFromNow } = await import('../evacuation/follow.ts');
   const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
   try {
     const measured = await measuredFromNow(traffic, io.signal);
@@ -46,7 +41,7 @@ export const evacuations = topologyCommand<Flags>({
   async run(io, flags, [zone]) {
     if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
       throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
-    const { listEvacuations } = await import('../evacuation/objects.ts');
+    const { listEvacuations } = await import('../evacuation/session.ts');
     const { saysNotInstalled, withClient } = await import('../evacuation/session.ts');
     const show = async (client: Parameters<typeof listEvacuations>[0]): Promise<0> => {
       const all = await listEvacuations(client, io.signal);

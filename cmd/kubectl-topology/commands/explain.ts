@@ -1,23 +1,16 @@
 // `kubectl topology explain`: is routing by zone wanted, given, used and effective; and if not, why.
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
-import { explainTraffic } from '../../../pkg/diagnosis/audit/explained-traffic.ts';
+import { explainTraffic } from '../../../pkg/diagnosis/audit/audit.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
-import { topologyCommand } from '../command.ts';
-import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../explain-flags.ts';
-import type { ExplainFlags } from '../explain-flags.ts';
-import { findService, inNamespaceOf, nameOfService } from '../find-service.ts';
-import { addOutputFlag } from '../flags.ts';
-import type { OutputFlags } from '../flags.ts';
-import { withFurtherObjects } from '../further-objects.ts';
-import { wantsColor } from '../io.ts';
-import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
-import type { MeasuredFlags } from '../measured-flags.ts';
-import { addPricesFlag, readPrices } from '../price-flags.ts';
-import type { PriceFlags } from '../price-flags.ts';
-import { print } from '../print.ts';
-import { load } from '../session.ts';
+import { topologyCommand, wantsColor } from '../io.ts';
+import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../model-flags.ts';
+import type { ExplainFlags } from '../model-flags.ts';
+import { findService, inNamespaceOf, load, nameOfService, withFurtherObjects } from '../session.ts';
+import { type OutputFlags, type PriceFlags, addOutputFlag, addPricesFlag, readPrices } from '../flags.ts';
+import { type MeasuredFlags, addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import { print } from '../output.ts';
 
 interface Flags extends ExplainFlags, OutputFlags, MeasuredFlags, Pick<PriceFlags, 'prices'> {
   failOn?: readonly string[];

@@ -1,15 +1,13 @@
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
-import { defined } from '../../../pkg/apis/defined.ts';
-import { hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
-import type { HintsReport, ServiceHints } from '../../../pkg/diagnosis/models/hints.ts';
+import { defined } from '../../../pkg/apis/values.ts';
+import { type HintsReport, type ServiceHints, hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import { serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
-import { renderTable } from '../../../pkg/report/table.ts';
-import { topologyCommand } from '../command.ts';
-import { findService, inNamespaceOf } from '../find-service.ts';
+import { renderTable } from '../../../pkg/report/text.ts';
+import { topologyCommand } from '../io.ts';
+import { findService, inNamespaceOf, load } from '../session.ts';
 import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
 import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
-import { print } from '../print.ts';
-import { load } from '../session.ts';
+import { print } from '../output.ts';
 
 interface Flags extends InputFlags, VersionFlags, OutputFlags {
   service?: string;

@@ -1,19 +1,15 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import { zoneOfNode } from '../../../pkg/apis/readings.ts';
+import { zoneOfNode } from '../../../pkg/apis/core.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
-import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
-import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
+import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/lookup.ts';
+import { type ClusterSnapshot, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
-import { percentText } from '../../../pkg/report/figures.ts';
-import { renderTable } from '../../../pkg/report/table.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { findService, inNamespaceOf } from '../find-service.ts';
+import { percentText, renderTable } from '../../../pkg/report/text.ts';
+import { UsageError, topologyCommand } from '../io.ts';
+import { findService, inNamespaceOf, load } from '../session.ts';
 import { addInputFlags, addOutputFlag, demandFlag, percentFlag, positiveCores, weightsFlag } from '../flags.ts';
 import type { InputFlags, OutputFlags, Weights } from '../flags.ts';
-import { print } from '../print.ts';
-import { load } from '../session.ts';
+import { print } from '../output.ts';
 
 interface Flags extends InputFlags, OutputFlags {
   service: string;
@@ -64,7 +60,7 @@ const unknownZones = ({ nodes, slices }: ClusterSnapshot, demand: Demand): strin
 const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<Readonly<Record<string, number>>> => {
   if (typeof weights !== 'string') return weights;
   if (nodes.kind === 'unknown') throw new UsageError(`Nodes cannot be read: ${nodes.why}`);
-  const { zoneWeights } = await import('../../../pkg/flow/zone-weights.ts');
+  const { zoneWeights } = await import('../../../pkg/flow/evaluate.ts');
   const found = zoneWeights({ nodes: nodes.items, by: weights });
   if (found.kind === 'unknown') throw new UsageError(`--weights ${weights}: ${found.message}`);
   return found.weights;
@@ -126,7 +122,7 @@ export const plan = topologyCommand<Flags>({
     const options = await optionsOf(loaded.snapshot, flags);
     const strangers = unknownZones(loaded.snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
-    const { planReport } = await import('../../../pkg/diagnosis/models/plan.ts');
+    const { planReport } = await import('../../../pkg/diagnosis/models/lookup.ts');
     const report = planReport(service, slices, options);
     await print(io, flags.output, report, () =>
       renderPlan(report, 'weights' in options ? 'an even share' : 'its capacity'),

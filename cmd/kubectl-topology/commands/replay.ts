@@ -4,9 +4,8 @@ import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
-import { renderJsonLine } from '../../../pkg/report/json.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { renderJsonLine } from '../../../pkg/report/text.ts';
+import { UsageError, topologyCommand } from '../io.ts';
 
 interface Flags {
   policy?: string;
@@ -17,7 +16,7 @@ const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;
   // With its YAML parser and JSON Schema it would triple the start of every command.
   const [{ readFlowPolicy }, { readNamed }] = await Promise.all([
-    import('../../../pkg/apis/flow-policy-check.ts'),
+    import('../../../pkg/apis/flow-policy.ts'),
     import('../input/files.ts'),
   ]);
   const text = (await readNamed(file)).toString('utf8');

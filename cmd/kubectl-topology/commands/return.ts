@@ -1,5 +1,5 @@
 // `kubectl topology return ZONE`: its flags. What it does is loaded when it is run: it needs the client of a cluster.
-import { topologyCommand } from '../command.ts';
+import { topologyCommand } from '../io.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';
 import type { ReturnFlags } from '../evacuation/return.ts';
 

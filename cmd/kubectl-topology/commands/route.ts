@@ -1,20 +1,17 @@
 // `kubectl topology route`: which endpoints the clients of each node get, and by which rule.
 import { Option } from 'commander';
-import { defined } from '../../../pkg/apis/defined.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
-import { routesReport } from '../../../pkg/diagnosis/models/routes.ts';
-import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
+import { type RoutesReport, routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { routersOf } from '../../../pkg/diagnosis/routers/of-snapshot.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import { renderTable } from '../../../pkg/report/table.ts';
-import { topologyCommand } from '../command.ts';
-import { findNodes, findPort, findService, inNamespaceOf } from '../find-service.ts';
+import { renderTable } from '../../../pkg/report/text.ts';
+import { topologyCommand } from '../io.ts';
+import { findNodes, findPort, findService, inNamespaceOf, load } from '../session.ts';
 import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
 import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
-import { print } from '../print.ts';
-import { addProxyFlags, statedBy } from '../proxy-flags.ts';
-import type { ProxyFlags } from '../proxy-flags.ts';
-import { load } from '../session.ts';
+import { print } from '../output.ts';
+import { type ProxyFlags, addProxyFlags, statedBy } from '../model-flags.ts';
 
 interface Flags extends InputFlags, VersionFlags, OutputFlags, ProxyFlags {
   service: string;

@@ -2,16 +2,10 @@
 import type { Service } from '../../../pkg/apis/core.ts';
 import { serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { findPort, findService, inNamespaceOf } from '../find-service.ts';
-import { asksForPlan } from '../further-objects.ts';
-import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
-import { print } from '../print.ts';
-import { load } from '../session.ts';
-import { addSimulateFlags, simulationFailsOn, simulateOptions } from '../simulate-flags.ts';
-import type { SimulateFlags } from '../simulate-flags.ts';
+import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
+import { asksForPlan, findPort, findService, inNamespaceOf, load } from '../session.ts';
+import { print } from '../output.ts';
+import { type SimulateFlags, addSimulateFlags, simulateOptions, simulationFailsOn } from '../model-flags.ts';
 
 /** Pods only show capacity, which matters only where demand is given. */
 const needsOf = ({ demand, capacity }: SimulateFlags): readonly CollectionName[] => [

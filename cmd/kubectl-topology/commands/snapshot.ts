@@ -1,18 +1,14 @@
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
-import { defined } from '../../../pkg/apis/defined.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
-import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';
+import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { formatVersion } from '../../../pkg/routing/version.ts';
-import { renderJson } from '../../../pkg/report/json.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { parseServiceName } from '../find-service.ts';
-import { addInputFlags } from '../flags.ts';
-import type { InputFlags } from '../flags.ts';
+import { renderJson } from '../../../pkg/report/text.ts';
+import { UsageError, topologyCommand } from '../io.ts';
+import { checkInputFlags, parseServiceName, withConnection } from '../session.ts';
+import { type InputFlags, addInputFlags } from '../flags.ts';
 import { SOURCES } from '../input/resources.ts';
-import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
-import type { MeasuredFlags } from '../measured-flags.ts';
-import { checkInputFlags, withConnection } from '../session.ts';
+import { type MeasuredFlags, addMeasuredFlags, readMeasured } from '../measured-flags.ts';
 
 interface Flags extends InputFlags, MeasuredFlags {
   service?: string;
@@ -56,7 +52,7 @@ export const snapshot = topologyCommand<Flags>({
     const only = named?.namespace === undefined ? undefined : { namespace: named.namespace, name: named.name };
     const [{ readCluster }, { createSnapshotFile }] = await Promise.all([
       import('../input/cluster.ts'),
-      import('../bundle/snapshot.ts'),
+      import('../snapshot/snapshot.ts'),
     ]);
     const file = createSnapshotFile(only);
     const read = await withConnection(flags, io, ({ client }, onProgress) =>

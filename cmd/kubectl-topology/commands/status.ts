@@ -1,16 +1,13 @@
 // `kubectl topology status`: what is installed, whether it works, and what went wrong last, on one screen.
 import { InvalidArgumentError } from 'commander';
-import { defined } from '../../../pkg/apis/defined.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { status as statusOf } from '../../../pkg/diagnosis/status/status.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/types.ts';
 import { renderStatus } from '../../../pkg/report/status.ts';
-import { topologyCommand } from '../command.ts';
+import { type Io, topologyCommand, wantsColor } from '../io.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';
-import { addOutputFlag } from '../flags.ts';
-import type { InputFlags, OutputFlags } from '../flags.ts';
-import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
-import { print } from '../print.ts';
+import { type InputFlags, type OutputFlags, addOutputFlag } from '../flags.ts';
+import { print } from '../output.ts';
 import { checkInputFlags, withConnection } from '../session.ts';
 
 interface Flags extends InputFlags, OutputFlags {
@@ -29,7 +26,7 @@ const countFlag = (text: string): number => {
 };
 
 const readStatus = async ({ events, ...flags }: Flags, io: Io): Promise<StatusReport> => {
-  const { gatherStatus } = await import('../status/gather.ts');
+  const { gatherStatus } = await import('../gather-status.ts');
   const { namespace, probe } = flags;
   const evidence = await withConnection(flags, io, ({ client }, onProgress) =>
     gatherStatus({ client, namespace, probe, now: () => io.now(), ...defined({ onProgress }), signal: io.signal }),

@@ -1,7 +1,6 @@
 // `kubectl topology off` and `on`: their flags. What they do is loaded when it is run: it needs the client of a cluster.
-import { topologyCommand } from '../command.ts';
-import { addClusterFlags } from '../evacuation/flags.ts';
-import type { ClusterFlags } from '../evacuation/flags.ts';
+import { topologyCommand } from '../io.ts';
+import { type ClusterFlags, addClusterFlags } from '../evacuation/flags.ts';
 import type { OffFlags } from '../evacuation/switch.ts';
 
 export const off = topologyCommand<OffFlags>({

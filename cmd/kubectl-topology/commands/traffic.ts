@@ -1,21 +1,13 @@
 // `kubectl topology traffic`: what goes from zone to zone, as the traffic-meters measure it; live with --watch.
 import type { Command } from 'commander';
-import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';
-import { renderTraffic, trafficLine } from '../../../pkg/report/traffic.ts';
+import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
+import { renderTraffic, trafficLine } from '../../../pkg/report/measured.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { parseServiceName } from '../find-service.ts';
-import { addInputFlags, addOutputFlag } from '../flags.ts';
-import type { InputFlags, OutputFlags } from '../flags.ts';
-import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
-import { openTraffic } from '../live-traffic.ts';
-import type { LiveTraffic } from '../live-traffic.ts';
-import { addSourceFlags, secondsFlag } from '../measured-flags.ts';
-import type { SourceFlags } from '../measured-flags.ts';
-import { print } from '../print.ts';
-import { checkInputFlags } from '../session.ts';
+import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
+import { checkInputFlags, parseServiceName } from '../session.ts';
+import { type InputFlags, type OutputFlags, addInputFlags, addOutputFlag } from '../flags.ts';
+import { type LiveTraffic, type SourceFlags, addSourceFlags, openTraffic, secondsFlag } from '../measured-flags.ts';
+import { print } from '../output.ts';
 
 interface Flags extends InputFlags, OutputFlags, SourceFlags {
   watch?: boolean;
@@ -72,8 +64,8 @@ const show = async (measured: Measured, { of }: Chosen, { output, watch = false 
 };
 
 const watch = async (live: LiveTraffic, chosen: Chosen, flags: Flags, io: Io): Promise<void> => {
-  const { sleep } = await import('../../../pkg/kubernetes/sleep.ts');
-  const { systemClock } = await import('../../../pkg/kubernetes/clock.ts');
+  const { sleep } = await import('../../../pkg/kubernetes/wait.ts');
+  const { systemClock } = await import('../../../pkg/kubernetes/wait.ts');
   const limit = flags.for === undefined ? [] : [AbortSignal.timeout(flags.for * 1_000)];
   const signal = AbortSignal.any([io.signal, ...limit]);
   const pauseMs = flags.interval === undefined ? live.intervalMs : flags.interval * 1_000;

@@ -1,36 +1,34 @@
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
-import { defined } from '../../../pkg/apis/defined.ts';
-import { parseDuration } from '../../../pkg/apis/duration.ts';
-import { nameOf } from '../../../pkg/apis/object.ts';
+import { defined, nameOf } from '../../../pkg/apis/values.ts';
+import { parseDuration } from '../../../pkg/apis/quantity.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
-import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
+import { type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../../../pkg/report/evacuation.ts';
-import { countText } from '../../../pkg/report/figures.ts';
-import type { ExitCode } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { countText } from '../../../pkg/report/text.ts';
+import { type ExitCode, type Io, UsageError, wantsColor } from '../io.ts';
+import {
+  asEvacuation,
+  createProgress,
+  evacuationOf,
+  listEvacuations,
+  namespaceLabels,
+  runningOf,
+  saysNotInstalled,
+  withClient,
+} from './session.ts';
 import type { ClusterFlags } from './flags.ts';
-import { followEvacuation } from './follow.ts';
-import { asEvacuation, evacuationOf, listEvacuations, namespaceLabels, runningOf } from './objects.ts';
-import { createProgress, saysNotInstalled, withClient } from './session.ts';
-import { stillSeen, stillSeenText } from '../../../pkg/traffic/still-seen.ts';
-import type { StillSeen } from '../../../pkg/traffic/still-seen.ts';
-import { measuredFromNow, watchStillSeen } from './still-seen.ts';
-import { openTraffic } from '../live-traffic.ts';
-import type { LiveTraffic } from '../live-traffic.ts';
-import { readMeasured } from '../measured-flags.ts';
-import type { MeasuredFlags, SourceFlags } from '../measured-flags.ts';
+import { followEvacuation, measuredFromNow, watchStillSeen } from './follow.ts';
+import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
+import { openTraffic, readMeasured } from '../measured-flags.ts';
+import type { LiveTraffic, MeasuredFlags, SourceFlags } from '../measured-flags.ts';
 import type { OutputFlags } from '../flags.ts';
-import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
-import { print } from '../print.ts';
-import { limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
-import type { LimitFlags } from '../without.ts';
+import { print } from '../output.ts';
+import { type LimitFlags, limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
 
 export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags, MeasuredFlags {
   for?: string;

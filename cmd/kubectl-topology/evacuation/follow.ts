@@ -1,14 +1,14 @@
 // Follows a ZoneEvacuation, or the slices that still show one, until what was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { defined } from '../../../pkg/apis/defined.ts';
-import { keyOf } from '../../../pkg/apis/object.ts';
+import { defined, keyOf } from '../../../pkg/apis/values.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { isMarkedFor, isPassing, listMarked, RETRY_MS } from '../../../pkg/controllers/evacuation/cleanup.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/controllers/evacuation/cleanup.ts';
+import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
-import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { type Measured, type StillSeen, stillSeen } from '../../../pkg/traffic/measured.ts';
+import type { LiveTraffic } from '../measured-flags.ts';
 
 export interface FollowOptions {
   readonly client: Client;
@@ -90,4 +90,29 @@ export const followReturn = async (options: ReturnOptions): Promise<void> => {
     }
     await sleep(systemClock, RETRY_MS, options.signal);
   }
+};
+
+/** Calls back after each reading until the signal aborts; rejects where the meters cannot be read any more. */
+export const watchStillSeen = async (
+  traffic: LiveTraffic,
+  zone: string,
+  onSeen: (seen: StillSeen) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  await traffic.next(signal);
+  while (!signal.aborted) {
+    await sleep(systemClock, traffic.intervalMs, signal);
+    onSeen(stillSeen(await traffic.next(signal), zone));
+  }
+};
+
+/** kube-proxy applies slices once a second (--nftables-min-sync-period, --iptables-min-sync-period), and meters count a moment later. */
+const APPLIED_MS = 2_000;
+
+/** Of the time from when proxies have what was written: what was before has left no trace in it. */
+export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal): Promise<Measured> => {
+  await sleep(systemClock, Math.min(APPLIED_MS, traffic.intervalMs), signal);
+  await traffic.next(signal);
+  await sleep(systemClock, traffic.intervalMs, signal);
+  return traffic.next(signal);
 };

@@ -1,18 +1,15 @@
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
-import { errorText } from '../../../pkg/apis/error-text.ts';
+import { errorText } from '../../../pkg/apis/values.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { countText } from '../../../pkg/report/figures.ts';
-import type { ExitCode } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { countText } from '../../../pkg/report/text.ts';
+import { type ExitCode, type Io, UsageError } from '../io.ts';
+import { NotInstalledError, createProgress, listEvacuations, withClient } from './session.ts';
 import type { ClusterFlags } from './flags.ts';
 import { followReturn } from './follow.ts';
-import { listEvacuations, NotInstalledError } from './objects.ts';
-import { createProgress, withClient } from './session.ts';
-import type { Io } from '../io.ts';
 
 export interface ReturnFlags extends ClusterFlags {
   direct?: boolean;

@@ -1,10 +1,116 @@
 // What the commands of evacuations share: a connection, one line of progress, and what it means that the kind is not there.
-import type { Client } from '../../../pkg/kubernetes/types.ts';
-import type { ExitCode } from '../command.ts';
-import type { Io } from '../io.ts';
-import { connect } from '../session.ts';
+// ZoneEvacuations of a cluster: which there are, what a command makes, and what each is about.
 import type { ClusterFlags } from './flags.ts';
-import { NotInstalledError } from './objects.ts';
+import type { LabelSelector } from '../../../pkg/apis/admission.ts';
+import { defined, nameOf } from '../../../pkg/apis/values.ts';
+import type { StringMap } from '../../../pkg/apis/meta.ts';
+import { NAMESPACES, ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
+import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
+import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { ExitCode, Io } from '../io.ts';
+import { connect } from '../session.ts';
+
+/** The cluster does not serve the kind. */
+export class NotInstalledError extends Error {
+  override readonly name = 'NotInstalledError';
+}
+
+/** All there are, in name order. @throws NotInstalledError where the cluster has no such kind. */
+export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[]> => {
+  const found: ZoneEvacuation[] = [];
+  try {
+    for await (const { items } of client.pages<ZoneEvacuation>(ZONE_EVACUATIONS, {}, signal)) found.push(...items);
+  } catch (error) {
+    if (isNotFound(error)) throw new NotInstalledError('the cluster serves no ZoneEvacuations');
+    throw error;
+  }
+  return found;
+};
+
+/** The label that the API server gives every namespace. */
+const LABEL_NAMESPACE = 'kubernetes.io/metadata.name';
+
+/** Labels of every namespace; none where they may not be listed: then only selectors of names match. */
+export const namespaceLabels = async (client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, StringMap>> => {
+  const labels = new Map<string, StringMap>();
+  try {
+    for await (const { items } of client.pages(NAMESPACES, {}, signal)) {
+      for (const { metadata } of items) labels.set(metadata?.name ?? '', metadata?.labels ?? {});
+    }
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  return labels;
+};
+
+/** What the check looks at. */
+export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string, StringMap>): Evacuation => {
+  const { zone, percent, rounding } = evacuation.spec;
+  return {
+    name: nameOf(evacuation),
+    zone,
+    percent,
+    rounding,
+    concerns(service) {
+      const ref = serviceRefOf(service);
+      const namespace = { [LABEL_NAMESPACE]: ref.namespace, ...namespaces.get(ref.namespace) };
+      return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
+    },
+  };
+};
+
+export const runningOf = (all: readonly ZoneEvacuation[], now: number): ZoneEvacuation[] =>
+  all.filter((evacuation) => isRunning(evacuation, now));
+
+export interface Wish {
+  readonly zone: string;
+  readonly duration: string;
+  readonly percent: number;
+  readonly rounding: 'Up' | 'Down';
+  readonly force: boolean;
+  readonly reason?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly selector?: LabelSelector | undefined;
+}
+
+/** Names of objects are lower case; names of zones need not be. */
+const evacuationNameOf = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
+
+/** Named after the zone, so that a second one of the whole zone is refused; those of a part of its Services get names of their own. */
+export const evacuationOf = ({
+  zone,
+  duration,
+  percent,
+  rounding,
+  force,
+  reason,
+  namespace,
+  selector,
+}: Wish): ZoneEvacuation => {
+  const name = evacuationNameOf(zone);
+  const whole = namespace === undefined && selector === undefined;
+  return {
+    apiVersion: apiVersionOf(ZONE_EVACUATIONS),
+    kind: ZONE_EVACUATIONS.kind,
+    metadata: whole ? { name } : { generateName: `${name}-` },
+    spec: {
+      zone,
+      duration,
+      percent,
+      rounding,
+      // The command has checked it, with what it reads beside.
+      capacityCheck: 'Skip',
+      force,
+      ...defined({ reason }),
+      ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE]: namespace } } }),
+      ...defined({ serviceSelector: selector }),
+    },
+  };
+};
 
 const NOT_INSTALLED: ExitCode = 3;
 

@@ -2,26 +2,23 @@
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice, Namespace } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
-import { errorText } from '../../../pkg/apis/error-text.ts';
+import { errorText, nameOf } from '../../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { nameOf } from '../../../pkg/apis/object.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { cleanUpSettings } from '../../../pkg/controllers/settings/cleanup.ts';
 import { returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { carriesApplied } from '../../../pkg/controllers/settings/decide/objects.ts';
-import { releaseOperations } from '../../../pkg/evacuation/release.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
+import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { isConflict } from '../../../pkg/kubernetes/errors.ts';
-import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { countText } from '../../../pkg/report/figures.ts';
+import { countText } from '../../../pkg/report/text.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
-import { isOurs, mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
-import type { ExitCode } from '../command.ts';
-import type { Io } from '../io.ts';
-import type { ClusterFlags } from './flags.ts';
+import { isOurs, mergeRegistration } from '../../../pkg/webhook/register.ts';
+import type { ExitCode, Io } from '../io.ts';
 import { createProgress, withClient } from './session.ts';
+import type { ClusterFlags } from './flags.ts';
 
 export interface OffFlags extends ClusterFlags {
   dryRun?: boolean;

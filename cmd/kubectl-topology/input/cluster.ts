@@ -1,17 +1,14 @@
 // Reads a snapshot from a cluster: paged lists over one connection; what may not be read is named and left out.
-import { defined } from '../../../pkg/apis/defined.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
-import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import type { Collector } from '../../../pkg/diagnosis/project/collect.ts';
-import { settledBy } from '../../../pkg/diagnosis/routers/settings.ts';
-import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { type Collector, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client, ListOptions } from '../../../pkg/kubernetes/types.ts';
-import { versionIn } from './cluster-version.ts';
-import { FIRST_SOURCES, SOURCES, agentPods } from './resources.ts';
-import type { Source } from './resources.ts';
+import { versionIn } from './documents.ts';
+import { FIRST_SOURCES, SOURCES, type Source, agentPods } from './resources.ts';
 
 export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */

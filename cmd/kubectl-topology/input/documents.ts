@@ -1,11 +1,78 @@
 // Reads objects from YAML and JSON text, document by document. Messages quote nothing of the text: it may be no manifest at all.
-import { CORE_SCHEMA, load, mergeTag, YAMLException } from 'js-yaml';
-import { parserText } from '../../../pkg/apis/error-text.ts';
-import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
-import { InputError } from '../errors.ts';
-import { takeAll } from './items.ts';
-import type { TakeObject } from './items.ts';
-import { describeProblem } from './problem.ts';
+// Lists hold objects, and the items of typed lists leave out what they are.
+// Says what is wrong with an object of a file: which object, which field, what was expected there.
+import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
+import { renderPath } from '../../../pkg/apis/config/config-error.ts';
+import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
+import type { Place } from '../../../pkg/diagnosis/check/types.ts';
+import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
+import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
+import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';
+import { InputError } from '../io.ts';
+
+/** Takes one object that is no list, and where its document begins; throws FieldError where it does not fit. */
+export type TakeObject = (object: unknown, place?: Place) => void;
+
+const LIST = /^(.*)List$/;
+
+/** Kind that items of such a list have when they name none; undefined where `kind` is no list's. */
+const itemKindOf = (kind: unknown): string | undefined => (typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined);
+
+/** An item of a list, with kind and version from the list. */
+const completeItem = (item: unknown, list: Fields): unknown => {
+  const kind = itemKindOf(list['kind']) ?? '';
+  if (!isFields(item) || kind === '' || item['kind'] !== undefined) return item;
+  return { apiVersion: list['apiVersion'], kind, ...item };
+};
+
+/** Hands over an object, or each item of a list; paths of errors begin at the object given. */
+export const takeAll = (object: unknown, take: TakeObject): void => {
+  if (Array.isArray(object)) {
+    takeAll({ kind: 'List', items: object }, take);
+    return;
+  }
+  if (!isFields(object) || itemKindOf(object['kind']) === undefined) {
+    take(object);
+    return;
+  }
+  const items = object['items'] ?? [];
+  if (!Array.isArray(items)) throw new FieldError(['items'], 'a list of objects', items);
+  items.forEach((item: unknown, index) => {
+    try {
+      takeAll(completeItem(item, asFields(object)), take);
+    } catch (error) {
+      if (error instanceof FieldError)
+        throw new FieldError(['items', index, ...error.path], error.expected, error.value);
+      throw error;
+    }
+  });
+};
+
+/** Names of Kubernetes are shorter; what is longer is no name, and not repeated in full. */
+const MAX_NAME = 300;
+
+/** `Service default/web`; empty where the object does not say. */
+const titleIn = (object: unknown): string => {
+  if (!isFields(object) || typeof object['kind'] !== 'string') return '';
+  const metadata = isFields(object['metadata']) ? object['metadata'] : {};
+  const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string');
+  const name = `${object['kind']} ${parts.join('/')}`.trim();
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+};
+
+/** The object that holds the field, in lists of lists the innermost, and the rest of the path. */
+const ownerOf = (object: unknown, path: FieldError['path']): { owner: unknown; rest: FieldError['path'] } => {
+  const [first, index, ...rest] = path;
+  if (first !== 'items' || typeof index !== 'number' || !isFields(object)) return { owner: object, rest: path };
+  const items: unknown = object['items'];
+  return Array.isArray(items) ? ownerOf(items[index], rest) : { owner: object, rest: path };
+};
+
+export const describeProblem = (object: unknown, error: FieldError): string => {
+  const { owner, rest } = ownerOf(object, error.path);
+  const where = [titleIn(owner), renderPath(rest)].filter((part) => part !== '').join(': ');
+  return where === '' ? error.message : `${where}: ${error.message}`;
+};
 
 /** Aliases may multiply content; objects of Kubernetes hardly use any. */
 const MAX_ALIASES = 1000;
@@ -141,4 +208,32 @@ export const readYaml = (text: string, file: string, take: TakeObject): void => 
 /** The same of JSON, whose documents begin on lines of their own. */
 export const readJson = (text: string, file: string, take: TakeObject): void => {
   for (const part of split(text, JSON_DOCUMENTS)) takeDocument(parsed(part, file, JSON.parse), part, file, take);
+};
+
+export const SNAPSHOT_KIND = 'TopologySnapshot';
+
+const namesIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+
+/** What a snapshot says of what was read; undefined for any other object. */
+export const snapshotFacts = (
+  object: unknown,
+): { serverVersion: unknown; read: ReadonlySet<string>; unread: ReadonlyMap<string, string> } | undefined => {
+  if (!isFields(object) || object['kind'] !== SNAPSHOT_KIND) return undefined;
+  const unread = Array.isArray(object['unread']) ? object['unread'].filter(isFields) : [];
+  return {
+    serverVersion: object['serverVersion'],
+    read: new Set(namesIn(object['read'])),
+    unread: new Map(unread.map(({ what, why }) => [String(what), String(why)])),
+  };
+};
+
+/** Undefined where it is no version. */
+export const versionIn = (answer: unknown): KubernetesVersion | undefined => {
+  try {
+    return parseVersion(answer);
+  } catch (error) {
+    if (error instanceof InvalidVersionError) return undefined;
+    throw error;
+  }
 };

@@ -2,17 +2,13 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { errorText } from '../../../pkg/apis/error-text.ts';
-import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured/document.ts';
+import { errorText } from '../../../pkg/apis/values.ts';
+import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, type CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { InputError, UsageError } from '../errors.ts';
-import { versionIn } from './cluster-version.ts';
-import type { TakeObject } from './items.ts';
-import { readJson, readYaml } from './documents.ts';
-import { snapshotFacts } from './kinds.ts';
+import { InputError, UsageError } from '../io.ts';
+import { type TakeObject, readJson, readYaml, snapshotFacts, versionIn } from './documents.ts';
 
 export interface FileInput {
   /** Standard input to its end; asked for at most once. */

@@ -33,3 +33,13 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
+
+export type FieldPath = readonly (string | number)[];
+
+/** `modes.seed.excludedNamespaces[2]`; keys that are not plain words are quoted. */
+export const renderPath = (path: FieldPath): string =>
+  path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[A-Za-z_][\w-]*$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');

@@ -2,11 +2,24 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { PLANNER_LEASE_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
-import { endpointFields, endpointSchema, LOG_SCHEMA } from './common.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
-import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
-import { flag, namespaceName, object, objectName, oneOf, text, userName, whole } from './schema.ts';
+import {
+  LOG_SCHEMA,
+  PLANNER_LEASE_SCHEMA,
+  SERVED_NAMESPACES,
+  SHARING_INSTALLATION_SCHEMA,
+  endpointFields,
+  endpointSchema,
+  flag,
+  namespaceName,
+  object,
+  objectName,
+  oneOf,
+  servedNamespacesProblems,
+  text,
+  userName,
+  whole,
+} from './schema.ts';
+import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 
 const address = object(
   {

@@ -2,11 +2,20 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
-import { INSTALLATION_SCHEMA } from './installation.ts';
+import {
+  INSTALLATION_SCHEMA,
+  LOG_SCHEMA,
+  endpointSchema,
+  flag,
+  labelSelector,
+  leaderElectionProblems,
+  leaderElectionSchema,
+  namespaceList,
+  object,
+  whole,
+} from './schema.ts';
+import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
-import { flag, labelSelector, namespaceList, object, whole } from './schema.ts';
 
 const status = object(
   {

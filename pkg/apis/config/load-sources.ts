@@ -1,7 +1,7 @@
 // Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import type { CrossFieldProblem } from './config-kind.ts';
+import type { CrossFieldProblem } from './load.ts';
 import { flag, mapOf, object, oneOf, text, whole } from './schema.ts';
 
 /** Name of the source that is always there: the metrics API of the cluster. */

@@ -1,16 +1,169 @@
 // Turns the text of a configuration file into a typed, defaulted configuration, or into an error that says where and why not.
-import { Ajv } from 'ajv';
-import type { ErrorObject, SchemaObject } from 'ajv';
-import { LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
-import { defined } from '../defined.ts';
-import { parserText } from '../error-text.ts';
-import { ConfigError } from './config-error.ts';
-import type { ConfigProblem } from './config-error.ts';
-import { CONFIG_API_VERSION } from './config-kind.ts';
-import type { ConfigKind } from './config-kind.ts';
-import { locate, locateKey, pathOfPointer, positionOfOffset, renderPath } from './positions.ts';
-import { sentenceOf } from './sentences.ts';
+// What the loader must know about one kind of configuration file: its name, its schema and its type.
+// Finds the line and column of a field in a parsed YAML document, so that errors point at the text that is wrong.
+// Says in a sentence what a schema error means for the person who wrote the file.
+import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
+import { Ajv, type ErrorObject, type SchemaObject } from 'ajv';
+import { type Document, LineCounter, type Node, isMap, isNode, isPair, isScalar, isSeq, parseDocument } from 'yaml';
+import { defined, parserText } from '../values.ts';
+import { CONFIG_GROUP } from '../names.ts';
+
+/** apiVersion of every configuration file. */
+export const CONFIG_API_VERSION = `${CONFIG_GROUP}/v1alpha1`;
+
+/**
+ * One kind of configuration file. `schema` describes the fields beside apiVersion and kind: a JSON Schema object whose
+ * `default`s are filled in by the loader, so that `T` is the type after defaulting.
+ */
+export interface ConfigKind<T> {
+  /** Default: that of configuration files. */
+  readonly apiVersion?: string;
+  readonly kind: string;
+  readonly schema: SchemaObject & { readonly properties: Readonly<Record<string, SchemaObject>> };
+  /** Checks that a schema cannot express (one field against another), on the defaulted value. */
+  readonly check?: (config: T) => readonly CrossFieldProblem[];
+}
+
+/** A problem between fields; `path` leads to the node that the error should point at. */
+export interface CrossFieldProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly allowed?: readonly string[];
+}
+
+/** What every loaded configuration carries. */
+export interface ConfigHeader {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** 1-based position. */
+interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Splits a JSON pointer (`/a/b~1c/0`); digits become indexes only where the document has a sequence. */
+export const pathOfPointer = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const keyNode = (node: unknown, key: string): Node | undefined => {
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === key);
+  return pair !== undefined && isNode(pair.key) ? pair.key : undefined;
+};
+
+/** Follows the path as far as the document has it; the last step found wins, so a missing field points at its parent. */
+const nodeAt = (document: Document, path: FieldPath): { node: Node | undefined; resolved: FieldPath } => {
+  let node: unknown = document.contents;
+  let shown: Node | undefined = isNode(node) ? node : undefined;
+  const resolved: (string | number)[] = [];
+  for (const step of path) {
+    const index = isSeq(node) ? Number(step) : undefined;
+    const next: unknown = isMap(node) ? node.get(step, true) : isSeq(node) ? node.get(Number(step), true) : undefined;
+    resolved.push(index ?? step);
+    if (next === undefined) {
+      shown = keyNode(node, String(step)) ?? shown;
+      break;
+    }
+    shown = isNode(next) ? next : shown;
+    node = next;
+  }
+  return { node: shown, resolved: [...resolved, ...path.slice(resolved.length)] };
+};
+
+/** Position of the field's value, or of the nearest parent that the document holds; and the path with indexes as numbers. */
+export const locate = (
+  document: Document,
+  lines: LineCounter,
+  path: FieldPath,
+): Position & { readonly path: FieldPath } => {
+  const { node, resolved } = nodeAt(document, path);
+  return { ...positionOfOffset(lines, node?.range?.[0] ?? 0), path: resolved };
+};
+
+/** Position of the key of a field (for fields that should not be there). */
+export const locateKey = (document: Document, lines: LineCounter, parent: FieldPath, key: string): Position => {
+  const { node } = nodeAt(document, parent);
+  return positionOfOffset(lines, (keyNode(node, key) ?? node)?.range?.[0] ?? 0);
+};
+
+const positionOfOffset = (lines: LineCounter, offset: number): Position => {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+};
+
+/** The sentence; `key` is a missing field below the error's path, `unknownKey` one that should not be there. */
+interface Sentence {
+  readonly message: string;
+  readonly allowed?: readonly string[];
+  readonly key?: string;
+  readonly unknownKey?: string;
+}
+
+/** JSON, shortened; an alias can make a value that contains itself, and brackets one that is too deep to print. */
+const show = (value: unknown): string => {
+  try {
+    const text = JSON.stringify(value) ?? 'undefined';
+    return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+  } catch {
+    return 'a value that contains itself';
+  }
+};
+
+const param = (error: ErrorObject, name: string): unknown => Reflect.get(error.params, name);
+
+const knownFields = (error: ErrorObject): string[] => {
+  const properties: unknown = error.parentSchema === undefined ? undefined : error.parentSchema['properties'];
+  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+};
+
+const bounds = (error: ErrorObject): string[] => {
+  const { minimum, maximum } = (error.parentSchema ?? {}) as { minimum?: number; maximum?: number };
+  return [`${minimum ?? 'any'} to ${maximum ?? 'any'}`];
+};
+
+const typeSentence = (error: ErrorObject): Sentence => {
+  const wanted = param(error, 'type');
+  const types = Array.isArray(wanted) ? wanted.map(String) : [String(wanted)];
+  // A key with nothing behind it is null in YAML; what was meant is mostly "with defaults".
+  const remedy = error.data === null && types.includes('object') ? '; write {} for the defaults' : '';
+  return { message: `must be of type ${types.join(' or ')}, not ${show(error.data)}${remedy}.` };
+};
+
+const sentences: Record<string, (error: ErrorObject) => Sentence | undefined> = {
+  type: typeSentence,
+  required: (error) => ({ message: 'is required.', key: String(param(error, 'missingProperty')) }),
+  additionalProperties: (error) => ({
+    message: 'is not a field of this kind.',
+    unknownKey: String(param(error, 'additionalProperty')),
+    allowed: knownFields(error),
+  }),
+  enum: (error) => ({
+    message: `is ${show(error.data)}.`,
+    allowed: (param(error, 'allowedValues') as unknown[]).map(String),
+  }),
+  const: (error) => ({ message: `is ${show(error.data)}.`, allowed: [String(param(error, 'allowedValue'))] }),
+  minimum: (error) => ({ message: `is ${show(error.data)}.`, allowed: bounds(error) }),
+  maximum: (error) => ({ message: `is ${show(error.data)}.`, allowed: bounds(error) }),
+  minLength: () => ({ message: 'must not be empty.' }),
+  maxLength: (error) => ({ message: `is longer than ${String(param(error, 'limit'))} characters.` }),
+  minItems: (error) => ({ message: `needs at least ${String(param(error, 'limit'))} item(s).` }),
+  minProperties: (error) => ({ message: 'needs at least one field.', allowed: knownFields(error) }),
+  maxProperties: (error) => ({ message: 'takes only one field.', allowed: knownFields(error) }),
+  uniqueItems: () => ({ message: 'holds the same item twice.' }),
+  pattern: (error) => ({ message: `is ${show(error.data)}; it must match ${String(param(error, 'pattern'))}.` }),
+};
+
+/** Undefined for errors that only repeat others (`if`, `anyOf` around their branches). */
+export const sentenceOf = (error: ErrorObject): Sentence | undefined => {
+  if (['if', 'anyOf', 'oneOf', 'allOf', 'propertyNames'].includes(error.keyword)) return undefined;
+  const known = sentences[error.keyword];
+  return known === undefined ? { message: `${error.message ?? 'is not valid'}.` } : known(error);
+};
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;

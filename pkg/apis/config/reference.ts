@@ -1,7 +1,6 @@
 // Renders the reference of configuration files from their schemas, so that documentation cannot drift from what is checked.
 import type { SchemaObject } from 'ajv';
-import { CONFIG_API_VERSION } from './config-kind.ts';
-import type { ConfigKind } from './config-kind.ts';
+import { CONFIG_API_VERSION, type ConfigKind } from './load.ts';
 
 interface Row {
   readonly field: string;

@@ -1,6 +1,11 @@
 // The pieces that the schemas of configuration files are built from; the types of configuration are derived from the same.
+// Configuration blocks that several commands share: leader election, ports and log.
+// Configuration by which a command knows the installation that it is part of, and the other installations beside it.
+// Configuration of what takes part in admission: which namespaces it serves, and the flow-controller's Lease.
 import * as Type from '@sinclair/typebox';
-import type { SchemaOptions, TProperties } from '@sinclair/typebox';
+import type { SchemaOptions, Static, TProperties } from '@sinclair/typebox';
+import { COMMANDS } from '../names.ts';
+import type { CrossFieldProblem } from './load.ts';
 
 /** A block of fields; others are refused. A field that is neither optional nor has a default is required. */
 export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
@@ -57,3 +62,141 @@ export const labelSelector = (more: SchemaOptions) =>
     },
     more,
   );
+
+/** Fields of a listening port with its default. */
+export const endpointFields = (port: number) => ({
+  bindAddress: text('Address to listen on; `::` accepts both address families.', { default: '::' }),
+  port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', { default: port }),
+});
+
+/** Schema of a listening port with its default. */
+export const endpointSchema = (port: number) =>
+  object(endpointFields(port), { default: {}, description: 'A listening port, plain HTTP.' });
+
+/** A listening port. */
+export type EndpointConfiguration = Static<ReturnType<typeof endpointSchema>>;
+
+/** Schema of the log block. */
+export const LOG_SCHEMA = object(
+  {
+    level: oneOf(['debug', 'info', 'warn', 'error'], {
+      default: 'info',
+      description: 'Least severe level that is written.',
+    }),
+    format: oneOf(['json', 'console'], {
+      default: 'json',
+      description: '`json` for collectors, `console` for people.',
+    }),
+  },
+  { default: {}, description: 'Log lines, on standard error.' },
+);
+
+export type LogConfiguration = Static<typeof LOG_SCHEMA>;
+
+/** Schema of a duration, one second to an hour. */
+export const seconds = (value: number, description: string) => whole(1, 3_600, description, { default: value });
+
+/** Schema of leader election; `name` is the command's own. */
+export const leaderElectionSchema = (name: string) =>
+  object(
+    {
+      enabled: flag('False runs without a Lease: only for a single replica.', { default: true }),
+      namespace: Type.Optional(
+        text("Namespace of the Lease; default: the Pod's own namespace, else `default`.", { maxLength: 63 }),
+      ),
+      name: text('Name of the Lease.', { maxLength: 253, default: name }),
+      leaseDurationSeconds: seconds(15, 'After this time without renewal another replica may take the Lease.'),
+      renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
+      retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
+    },
+    { default: {}, description: 'One of several replicas is active at a time; the Lease decides which.' },
+  );
+
+/** Leader election through one Lease; the durations are client-go's. */
+export type LeaderElectionConfiguration = Static<ReturnType<typeof leaderElectionSchema>>;
+
+/** The order that keeps two leaders apart: 1.2 × retry < renew deadline < lease duration. */
+export const leaderElectionProblems = (config: LeaderElectionConfiguration) => {
+  const path = (field: string) => ['leaderElection', field];
+  if (config.renewDeadlineSeconds >= config.leaseDurationSeconds) {
+    const message = `must be less than leaseDurationSeconds (${config.leaseDurationSeconds}).`;
+    return [{ path: path('renewDeadlineSeconds'), message }];
+  }
+  // Candidates add up to 1.2 times the period at random; a renewal must still fit into the deadline.
+  if (config.retryPeriodSeconds * 1.2 >= config.renewDeadlineSeconds) {
+    const message = `times 1.2 must be less than renewDeadlineSeconds (${config.renewDeadlineSeconds}).`;
+    return [{ path: path('retryPeriodSeconds'), message }];
+  }
+  return [];
+};
+
+const common = {
+  clusterRole: Type.Optional(
+    text("The component's own ClusterRole, the owner of its cluster-scoped objects. Unset: the own namespace is.", {
+      maxLength: 253,
+    }),
+  ),
+};
+
+/** Schema of the block. */
+export const INSTALLATION_SCHEMA = object(common, {
+  default: {},
+  description: 'The installation that this is part of.',
+});
+
+/** What the chart knows about the installation. */
+export type InstallationConfiguration = Static<typeof INSTALLATION_SCHEMA>;
+
+/** Schema of the block for commands that take part in admission. */
+export const SHARING_INSTALLATION_SCHEMA = object(
+  {
+    ...common,
+    claim: Type.Optional(
+      object(
+        { namespace: namespaceName('Namespace of the Lease.'), name: objectName('Name of the Lease.') },
+        {
+          description:
+            'The Lease that decides which of several installations changes slices. Unset: there is no other one.',
+        },
+      ),
+    ),
+    routingLabel: text(
+      'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation sets.',
+      { maxLength: 63, pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', default: 'true' },
+    ),
+  },
+  { default: {}, description: 'The installation that this is part of.' },
+);
+
+export const PLANNER_LEASE_SCHEMA = object(
+  {
+    namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
+    name: objectName('Name of the Lease.', { default: COMMANDS.flowController }),
+  },
+  { default: {}, description: 'The Lease that shows whether the flow-controller is alive.' },
+);
+
+/** Fields that say which namespaces admission serves. */
+export const SERVED_NAMESPACES = {
+  includedNamespaces: namespaceList(
+    'Namespaces to serve even though they are excluded by default (kube-system, default).',
+  ),
+  excludedNamespaces: namespaceList('Namespaces never served, besides kube-system, default and the own one.'),
+};
+
+/** Which namespaces admission serves. */
+interface ServedNamespaces {
+  includedNamespaces: string[];
+  excludedNamespaces: string[];
+}
+
+/** A namespace cannot be both; `field` is the block that holds the two lists. */
+export const servedNamespacesProblems = (
+  field: string,
+  { includedNamespaces, excludedNamespaces }: ServedNamespaces,
+): CrossFieldProblem[] => {
+  const both = includedNamespaces.find((namespace) => excludedNamespaces.includes(namespace));
+  if (both === undefined) return [];
+  const message = `includes ${JSON.stringify(both)}, which ${field}.excludedNamespaces excludes.`;
+  return [{ path: [field, 'includedNamespaces'], message }];
+};

@@ -3,11 +3,26 @@ import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
-import { PLANNER_LEASE_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
-import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema, seconds } from './common.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
-import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
-import { flag, mapOf, namespaceList, namespaceName, object, oneOf, text, whole } from './schema.ts';
+import {
+  LOG_SCHEMA,
+  PLANNER_LEASE_SCHEMA,
+  SERVED_NAMESPACES,
+  SHARING_INSTALLATION_SCHEMA,
+  endpointSchema,
+  flag,
+  leaderElectionProblems,
+  leaderElectionSchema,
+  mapOf,
+  namespaceList,
+  namespaceName,
+  object,
+  oneOf,
+  seconds,
+  servedNamespacesProblems,
+  text,
+  whole,
+} from './schema.ts';
+import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 
 const EXTENSIONS_SCHEMA = object(
   {

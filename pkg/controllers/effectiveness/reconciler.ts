@@ -1,15 +1,12 @@
 // Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
-import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
-import type { Table } from '../../kubernetes/table.ts';
+import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import type { Table } from '../../kubernetes/watches.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Clients } from '../../diagnosis/models/follow.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import type { EnabledSettings, ObjectDecision } from '../settings/types.ts';
-import { assessEffectiveness } from './assess.ts';
-import type { Effectiveness } from './assess.ts';
-import { followFigures } from './figures.ts';
-import type { KnownFigures, ServiceFigures } from './figures.ts';
+import type { Clients } from '../../diagnosis/models/routes.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { EnabledSettings, ObjectDecision } from '../settings/context.ts';
+import { assessEffectiveness, followFigures } from './assess.ts';
+import type { Effectiveness, KnownFigures, ServiceFigures } from './assess.ts';
 
 export interface EffectivenessOptions {
   /** Which settings are on, by namespace. */

@@ -1,24 +1,20 @@
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
-import type { EndpointSlice, Node } from '../../apis/core.ts';
+import { type EndpointSlice, type Node, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../apis/names.ts';
-import { refOf } from '../../apis/object.ts';
+import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
-import { answerTitle } from '../../diagnosis/models/follow.ts';
+import { answerTitle } from '../../diagnosis/models/routes.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { overloadOf } from '../../diagnosis/survival/overload.ts';
-import { refusalOf } from '../../evacuation/accept.ts';
-import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
-import { printMark } from '../../evacuation/mark.ts';
+import { overloadOf } from '../../diagnosis/survival/load.ts';
+import { type AcceptInput, type Refusal, refusalOf } from '../../evacuation/accept.ts';
+import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import type { Evacuations, Scope } from './evacuations.ts';
-import { inOrder, readTraffic } from './order.ts';
-import { zoneOfNode, zonesOfNodes } from '../../apis/readings.ts';
-import type { View } from './view.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { type Evacuations, type Scope, type View, inOrder, readTraffic } from './evacuations.ts';
 
 const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '2001:db8::1' };
 

@@ -1,12 +1,11 @@
 // Returns evacuated slices without the controller that evacuated them, by the API server alone: for --cleanup, `return --direct` and `off`.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
-import { refOf } from '../../apis/object.ts';
+import { defined, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import { returnPatch } from '../../evacuation/slice.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { sleep, systemClock } from '../../kubernetes/wait.ts';
 import {
   ApiError,
   ConnectionError,
@@ -15,9 +14,8 @@ import {
   isStalePatch,
   isTooManyRequests,
 } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { locked } from './apply.ts';
+import { locked } from './services.ts';
 
 /** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
 export const RETRY_MS = 1_000;

@@ -1,31 +1,83 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
-import type { Node } from '../../apis/core.ts';
+// Metrics of evacuations: what became of Services, and how many slices were written for it.
+import { type Node, isSwitchedOff, isSwitching, zoneOfNode } from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
+import { nameOf } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { isRunning } from '../../evacuation/active.ts';
+import { isRunning } from '../../evacuation/accept.ts';
 import { isMarked } from '../../evacuation/decide.ts';
-import { countOutcomes } from '../../evacuation/outcomes.ts';
+import { type OutcomeCount, countOutcomes } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import { createAcceptance } from './acceptance.ts';
 import { createEvacuations, createScope } from './evacuations.ts';
-import { createEvacuationCounter, showEvacuation } from './metrics.ts';
-import { createReading } from './reading.ts';
-import { again, createEvacuationReconciler, overdueSlices, REST, RESYNC_MS, SOON_MS } from './reconciler.ts';
-import { isSwitchedOff, isSwitching, zoneOfNode } from '../../apis/readings.ts';
+import {
+  REST,
+  RESYNC_MS,
+  SOON_MS,
+  again,
+  createEvacuationReconciler,
+  createReading,
+  createSweep,
+  overdueSlices,
+} from './reconciler.ts';
 import { createServices } from './services.ts';
-import { createSweep } from './sweep.ts';
 
-export interface EvacuationOptions {
+/** Counts slices written. */
+export const createEvacuationCounter = (metrics: Metrics): ((slices: number) => void) => {
+  const writes = metrics.counter({
+    name: 'evacuation_slice_writes_total',
+    help: 'EndpointSlices written to evacuate or return a zone, repairs included.',
+  });
+  return (slices) => writes.inc(slices);
+};
+
+interface EvacuationCounts {
+  /** Services by zone and state. */
+  counts(): readonly OutcomeCount[];
+  /** Slices by zone that show an evacuation which is over. */
+  overdue(): ReadonlyMap<string, number>;
+}
+
+/** Owners of slices may write any zone into a mark: beyond so many they are counted together. */
+const MOST_ZONES = 20;
+
+const boundedByZone = (slices: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const sorted = [...slices].sort(([left], [right]) => (left < right ? -1 : 1));
+  const rest = sorted.slice(MOST_ZONES).reduce((sum, [, count]) => sum + count, 0);
+  return new Map(rest === 0 ? sorted : [...sorted.slice(0, MOST_ZONES), ['other', rest]]);
+};
+
+export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): void => {
+  metrics.gauge({
+    name: 'evacuation_services',
+    help: 'Services with endpoints in a zone under evacuation by state: moved, pending, or left as they are.',
+    labels: ['zone', 'state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { zone, state, services } of evacuation.counts()) gauge.set({ zone, state }, services);
+    },
+  });
+  metrics.gauge({
+    name: 'evacuation_slices_overdue',
+    help: 'EndpointSlices that still show the evacuation of a zone although it is over.',
+    labels: ['zone'],
+    collect(gauge) {
+      gauge.reset();
+      for (const [zone, slices] of boundedByZone(evacuation.overdue())) gauge.set({ zone }, slices);
+    },
+  });
+};
+
+interface EvacuationOptions {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
   /** Opens the cache of evacuations. */
@@ -44,7 +96,7 @@ export interface EvacuationOptions {
   readonly logger: Logger;
 }
 
-export interface Evacuation {
+interface Evacuation {
   /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
   readonly objects: ControllerSpec;
   /** The key is `namespace/name` of a Service. */

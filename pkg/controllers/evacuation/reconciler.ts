@@ -1,23 +1,164 @@
 // One ZoneEvacuation: begins it where that can be done, says how far it is, and returns the zone once it is over.
-import type { EndpointSlice, Node } from '../../apis/core.ts';
+// Begins to read every slice when something is to be evacuated or returned, and stops when nothing is: else that would be held for nothing.
+// Has every Service looked at when what is asked for has changed, and now and then.
+import { type ReportOptions, writeStatus } from './report.ts';
+import { type EndpointSlice, type Node, SWITCHED_OFF, zonesOfNodes } from '../../apis/core.ts';
+import { keyOf } from '../../apis/values.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
-import type { Refusal } from '../../evacuation/accept.ts';
-import { expiryOf, isRunning } from '../../evacuation/active.ts';
-import { markedSlices } from '../../evacuation/decide.ts';
-import { outcomesOf } from '../../evacuation/outcomes.ts';
-import type { Outcomes } from '../../evacuation/outcomes.ts';
-import { refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
+import { type Refusal, expiryOf, isRunning } from '../../evacuation/accept.ts';
+import { isMarked, markedSlices } from '../../evacuation/decide.ts';
+import { type Outcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import { sleep } from '../../kubernetes/wait.ts';
+import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { Acceptance } from './acceptance.ts';
-import type { Evacuations } from './evacuations.ts';
-import type { Reading } from './reading.ts';
-import { writeStatus } from './report.ts';
-import type { ReportOptions } from './report.ts';
-import { SWITCHED_OFF, zonesOfNodes } from '../../apis/readings.ts';
-import type { Sweep } from './sweep.ts';
+import { createView, inOrder, readTraffic, serviceKeyOf } from './evacuations.ts';
+import type { Evacuations, Traffic, View, ViewOptions } from './evacuations.ts';
 
-export interface EvacuationReconcilerOptions extends ReportOptions {
+interface ReadingOptions extends ViewOptions {
+  /** A cache of slices that is there anyway, which holds the marks. */
+  readonly marked: Pick<Cache<EndpointSlice>, 'onChange'>;
+  /** Whether there is an evacuation that is not over. */
+  needed(): boolean;
+  onFilled(): void;
+  /** A slice came, changed or went, once all are there. */
+  onSlice(service: string, slice: EndpointSlice): void;
+}
+
+interface Reading {
+  view(): View | undefined;
+  /** Look again whether it is needed. */
+  look(): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const LOOK_MS = 5_000;
+const FILLED_MS = 50;
+
+export const createReading = (options: ReadingOptions): Reading => {
+  const { clock } = options;
+  const marked = new Set<string>();
+  let view: View | undefined;
+  let wake = new AbortController();
+
+  options.marked.onChange(
+    (slice, _previous, deleted) => {
+      const key = keyOf(slice);
+      if (deleted || !isMarked(slice)) marked.delete(key);
+      else marked.add(key);
+    },
+    { replay: true },
+  );
+
+  const needed = (): boolean => marked.size > 0 || options.needed();
+  const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
+    // Rejects when aborted or woken, which ends the pause.
+    await sleep(clock, milliseconds, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+    if (wake.signal.aborted) wake = new AbortController();
+  };
+
+  const read = async (signal: AbortSignal): Promise<void> => {
+    const stop = new AbortController();
+    const current = createView(options);
+    let filled = false;
+    current.onSlice((slice) => {
+      const key = serviceKeyOf(slice);
+      if (filled && key !== undefined) options.onSlice(key, slice);
+    });
+    view = current;
+    const running = current.run(AbortSignal.any([signal, stop.signal]));
+    while (!signal.aborted && needed()) {
+      if (!filled && current.ready()) {
+        filled = true;
+        options.onFilled();
+      }
+      await pause(filled ? LOOK_MS : FILLED_MS, signal);
+    }
+    view = undefined;
+    stop.abort();
+    await running;
+  };
+
+  return {
+    view: () => view,
+    look: () => wake.abort(),
+    async run(signal) {
+      while (!signal.aborted) {
+        if (needed()) await read(signal);
+        else await pause(LOOK_MS, signal);
+      }
+    },
+  };
+};
+
+interface SweepOptions {
+  readonly evacuations: Pick<Evacuations, 'running' | 'isAccepted'>;
+  readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
+  readonly client: Pick<Client, 'pages'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Key of the webhook's own Service, which is the first. */
+  readonly own: string;
+  /** Has a Service looked at, by `namespace/name`. */
+  enqueue(service: string): void;
+}
+
+interface Sweep {
+  /** Services were looked at since this process leads. */
+  readonly began: boolean;
+  /** Services that are still to be looked at for what is asked now. */
+  readonly pending: number;
+  /** Reads what orders Services: those with most traffic come first. */
+  sort(signal: AbortSignal): Promise<void>;
+  run(slices: readonly EndpointSlice[]): void;
+  /** A Service was looked at. */
+  done(service: string): void;
+  forget(): void;
+}
+
+export const createSweep = (options: SweepOptions): Sweep => {
+  const { evacuations, caches, clock, own } = options;
+  /** What Services were looked at for, as text. */
+  let last = '';
+  let lastAt = 0;
+  let traffic: Traffic = new Map();
+  const pending = new Set<string>();
+
+  const asked = (): string =>
+    JSON.stringify([
+      evacuations.running().map((one) => [one.metadata.uid, one.metadata.generation, evacuations.isAccepted(one)]),
+      zonesOfNodes(caches.nodes.list()),
+    ]);
+
+  return {
+    get began() {
+      return last !== '';
+    },
+    get pending() {
+      return pending.size;
+    },
+    async sort(signal) {
+      traffic = await readTraffic(options, signal);
+    },
+    run(slices) {
+      const now = asked();
+      if (now === last && clock.monotonic() - lastAt < RESYNC_MS) return;
+      const keys = inOrder(slices, traffic, own);
+      if (now !== last) for (const key of keys) pending.add(key);
+      last = now;
+      lastAt = clock.monotonic();
+      for (const key of keys) options.enqueue(key);
+    },
+    done: (service) => void pending.delete(service),
+    forget() {
+      last = '';
+      pending.clear();
+    },
+  };
+};
+
+interface EvacuationReconcilerOptions extends ReportOptions {
   readonly evacuations: Evacuations;
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
   readonly reading: Pick<Reading, 'look' | 'view'>;

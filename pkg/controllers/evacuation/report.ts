@@ -1,13 +1,12 @@
 // Writes the status of a ZoneEvacuation where it says something new, and records an event where it enters another phase.
 import { isDeepStrictEqual } from 'node:util';
-import { defined } from '../../apis/defined.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { nameOf } from '../../apis/object.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, EventInput, EventRecorder } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface ReportOptions {
   readonly client: Pick<Client, 'patch'>;

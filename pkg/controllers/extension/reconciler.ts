@@ -1,28 +1,24 @@
 // Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
-import { defined } from '../../apis/defined.ts';
-import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/extension.ts';
-import type { Shoot } from '../../apis/gardener.ts';
+import { defined, refOfKey } from '../../apis/values.ts';
+import type { Extension, ExtensionClass, ExtensionCondition, OperationType, Shoot } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
-import { refOfKey } from '../../apis/object.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
-import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
-import type { SeenNamespace } from '../../gardener/extension/condition.ts';
-import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
-import { decideOperation } from '../../gardener/extension/operation.ts';
-import type { OperationDecision } from '../../gardener/extension/operation.ts';
+import { type SeenNamespace, decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
+import { type Governing, type ReadExtension, extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
 import {
+  type OperationDecision,
   beginPatch,
   conditionOf,
   conditionPatch,
+  decideOperation,
   decideOutcome,
   endPatch,
   letGoPatch,
   takeUpPatch,
 } from '../../gardener/extension/status.ts';
-import type { Governing, ReadExtension } from '../../gardener/extension/types.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface ExtensionReconcilerOptions {
   /** What this process answers for; Extensions of other classes are another installation's. */

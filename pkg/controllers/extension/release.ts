@@ -1,13 +1,13 @@
 // Removes our finalizer from Extensions before this extension is uninstalled: no controller would be left to release them.
-import type { Extension, ExtensionClass } from '../../apis/extension.ts';
+import type { Extension, ExtensionClass } from '../../apis/gardener.ts';
 import { EXTENSION_FINALIZER } from '../../apis/names.ts';
-import { refOf } from '../../apis/object.ts';
+import { refOf } from '../../apis/values.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
-import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
-import { hasFinalizer } from '../../gardener/extension/operation.ts';
+import { extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
+import { hasFinalizer } from '../../gardener/extension/status.ts';
 import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface ReleaseOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch'>;

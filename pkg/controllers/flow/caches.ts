@@ -1,17 +1,130 @@
 // The caches of the flow controller, each reduced to the fields that decisions read.
-import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
+// Reduces objects to the fields that the flow controller reads, before they are cached: a cluster has many Pods.
+// What the caches hold of one Service, and which Services are this controller's to plan.
+// Which Services a change concerns: those that an object belongs to, and all of them when the zones change.
+import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
+import { type EndpointSlice, type Namespace, type Node, type Service, isSwitching } from '../../apis/core.ts';
+import { defined, identityMeta, keyOf, nameOf, picked } from '../../apis/values.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_HINTS } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
+import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_HINTS,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  CONDITION_HONORED,
+  LABEL_CONSIDER,
+  LABEL_STRATEGY,
+  LABEL_ZONE,
+} from '../../apis/names.ts';
+import { unitsOf } from '../../apis/quantity.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } from '../../apis/resources.ts';
-import { createSliceProjection } from '../../flow/assemble/slice.ts';
-import type { FlowSlice } from '../../flow/assemble/slice.ts';
+import { clientZonesOf, createSliceProjection, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
+import type { ClientZones, FlowSlice } from '../../flow/assemble/slice.ts';
+import type { PodCpu } from '../../flow/assemble/turn.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
-import { createPodProjection, projectNode, projectService } from './projections.ts';
-import type { FlowPod } from './projections.ts';
+import { type KeysOf, type Watch, changes, objects } from '../../kubernetes/watches.ts';
+import type { LoadQuery } from '../../metrics/types.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { routingMeta } from '../routers/evidence.ts';
+import type { Snapshot } from './memory.ts';
+
+interface Container {
+  readonly restartPolicy?: string;
+  readonly resources?: Resources;
+}
+interface Resources {
+  readonly requests?: StringMap;
+  readonly limits?: StringMap;
+}
+/** core/v1 Pod as far as its CPU goes. */
+interface Pod extends KubernetesObject {
+  readonly spec?: {
+    readonly containers?: readonly Container[];
+    readonly initContainers?: readonly Container[];
+    readonly resources?: Resources;
+  };
+}
+
+interface FlowPod extends KubernetesObject {
+  readonly cpu: PodCpu;
+}
+
+/** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
+const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
+  const ofPod = unitsOf(pod.spec?.resources?.[field]?.['cpu']);
+  if (ofPod !== undefined) return ofPod;
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  let sum = 0;
+  for (const { resources } of [...(pod.spec?.containers ?? []), ...sidecars]) {
+    const cores = unitsOf(resources?.[field]?.['cpu']);
+    if (cores === undefined) return null;
+    sum += cores;
+  }
+  return sum;
+};
+
+const podMeta = ({ name, namespace, resourceVersion }: ObjectMeta): ObjectMeta =>
+  defined({ name, namespace, resourceVersion });
+
+/** A function that reduces Pods; those with the same CPU share one object. */
+export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
+  const pool = new Map<string, PodCpu>();
+  return (pod) => {
+    const cpu = { requests: sumOf(pod, 'requests'), limits: sumOf(pod, 'limits') };
+    const key = `${cpu.requests}/${cpu.limits}`;
+    const shared = pool.get(key) ?? cpu;
+    if (shared === cpu && pool.size < 1_000) pool.set(key, cpu);
+    return { metadata: podMeta(pod.metadata ?? {}), cpu: shared };
+  };
+};
+
+const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_CONSIDER];
+const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS];
+
+/** Of its status whether it has our condition: that is removed from Services that ask for nothing any more. */
+const honoredOf = (status: Service['status']): Pick<Service, 'status'> => {
+  const own = (status?.conditions ?? []).filter(({ type }) => type === CONDITION_HONORED);
+  return own.length === 0 ? {} : { status: { conditions: own } };
+};
+
+export const projectService = ({ metadata = {}, spec, status }: Service): Service => ({
+  metadata: {
+    ...identityMeta(metadata),
+    labels: picked(metadata.labels, SERVICE_LABELS),
+    annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
+  },
+  spec: {
+    ...defined({ selector: spec?.selector }),
+    // What data planes look at before they follow hints.
+    ...defined({ trafficDistribution: spec?.trafficDistribution }),
+    ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
+  },
+  ...honoredOf(status),
+});
+
+const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
+export const projectNode = ({ metadata = {}, status }: Node): Node => {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const cpu = status?.allocatable?.['cpu'];
+  const kubeletVersion = status?.nodeInfo?.kubeletVersion;
+  const routing = routingMeta(metadata);
+  return {
+    metadata: {
+      ...identityMeta(metadata),
+      ...routing,
+      labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS) },
+    },
+    status: {
+      nodeInfo: kubeletVersion === undefined ? {} : { kubeletVersion },
+      conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
+      ...(cpu === undefined ? {} : { allocatable: { cpu } }),
+    },
+  };
+};
 
 export interface FlowCaches {
   readonly services: Cache<Service>;
@@ -27,14 +140,14 @@ const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
 
 /** The slices of a Service, by `namespace/name`. */
-export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
+const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
   cache
     .byIndex(INDEX_SERVICE, service)
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
-export const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject): Set<string> => {
+const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject): Set<string> => {
   const { namespace = '', name = '' } = metadata ?? {};
   const holding = cache
     .byIndex(INDEX_NAMESPACE, namespace)
@@ -72,4 +185,140 @@ export const openFlowCaches = (open: OpenCache): FlowCaches => {
     policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
+};
+
+interface Snapshots {
+  /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
+  known(): boolean;
+  /** Undefined: there is no such Service, or it is not served. */
+  snapshot(key: string): Snapshot | undefined;
+  /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
+  foreign(key: string): Snapshot | undefined;
+  /** Keys of all served Services. */
+  services(): string[];
+}
+
+/** `namespace/name` as two. */
+export const splitKey = (key: string): { namespace: string; name: string } => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
+
+/** What of a Node can change a plan. */
+const relevant = ({ metadata, status }: Node): string =>
+  JSON.stringify([metadata?.labels, status?.conditions, status?.allocatable]);
+
+const isRelevant = (node: Node, previous: Node | undefined, deleted: boolean): boolean =>
+  deleted || previous === undefined || relevant(node) !== relevant(previous);
+
+/** Pods that may not be read say nothing of their CPU. */
+const UNKNOWN: PodCpu = { requests: null, limits: null };
+
+export const createSnapshots = (
+  { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
+  {
+    namespaceSelector,
+    excludedNamespaces,
+  }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
+): Snapshots => {
+  let zones: ClientZones | undefined;
+  // Asked in every turn: thousands of Nodes are not to be listed for it.
+  let anyNode = false;
+  nodes.onChange((...change) => {
+    if (!isRelevant(...change)) return;
+    zones = undefined;
+    anyNode = false;
+  });
+  const isOurs = (namespace: string): boolean =>
+    !excludedNamespaces.includes(namespace) &&
+    matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
+  const snapshotIn = (key: string, ours: boolean): Snapshot | undefined => {
+    const ref = splitKey(key);
+    const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
+    if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
+    zones ??= clientZonesOf(nodes.list());
+    return {
+      service,
+      slices: slicesOf(slices, key),
+      policy: policies.get(ref),
+      zones,
+      podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
+    };
+  };
+  const selects = Object.keys(namespaceSelector).length > 0;
+  return {
+    known: () => {
+      anyNode ||= nodes.list().length > 0;
+      return anyNode && (!selects || namespaces.state === 'synced');
+    },
+    snapshot: (key) => snapshotIn(key, true),
+    // What is excluded may be another planner's.
+    foreign: (key) => (excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false)),
+    services: () =>
+      services
+        .list()
+        .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
+        .map(keyOf),
+  };
+};
+
+/** Whose load is asked for: the Pods of a Service that have ready endpoints. */
+export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
+  const { metadata, spec } = service;
+  const ready = viewsOfEndpoints(slices).filter((endpoint) => endpoint.ready);
+  return {
+    namespace: metadata?.namespace ?? '',
+    service: metadata?.name ?? '',
+    pods: new Set(ready.map(({ name, pod }) => (pod === '' ? name : pod))),
+    ...(spec?.selector === undefined ? {} : { selector: { matchLabels: spec.selector } }),
+  };
+};
+
+const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
+  left.service === right.service &&
+  left.strategy === right.strategy &&
+  left.mark === right.mark &&
+  JSON.stringify(left.endpoints) === JSON.stringify(right.endpoints);
+
+const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
+  if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
+  return [`${slice.metadata?.namespace ?? ''}/${slice.service}`];
+};
+
+/** A status that was written changes nothing for the loop. */
+const ofPolicy: KeysOf<FlowPolicy> = (policy, previous, deleted) => {
+  const edited = JSON.stringify(policy.spec ?? {}) !== JSON.stringify(previous?.spec ?? {});
+  return deleted || previous === undefined || edited ? [keyOf(policy)] : [];
+};
+
+export const flowWatches = (
+  { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
+  snapshots: Pick<Snapshots, 'services'>,
+): Watch[] => {
+  const ofPod: KeysOf<FlowPod> = (pod, previous, deleted) => {
+    const resized = JSON.stringify(pod.cpu) !== JSON.stringify(previous?.cpu);
+    return !deleted && (previous === undefined || resized) ? servicesOfPod(slices, pod) : [];
+  };
+  const ofNode: KeysOf<Node> = (node, previous, deleted) => {
+    const zone = previous?.metadata?.labels?.[LABEL_ZONE] ?? node.metadata?.labels?.[LABEL_ZONE];
+    return isRelevant(node, previous, deleted) && zone !== undefined ? snapshots.services() : [];
+  };
+  const ofNamespace: KeysOf<Namespace> = (namespace, previous, deleted) => {
+    if (isSwitching(namespace, previous)) return snapshots.services();
+    const relabelled = JSON.stringify(namespace.metadata?.labels) !== JSON.stringify(previous?.metadata?.labels);
+    if (deleted || !relabelled) return [];
+    const begin = `${nameOf(namespace)}/`;
+    return services
+      .list()
+      .map(keyOf)
+      .filter((key) => key.startsWith(begin));
+  };
+  return [
+    ...objects(services, (service: Service) => [keyOf(service)]),
+    ...changes(policies, ofPolicy),
+    ...changes(slices, ofSlice),
+    ...changes(pods, ofPod),
+    ...changes(nodes, ofNode),
+    ...changes(namespaces, ofNamespace),
+  ];
 };

@@ -4,18 +4,15 @@ import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
-import { refOf } from '../../apis/object.ts';
-import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
-import type { Resource } from '../../apis/resources.ts';
-import { revertPatch } from '../../flow/assemble/patch.ts';
+import { refOf } from '../../apis/values.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
+import { revertPatch } from '../../flow/assemble/turn.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { matchesSelector } from '../../routing/label-selector.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { patchService } from './apply.ts';
-import { revertLabel } from './label.ts';
-import { isOwnPolicy } from './status-writer.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { isOwnPolicy, patchService, revertLabel } from './write.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch' | 'delete'>;

@@ -1,29 +1,25 @@
 // Plans the hints of every Service that asks for it, keeps to the plan, and releases what is no longer its to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
-import { createSpecCheck } from '../../apis/flow-policy-check.ts';
-import { isSwitchedOff } from '../../apis/readings.ts';
+import { createSpecCheck } from '../../apis/flow-policy.ts';
+import { isSwitchedOff } from '../../apis/core.ts';
 import { planInStatus } from '../../flow/assemble/status.ts';
-import { limitLog } from '../../kubernetes/log-limit.ts';
+import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { signals } from '../../kubernetes/watches.ts';
 import type { LoadSource } from '../../metrics/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { followingOf } from '../../diagnosis/models/follow.ts';
-import { createClients } from '../routers/clients.ts';
-import type { RouterEvidence } from '../routers/evidence.ts';
-import type { FlowCaches } from './caches.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { followingOf } from '../../diagnosis/models/routes.ts';
+import { type RouterEvidence, createClients } from '../routers/evidence.ts';
+import { type FlowCaches, createSnapshots, flowWatches } from './caches.ts';
 import { createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
 import { openInline, openWorker } from './plan-thread.ts';
 import { createPlanning } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
-import { createFlowReporter } from './reporter.ts';
-import type { FlowReporterOptions } from './reporter.ts';
-import { createSnapshots } from './snapshots.ts';
-import { createStatusWriter } from './status-writer.ts';
-import { flowWatches } from './watches.ts';
+import { type FlowReporterOptions, createFlowReporter } from './reporter.ts';
+import { createStatusWriter } from './write.ts';
 
 export interface FlowControllerOptions {
   readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;

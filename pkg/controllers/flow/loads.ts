@@ -1,11 +1,10 @@
 // Reads the load of Services, each at its own interval, whatever else makes the reconciler look at it in between.
-import { errorText } from '../../apis/error-text.ts';
-import type { Load } from '../../flow/assemble/observation.ts';
+import { errorText } from '../../apis/values.ts';
+import type { Load } from '../../flow/assemble/turn.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
-import { createDeadline } from '../../kubernetes/deadline.ts';
+import { createDeadline } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
-import { LoadError } from '../../metrics/types.ts';
-import type { LoadQuery, LoadReading, LoadSource } from '../../metrics/types.ts';
+import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from '../../metrics/types.ts';
 
 export interface LoadReaderOptions {
   /** By name; the first one is the default. */

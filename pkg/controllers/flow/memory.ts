@@ -1,17 +1,57 @@
 // What the loop keeps of each Service between two reconciles, and the planning job made of it.
-import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
+// What the flow-controller's parts exchange about one Service.
+import type { Service } from '../../apis/core.ts';
+import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { PlanLimit } from '../../flow/assemble/conditions.ts';
+import { type ClientZones, type FlowSlice, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import type { PlanJob } from '../../flow/assemble/job.ts';
-import type { PodCpu } from '../../flow/assemble/observation.ts';
-import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import type { PodCpu, Turn } from '../../flow/assemble/turn.ts';
+import type { HintsInForce } from '../../flow/demand/arrivals.ts';
+import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
+import type { Bounds } from '../../flow/types.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { KnownLoad } from './loads.ts';
 import type { Planned } from './planning.ts';
-import type { Snapshot } from './types.ts';
 
-export interface Memory {
+/** What is cached of one Service and of what it depends on. */
+export interface Snapshot {
+  readonly service: Service;
+  readonly slices: readonly FlowSlice[];
+  readonly policy: FlowPolicy | undefined;
+  readonly zones: ClientZones;
+  podCpu(pod: string): PodCpu | undefined;
+}
+
+/** Why a Service has no plan, or a plan that is not in force. */
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The result of one reconcile of a Service. */
+export interface Outcome {
+  readonly key: string;
+  readonly strategy: PlannedStrategy;
+  readonly snapshot: Snapshot;
+  readonly settings: FlowSettings;
+  /** Wall clock of the reconcile, seconds since 1970. */
+  readonly time: number;
+  readonly refused: Refusal | undefined;
+  readonly turn: Turn | undefined;
+  /** What no plan could beat. */
+  readonly bounds?: Bounds | undefined;
+  /** The plan in force is what was found until its search was ended. */
+  readonly limited?: PlanLimit | undefined;
+  readonly load: KnownLoad | undefined;
+  /** The slices carry the plan, as far as is known. */
+  readonly inForce: boolean;
+  /** It is overwritten again and again. */
+  readonly losing: boolean;
+}
+
+interface Memory {
   state: LoopState | undefined;
   /** The last plan: the only thing kept for `proportional`, which has no state. */
   plan: HintsInForce | undefined;
@@ -40,7 +80,7 @@ export const isSameBasis = (one: Basis | undefined, other: Basis): boolean =>
   one.slices.length === other.slices.length &&
   one.slices.every((slice, index) => slice === other.slices[index]);
 
-export interface Memories {
+interface Memories {
   has(key: string): boolean;
   /** That of the Service; a new one where the strategy is another than before. */
   of(key: string, strategy: PlannedStrategy): Memory;
@@ -104,7 +144,7 @@ const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
   return cpu;
 };
 
-export interface JobInput {
+interface JobInput {
   readonly memory: Memory;
   readonly snapshot: Snapshot;
   readonly load: KnownLoad | undefined;

@@ -1,7 +1,6 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
-import type { TurnFigures } from '../../flow/assemble/figures.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
+import type { TurnFigures } from '../../flow/assemble/job.ts';
+import { type Metrics, SERVICE_LABELS, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
 
 /** What is known of one Service's loop. */
 export interface ServiceFigures {

@@ -1,6 +1,6 @@
 // The thread that plans: a worker of Node.js from the command's own file, or none at all, for tests and dry runs.
 import { parentPort, Worker } from 'node:worker_threads';
-import { errorText } from '../../apis/error-text.ts';
+import { errorText } from '../../apis/values.ts';
 import { answerJob } from '../../flow/assemble/job.ts';
 import type { PlanReply, PlanRequest, PlanThread, PlanThreadEvents } from './planning.ts';
 

@@ -1,22 +1,18 @@
 // Reconciles one Service: label, load, plan, slices and status.
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
-import { SWITCHED_OFF } from '../../apis/readings.ts';
-import { askOf } from '../../flow/assemble/ask.ts';
-import type { Ask } from '../../flow/assemble/ask.ts';
-import { differs } from '../../flow/assemble/patch.ts';
-import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import { SWITCHED_OFF } from '../../apis/core.ts';
+import { type Ask, askOf } from '../../flow/assemble/slice.ts';
+import { differs } from '../../flow/assemble/turn.ts';
+import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
-import { createPlanWriter } from './apply.ts';
-import type { PlanWriterOptions } from './apply.ts';
-import { createLabelWriter, labelPlan } from './label.ts';
-import { createLeaving } from './leave.ts';
+import { type PlanWriterOptions, createLabelWriter, createLeaving, createPlanWriter, labelPlan } from './write.ts';
 import type { LoadReader } from './loads.ts';
 import { basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
+import type { Outcome, Refusal, Snapshot } from './memory.ts';
 import type { Planning } from './planning.ts';
-import { loadQueryOf } from './snapshots.ts';
-import type { Outcome, Refusal, Snapshot } from './types.ts';
+import { loadQueryOf } from './caches.ts';
 
 export interface FlowReconcilerOptions {
   /** From the caches; undefined: there is no such Service, or it is not served. */

@@ -1,23 +1,18 @@
 // Reports what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
-import { loopFindingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
-import type { Finding, Findings } from '../../flow/assemble/conditions.ts';
-import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
-import { loopFiguresOf } from '../../flow/assemble/figures.ts';
-import type { TurnFigures } from '../../flow/assemble/figures.ts';
-import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
-import type { StatusInput } from '../../flow/assemble/status.ts';
-import { hintsOf } from '../../flow/demand/in-force.ts';
-import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import { type Finding, type Findings, findingsOfRefused, loopFindingsOf } from '../../flow/assemble/conditions.ts';
+import { viewsOfEndpoints } from '../../flow/assemble/slice.ts';
+import { type TurnFigures, loopFiguresOf } from '../../flow/assemble/job.ts';
+import { type StatusInput, describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
+import { type HintsInForce, hintsOf } from '../../flow/demand/arrivals.ts';
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
-import type { Following } from '../../diagnosis/models/follow.ts';
+import type { Following } from '../../diagnosis/models/routes.ts';
 import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
-import { isOwnPolicy } from './status-writer.ts';
-import type { StatusWriter } from './status-writer.ts';
-import type { Outcome, Refusal, Snapshot } from './types.ts';
-import { splitKey } from './snapshots.ts';
+import { type StatusWriter, isOwnPolicy } from './write.ts';
+import type { Outcome, Refusal, Snapshot } from './memory.ts';
+import { splitKey } from './caches.ts';
 
 export interface FlowReporterOptions {
   status: StatusWriter;

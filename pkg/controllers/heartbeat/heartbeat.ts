@@ -3,11 +3,10 @@ import type { ObjectRef } from '../../apis/meta.ts';
 import { HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { LEASES, apiVersionOf } from '../../apis/resources.ts';
 import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
-import { microTime } from '../../kubernetes/lease.ts';
-import type { Lease } from '../../kubernetes/lease.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { type Lease, microTime } from '../../kubernetes/lease.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface HeartbeatOptions {
   client: Pick<Client, 'create' | 'patch'>;

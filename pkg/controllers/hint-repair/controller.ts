@@ -1,24 +1,57 @@
 // Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
+// Metrics of resyncs (EndpointSlices written so that admission sees them again, and whether that helps) and of the planner.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
+import { type EndpointSlice, type Namespace, type Service, isSwitchedOff, isSwitching } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { isSwitchedOff, isSwitching } from '../../apis/readings.ts';
-import { excludedNamespacesOf } from '../../hints/served-namespaces.ts';
+import { excludedNamespacesOf } from '../../hints/readiness.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
+import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { changes, objects, signals } from '../../kubernetes/watches.ts';
-import type { KeysOf } from '../../kubernetes/watches.ts';
+import { type KeysOf, changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { createHintRelease, isChosen } from './etcd-clients.ts';
-import type { EtcdClientView } from './etcd-clients.ts';
-import { createResyncCounter, showPlanner, showRepair, showSwitch } from './metrics.ts';
-import { UNHINTED, createResync } from './resync.ts';
-import type { ResyncOptions } from './resync.ts';
-import { createPlanRetirement } from './retirement.ts';
-import { needsResync } from './select.ts';
+import { type EtcdClientView, createHintRelease, isChosen } from './etcd-clients.ts';
+import { type ResyncOptions, UNHINTED, createPlanRetirement, createResync, needsResync } from './resync.ts';
 
-export interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
+type ResyncOutcome = 'hinted' | 'unhinted' | 'spread' | 'planned';
+
+/** Counts resyncs by what came back. */
+export const createResyncCounter = (metrics: Metrics): ((outcome: ResyncOutcome) => void) => {
+  const resyncs = metrics.counter({
+    name: 'slice_touches_total',
+    help: 'EndpointSlice resyncs (no-op writes that trigger admission) by result: hinted or unhinted after a webhook outage; spread or (still) planned after the planner is gone.',
+    labels: ['outcome'],
+  });
+  return (outcome) => resyncs.inc({ outcome });
+};
+
+export const showRepair = (metrics: Metrics, repair: { readonly unavailable: boolean }): void => {
+  metrics.gauge({
+    name: 'webhook_unavailable',
+    help: '1 while written EndpointSlices come back without hints.',
+    collect: (gauge) => gauge.set(repair.unavailable ? 1 : 0),
+  });
+};
+
+export const showPlanner = (metrics: Metrics, planner: Pick<LeaseWatch, 'alive' | 'known'>): void => {
+  metrics.gauge({
+    name: 'planner_alive',
+    help: '1 while the flow-controller renews its Lease; admission keeps plans only then. Absent until known.',
+    collect(gauge) {
+      if (planner.known()) gauge.set(planner.alive() ? 1 : 0);
+      else gauge.remove();
+    },
+  });
+};
+
+export const showSwitch = (metrics: Metrics, off: () => boolean): void => {
+  metrics.gauge({
+    name: 'switched_off',
+    help: '1 while hints are switched off in the whole cluster (kubectl topology off).',
+    collect: (gauge) => gauge.set(off() ? 1 : 0),
+  });
+};
+
+interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
   readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
   /** Own namespace: what events are about, and never served. */
   readonly namespace: string;

@@ -7,13 +7,13 @@ import {
   LABEL_ETCD_CLIENTS,
   LABEL_SERVICE_NAME,
 } from '../../apis/names.ts';
-import { refOf } from '../../apis/object.ts';
+import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Reconciler } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface EtcdClientView {
   /** As last seen. */

@@ -1,15 +1,71 @@
 // Has admission look again at slices that it left otherwise than it would now: resyncs one, and while that helps, the others, a few a second.
-import type { EndpointSlice } from '../../apis/core.ts';
-import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
-import { refOf } from '../../apis/object.ts';
+// Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone.
+// Removes planned hints once the flow-controller is gone, by resyncs that make admission decide again.
+import { type Endpoint, type EndpointSlice, isEndpointReady } from '../../apis/core.ts';
+import { ANNOTATION_TOUCHED, LABEL_CONSIDER, type Strategy, isNowhere } from '../../apis/names.ts';
+import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
+import { isMarked } from '../../evacuation/decide.ts';
+import { isRebuilt, isZoneName } from '../../hints/readiness.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import type { LeaseWatch } from '../../kubernetes/lease.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { needsResync } from './select.ts';
+import { strategyFromLabels } from '../../routing/strategy.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
-export interface ResyncTask {
+/** Strategies whose hints the flow controller writes and admission only keeps. */
+const PLANNED: ReadonlySet<Strategy> = new Set<Strategy>(['proportional', 'load-aware']);
+
+/** Strategies whose hints follow from the slice alone; planned ones are the flow controller's to assert again. */
+const isWebhooks = ({ metadata }: EndpointSlice): boolean => {
+  const strategy = strategyFromLabels(metadata?.labels);
+  if (strategy !== undefined) return strategy === 'same-zone' || strategy === 'same-node';
+  return metadata?.labels?.[LABEL_CONSIDER] === 'true';
+};
+
+const zonesOf = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
+
+/** An endpoint that is not ready has hints for no client, or none where its writer changes `ready` in place. */
+const isForClients = (endpoint: Endpoint, rebuilt: boolean): boolean =>
+  !isEndpointReady(endpoint) &&
+  isZoneName(endpoint.zone) &&
+  zonesOf(endpoint).some((name) => !rebuilt || !isNowhere(name));
+
+const lacksHints = (endpoint: Endpoint, rebuilt: boolean): boolean => {
+  if (!isZoneName(endpoint.zone)) return false;
+  const zones = zonesOf(endpoint);
+  return isEndpointReady(endpoint) ? !zones.includes(endpoint.zone) : rebuilt && zones.length === 0;
+};
+
+/** A write that admission looks at is possible; hints of an evacuation are its own controller's. */
+const isOpen = (slice: EndpointSlice): boolean => slice.metadata?.deletionTimestamp === undefined && !isMarked(slice);
+
+const isPlanned = ({ metadata }: EndpointSlice): boolean => {
+  const strategy = strategyFromLabels(metadata?.labels);
+  return strategy !== undefined && PLANNED.has(strategy);
+};
+
+/**
+ * Whether admission would write other hints with one more write of this slice. Of planned ones it only keeps the plan, but for endpoints that
+ * are not ready it keeps it out of the proxies' sight.
+ *
+ * @param chosen - its namespace asks for hints, and its labels for nothing
+ */
+export const needsResync = (slice: EndpointSlice, chosen = false): boolean => {
+  const own = chosen || isWebhooks(slice);
+  if ((!own && !isPlanned(slice)) || !isOpen(slice)) return false;
+  const rebuilt = isRebuilt(slice.metadata?.labels);
+  return (slice.endpoints ?? []).some((one) => isForClients(one, rebuilt) || (own && lacksHints(one, rebuilt)));
+};
+
+/** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
+export const holdsPlan = (slice: EndpointSlice): boolean => {
+  if (!isPlanned(slice) || !isOpen(slice)) return false;
+  return (slice.endpoints ?? []).some(({ hints }) => (hints?.forZones ?? []).length > 0);
+};
+
+interface ResyncTask {
   /** Whether one more write of the slice would change its hints, if admission works. */
   needsResync(slice: EndpointSlice): boolean;
   /** Reason of the event and message of the log when a resync does not help. */
@@ -167,6 +223,49 @@ export const createResync = (options: ResyncOptions): Resync => {
     },
     get unavailable() {
       return failures > 0;
+    },
+  };
+};
+
+interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
+  /** The flow controller's Lease: dead once it was not renewed for 10 minutes, or where there is none. */
+  planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  clock: Clock;
+}
+
+/** Poll interval: no event fires when a Lease grows old. */
+const LOOK_MS = 15_000;
+
+/** From seeing the planner dead to the first resync: every replica of the webhook must know it too, or else the resync changes nothing. */
+export const GRACE_MS = 30_000;
+
+const PLANS: ResyncTask = {
+  needsResync: holdsPlan,
+  failed: { reason: 'PlansRemain', summary: 'planned hints remain although the flow-controller is gone' },
+  symptom: 'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook',
+  done: 'planned hints removed because the flow-controller is gone',
+  recovered: 'planned hints are removed again',
+};
+
+/** Polls until stopped; does nothing while the planner is alive. */
+export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
+  const { planner, clock } = options;
+  const resync = createResync({ ...options, task: PLANS });
+  let deadSince: number | undefined;
+
+  const later = (result: Result): Result =>
+    result.kind === 'requeue' ? result : { kind: 'requeue', afterMs: LOOK_MS };
+
+  return {
+    async reconcile(key, signal) {
+      if (!planner.known() || planner.alive()) {
+        deadSince = undefined;
+        return { kind: 'requeue', afterMs: LOOK_MS };
+      }
+      const now = clock.monotonic();
+      deadSince ??= now;
+      const wait = deadSince + GRACE_MS - now;
+      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await resync.reconcile(key, signal));
     },
   };
 };

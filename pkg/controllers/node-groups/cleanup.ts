@@ -2,16 +2,13 @@
 import type { Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
-import { NODES, SERVICES } from '../../apis/resources.ts';
-import type { Resource } from '../../apis/resources.ts';
-import { decideZone } from '../../kubeedge/decide.ts';
-import { projectGroupNode } from '../../kubeedge/node.ts';
+import { nameOf } from '../../apis/values.ts';
+import { NODES, type Resource, SERVICES } from '../../apis/resources.ts';
+import { decideZone, projectGroupNode } from '../../kubeedge/decide.ts';
 import { unlessBound } from '../../kubeedge/volumes.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { readVolumesAgainst } from './volumes.ts';
-import { writeZone } from './write-zone.ts';
+import { readVolumesAgainst, writeZone } from './zones.ts';
 
 type CleanupClient = Pick<Client, 'pages' | 'patch'>;
 

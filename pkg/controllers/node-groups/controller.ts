@@ -1,22 +1,89 @@
 // The controllers behind NodeGroups: zones of Nodes, and Services that have to follow them.
-import type { Service } from '../../apis/core.ts';
-import type { NodeGroup } from '../../apis/kubeedge.ts';
-import { nameOf, refOfKey } from '../../apis/object.ts';
-import { zoneLabelOf } from '../../kubeedge/node.ts';
-import type { GroupNode } from '../../kubeedge/node.ts';
-import type { PlacedSlice } from '../../kubeedge/stale.ts';
+// The caches behind NodeGroups, each reduced to what decisions read; apart from the groups' own they begin once there are groups.
+import type { NodeGroup, Service } from '../../apis/core.ts';
+import { identityMeta, nameOf, picked, refOfKey } from '../../apis/values.ts';
+import { ANNOTATION_TAKEOVER } from '../../apis/names.ts';
+import { ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
+import { type GroupNode, projectGroupNode, zoneLabelOf } from '../../kubeedge/decide.ts';
+import { type PlacedSlice, projectPlaces } from '../../kubeedge/stale.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
-import { changes, hasChanged, objects } from '../../kubernetes/watches.ts';
-import type { Watch } from '../../kubernetes/watches.ts';
+import { type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { servicesOn, slicesOf } from './caches.ts';
-import type { NodeGroupCaches } from './caches.ts';
-import { createTouchCounter, showNodeGroups } from './metrics.ts';
-import { createReports } from './reports.ts';
-import { createServiceResync } from './touch.ts';
-import { createZoneReconciler } from './zones.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { type ZoneCount, createReports, createZoneReconciler } from './zones.ts';
+import { type TouchOutcome, createServiceResync } from './touch.ts';
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const showNodeGroups = (metrics: Metrics, zones: () => ZoneCount[]): void => {
+  metrics.gauge({
+    name: 'node_group_nodes',
+    help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
+    labels: ['group', 'state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { group, state, nodes } of zones()) gauge.set({ group, state }, nodes);
+    },
+  });
+};
+
+/** Counts the writes that make endpoints follow. */
+export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) => void) => {
+  const touches = metrics.counter({
+    name: 'node_group_touches_total',
+    help: 'No-op writes of Services so that their endpoints follow a new zone: touched, followed, or gaveUp.',
+    labels: ['outcome'],
+  });
+  return (outcome) => touches.inc({ outcome });
+};
+
+export interface NodeGroupCaches {
+  /** Absent where KubeEdge's definitions are not installed. */
+  readonly groups: Cache<NodeGroup>;
+  readonly nodes: Cache<GroupNode>;
+  readonly services: Cache<Service>;
+  readonly slices: Cache<PlacedSlice>;
+}
+
+const INDEX_SERVICE = 'service';
+const INDEX_NODE = 'node';
+
+/** The slices of a Service, by `namespace/name`. */
+const slicesOf = ({ slices }: Pick<NodeGroupCaches, 'slices'>, service: string): PlacedSlice[] =>
+  slices.byIndex(INDEX_SERVICE, service);
+
+/** Keys of the Services with endpoints on a Node. */
+const servicesOn = ({ slices }: Pick<NodeGroupCaches, 'slices'>, node: string): Set<string> =>
+  new Set(slices.byIndex(INDEX_NODE, node).map(({ metadata, service }) => `${metadata?.namespace ?? ''}/${service}`));
+
+const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
+  metadata: { ...identityMeta(metadata), annotations: picked(metadata.annotations, [ANNOTATION_TAKEOVER]) },
+  spec: { ...spec },
+});
+
+export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
+  const groups = open<NodeGroup>(NODE_GROUPS, { transform: projectGroup });
+  const after = groups as unknown as Cache<never>;
+  return {
+    groups,
+    // What comes from the server is the whole object; what is cached is what the type says.
+    nodes: open<GroupNode>(NODES, { transform: projectGroupNode, after }),
+    services: open<Service>(SERVICES, {
+      transform: ({ metadata = {} }) => ({ metadata: identityMeta(metadata) }),
+      after,
+    }),
+    slices: open<PlacedSlice>(ENDPOINT_SLICES, {
+      transform: projectPlaces,
+      indexers: {
+        [INDEX_SERVICE]: ({ metadata, service }) => (service === '' ? [] : [`${metadata?.namespace ?? ''}/${service}`]),
+        [INDEX_NODE]: ({ places }) => [...new Set(places.map(({ node }) => node))],
+      },
+      after,
+    }),
+  };
+};
 
 /** Nodes: each for itself, and all of them for the groups that they may be in. */
 export const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
@@ -39,7 +106,7 @@ export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) =>
   return [...objects(caches.slices, ofSlice), ...changes(caches.nodes, onNode)];
 };
 
-export interface NodeGroupsOptions {
+interface NodeGroupsOptions {
   readonly caches: NodeGroupCaches;
   readonly client: Client;
   readonly clock: Clock;
@@ -53,7 +120,7 @@ export interface NodeGroupsOptions {
 }
 
 /** By name; they do nothing while the API server serves no NodeGroups, since their caches begin after those. */
-export type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
+type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
 
 export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGroupControllers => {
   const { caches, excludedNamespaces, metrics } = options;

@@ -1,15 +1,14 @@
 // Writes Services whose endpoints are stored with a zone that their Node no longer has, until the EndpointSlice controller follows.
 import type { Service } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
+import { defined } from '../../apis/values.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { SERVICES } from '../../apis/resources.ts';
-import { nodesBehind } from '../../kubeedge/stale.ts';
-import type { PlacedSlice, ZoneLookup } from '../../kubeedge/stale.ts';
+import { type PlacedSlice, type ZoneLookup, nodesBehind } from '../../kubeedge/stale.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 export interface TouchOptions {
   client: Pick<Client, 'patch'>;

@@ -1,17 +1,180 @@
 // Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports.
-import type { NodeGroup } from '../../apis/kubeedge.ts';
-import { nameOf } from '../../apis/object.ts';
-import { decideZone } from '../../kubeedge/decide.ts';
-import type { ZoneDecision } from '../../kubeedge/decide.ts';
-import type { GroupNode } from '../../kubeedge/node.ts';
-import { unlessBound } from '../../kubeedge/volumes.ts';
+// Reads, when a Node is about to change its zone, the Pods on it and the volumes of the cluster: that is too seldom for a cache.
+// Reports the zone decision of each Node: once as an event and a log line, always as a count.
+import type { Node, NodeGroup } from '../../apis/core.ts';
+import { defined, nameOf } from '../../apis/values.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
+import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, apiVersionOf } from '../../apis/resources.ts';
+import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decide.ts';
+import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
+import { unlessBound, volumesAgainst } from '../../kubeedge/volumes.ts';
+import type { BoundVolume, ClaimingPod, PersistentVolume } from '../../kubeedge/volumes.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Reports } from './reports.ts';
-import { readVolumesAgainst } from './volumes.ts';
-import { writeZone } from './write-zone.ts';
+import type {
+  Client,
+  Clock,
+  EventInput,
+  EventRecorder,
+  Reconciler,
+  Result,
+  Selection,
+} from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
-export interface ZoneReconcilerOptions {
+/** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
+const OPTIONS = { fieldManager: COMMANDS.flowController };
+
+/** The Node as the server has it now; undefined where another writer wrote it meanwhile, or it is gone. */
+export const writeZone = async (
+  node: GroupNode,
+  { zone, record, moves }: Extract<ZoneDecision, { kind: 'write' }>,
+  client: Pick<Client, 'patch'>,
+  signal: AbortSignal,
+): Promise<GroupNode | undefined> => {
+  const patch = {
+    metadata: {
+      resourceVersion: node.metadata.resourceVersion,
+      ...(moves ? { labels: { [LABEL_ZONE]: zone ?? null } } : {}),
+      annotations: { [ANNOTATION_GROUP_ZONE]: record === undefined ? null : formatRecord(record) },
+    },
+  };
+  try {
+    return projectGroupNode(await client.patch<Node>(NODES, { name: nameOf(node) }, 'merge', patch, OPTIONS, signal));
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+type Reader = Pick<Client, 'pages'>;
+
+const listAll = async <T extends KubernetesObject>(
+  client: Reader,
+  resource: Resource,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<T[]> => {
+  const items: T[] = [];
+  for await (const page of client.pages<T>(resource, selection, signal)) items.push(...page.items);
+  return items;
+};
+
+/**
+ * Volumes that Pods of the Node use and that may not be used in `zone`.
+ *
+ * @throws ApiError when one of the two lists cannot be read: then nothing is known, and the zone must stay.
+ */
+export const readVolumesAgainst = async (
+  client: Reader,
+  node: string,
+  zone: string | undefined,
+  signal: AbortSignal,
+): Promise<BoundVolume[]> => {
+  const fieldSelector = `spec.nodeName=${node}`;
+  const pods = await listAll<ClaimingPod>(client, PODS, { fieldSelector }, signal);
+  const claiming = pods.filter(({ spec }) =>
+    (spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim ?? volume.ephemeral),
+  );
+  if (claiming.length === 0) return [];
+  return volumesAgainst(zone, claiming, await listAll<PersistentVolume>(client, PERSISTENT_VOLUMES, {}, signal));
+};
+
+interface ReportsOptions {
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+  group(name: string): NodeGroup | undefined;
+}
+
+export interface ZoneCount {
+  /** Empty for a Node that is in no group any more. */
+  readonly group: string;
+  /** Reason of the decision. */
+  readonly state: string;
+  readonly nodes: number;
+}
+
+export interface Reports {
+  /** What was decided, and done where it says so. */
+  report(node: KubernetesObject, decision: ZoneDecision): void;
+  forget(node: string): void;
+  counts(): ZoneCount[];
+}
+
+interface Reported {
+  readonly group: string;
+  readonly state: string;
+}
+
+const PREFIX = 'Zone';
+
+const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  name: metadata?.name ?? '',
+  ...defined({ uid: metadata?.uid }),
+});
+
+export const createReports = ({ events, logger, group }: ReportsOptions): Reports => {
+  const known = new Map<string, Reported>();
+
+  const regardingGroup = (name: string): EventInput['regarding'] => {
+    const uid = group(name)?.metadata?.uid;
+    return {
+      apiVersion: apiVersionOf(NODE_GROUPS),
+      kind: NODE_GROUPS.kind,
+      name,
+      ...defined({ uid }),
+    };
+  };
+
+  /** The author of the group looks there; the Node's events show both what was done and what was not. */
+  const record = (node: KubernetesObject, decision: Exclude<ZoneDecision, { kind: 'none' | 'settled' }>): void => {
+    const refused = decision.kind === 'refused';
+    const rest = {
+      type: refused ? 'Warning' : 'Normal',
+      reason: refused ? decision.reason : `${PREFIX}${decision.reason}`,
+      message: decision.message,
+    } as const;
+    events.record({ regarding: regardingNode(node), ...rest });
+    if (refused) for (const name of decision.groups) events.record({ regarding: regardingGroup(name), ...rest });
+    logger[refused ? 'warn' : 'info'](refused ? 'zone refused' : 'zone written', {
+      node: node.metadata?.name,
+      reason: decision.reason,
+      detail: decision.message,
+    });
+  };
+
+  return {
+    report(node, decision) {
+      const name = nameOf(node);
+      if (decision.kind === 'none') {
+        known.delete(name);
+        return;
+      }
+      const before = known.get(name);
+      const now = { group: decision.groups.join(), state: decision.reason };
+      const done = decision.kind === 'write' && (decision.reason === 'Restored' || decision.reason === 'Released');
+      if (done) known.delete(name);
+      else known.set(name, now);
+      if (decision.kind === 'settled') return;
+      if (decision.kind === 'write' || before?.state !== now.state || before.group !== now.group)
+        record(node, decision);
+    },
+    forget: (node) => void known.delete(node),
+    counts() {
+      const counts = new Map<string, ZoneCount>();
+      for (const { group: of, state } of known.values()) {
+        const key = `${of}\n${state}`;
+        counts.set(key, { group: of, state, nodes: (counts.get(key)?.nodes ?? 0) + 1 });
+      }
+      return [...counts.values()];
+    },
+  };
+};
+
+interface ZoneReconcilerOptions {
   /** From the cache. */
   node(name: string): GroupNode | undefined;
   /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */

@@ -1,19 +1,21 @@
 // Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
 // where no DaemonSet runs kube-proxy its static Pods, if these may be read.
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
-import { defined } from '../../apis/defined.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
-import { CONFIG_MAPS, DAEMON_SETS, PODS } from '../../apis/resources.ts';
-import type { Resource } from '../../apis/resources.ts';
+// Nodes grouped by zone and by who routes there, worked out anew when Nodes or the evidence change: thousands of Services ask.
+import type { Node } from '../../apis/core.ts';
+import { defined, isFields } from '../../apis/values.ts';
+import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
+import { CONFIG_MAPS, DAEMON_SETS, PODS, type Resource } from '../../apis/resources.ts';
+import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
 import { FieldError } from '../../diagnosis/project/fields.ts';
 import { daemonSetOf, routerConfigOf, routerPodOf, settingsObjectOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { isFields } from '../../apis/fields.ts';
+import type { Logger } from '../../telemetry/log.ts';
 
 const SYSTEM = 'kube-system';
 const FELIX: Resource = {
@@ -27,7 +29,7 @@ const FELIX: Resource = {
 const PERIOD_MS = 600_000;
 const RETRY_MS = 15_000;
 
-export interface RouterEvidenceOptions {
+interface RouterEvidenceOptions {
   readonly client: Pick<Client, 'list' | 'get'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -148,4 +150,35 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
       }
     },
   };
+};
+
+/** Labels by which DaemonSets of data planes select Nodes, and by which Nodes show who routes. */
+const PLACING = /^(?:kubernetes\.io\/(?:os|arch)$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;
+/** Where k3s and RKE2 keep the arguments of their servers. */
+const ARGUMENTS = /^(?:k3s|rke2)\.io\/node-args$/;
+
+const kept = <K extends 'labels' | 'annotations'>(meta: ObjectMeta | undefined, field: K, keys: RegExp) => {
+  const found = Object.entries(meta?.[field] ?? {}).filter(([key]) => keys.test(key));
+  return found.length === 0 ? {} : { [field]: Object.fromEntries(found) };
+};
+
+/** The fields of a Node that show its data plane; for caches that keep little else. */
+export const routingMeta = (meta: ObjectMeta | undefined): Pick<ObjectMeta, 'labels' | 'annotations'> => ({
+  ...kept(meta, 'labels', PLACING),
+  ...kept(meta, 'annotations', ARGUMENTS),
+});
+
+const relevant = ({ metadata, status }: Node): string =>
+  JSON.stringify([metadata?.labels, metadata?.annotations, status?.conditions, status?.nodeInfo]);
+
+export const createClients = (
+  nodes: Pick<Cache<Node>, 'list' | 'onChange'>,
+  routers: Pick<RouterEvidence, 'objects' | 'onChange'>,
+): (() => readonly Clients[]) => {
+  let known: readonly Clients[] | undefined;
+  nodes.onChange((node, previous, deleted) => {
+    if (deleted || previous === undefined || relevant(node) !== relevant(previous)) known = undefined;
+  });
+  routers.onChange(() => (known = undefined));
+  return () => (known ??= clientsOf(nodes.list(), routers.objects()));
 };

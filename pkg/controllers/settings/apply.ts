@@ -1,11 +1,16 @@
 // Writes planned settings: one merge patch a Service, repairs a minute apart, nothing written twice.
-import type { Service } from '../../apis/core.ts';
-import { SERVICES } from '../../apis/resources.ts';
+// Labels the namespaces in which admission keeps our values or chooses Etcds' client Services, and removes the labels again.
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { Namespace, Service } from '../../apis/core.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
+import { nameOf } from '../../apis/values.ts';
+import { NAMESPACES, SERVICES } from '../../apis/resources.ts';
+import { isHeld } from '../../gardener/decide.ts';
 import { ApiError, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import type { ObjectDecision } from './types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
 /** Why an object was written; label of the metric. */
 export type WriteCause = 'change' | 'repair' | 'takeback';
@@ -19,7 +24,7 @@ export interface ApplyOptions {
 }
 
 /** What came of writing the objects of one namespace. */
-export interface ApplyResult {
+interface ApplyResult {
   readonly written: readonly ObjectDecision[];
   /** Milliseconds until something that was held back may be written; undefined: nothing was. */
   readonly retryAfterMs: number | undefined;
@@ -119,4 +124,90 @@ export const applyObjects = async (
   // No event fires when the other writer stops; requeue so that the fight is seen to be over.
   for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(guardKeyOf(item)));
   return { written, retryAfterMs, fighting, error };
+};
+
+export interface LabelWish {
+  readonly keep: SettingsReconcilerConfiguration['keep'];
+  /** Something in the namespace has settings of this project. */
+  readonly manages: boolean;
+  /** An owner there keeps rewriting what we set, or is known to. */
+  readonly rewritten: boolean;
+  readonly labelled: boolean;
+}
+
+/** The labels that this project writes on a namespace. */
+export interface NamespaceLabels {
+  /** Admission keeps our settings in the writes of others. */
+  readonly routing: boolean;
+  /** Admission sets and hints the client Services of Etcds. */
+  readonly etcdClients: boolean;
+}
+
+export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
+
+/** Whether our settings should be kept. With `auto` the label itself remembers that there was a fight. */
+export const wantsRoutingLabel = ({ keep, manages, rewritten, labelled }: LabelWish): boolean => {
+  if (keep === 'off' || !manages) return false;
+  return keep === 'on' || rewritten || labelled;
+};
+
+const isRefusedEtcd = ({ kind, want }: ObjectDecision): boolean => kind === 'Etcd' && want === undefined;
+
+/** The labels that a decision asks for; undefined where it says nothing about what is wanted, and they stay as they are. */
+export const labelsFor = (
+  { decision, scope, objects }: NamespaceDecision,
+  { keep, fighting, labelled }: Pick<LabelWish, 'keep' | 'labelled'> & { readonly fighting: boolean },
+): NamespaceLabels | undefined => {
+  if (isHeld(decision) || objects.some((item) => isHeld(item.decision))) return undefined;
+  const enabled = objects.filter(({ want }) => want !== undefined);
+  const services = enabled.filter(({ kind }) => kind === 'Service');
+  const rewritten = fighting || services.some((item) => item.rewritten === true);
+  return {
+    routing: wantsRoutingLabel({ keep, manages: services.length > 0, rewritten, labelled }),
+    // Before there is an Etcd, so that its client Service and slices are right from their first write on.
+    etcdClients: decision.kind === 'enabled' && scope !== undefined && !objects.some(isRefusedEtcd),
+  };
+};
+
+export interface LabelWriter {
+  client: Pick<Client, 'patch'>;
+  /** What the label says of this installation. Default `true`. */
+  value?: string;
+}
+
+/** What differs, as the labels of a merge patch. */
+const changesOf = (namespace: Namespace, wanted: NamespaceLabels, value: string): Record<string, string | null> => {
+  const wishes = [
+    [LABEL_ROUTING, wanted.routing ? value : undefined],
+    [LABEL_ETCD_CLIENTS, wanted.etcdClients ? 'true' : undefined],
+  ] as const;
+  const has = namespace.metadata?.labels ?? {};
+  return Object.fromEntries(wishes.flatMap(([key, wish]) => (has[key] === wish ? [] : [[key, wish ?? null]])));
+};
+
+/** Sets or removes the labels that are not as wanted; the namespace as it is then, undefined once it is gone. */
+export const writeLabels = async (
+  namespace: Namespace,
+  wanted: NamespaceLabels,
+  { client, value = 'true' }: LabelWriter,
+  signal: AbortSignal,
+): Promise<Namespace | undefined> => {
+  const name = nameOf(namespace);
+  const labels = changesOf(namespace, wanted, value);
+  if (Object.keys(labels).length === 0) return namespace;
+  try {
+    return await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/** What of it a namespace has, or is to have: nothing is removed by writing this. */
+export const withPresent = (namespace: Namespace, wanted: NamespaceLabels, value = 'true'): NamespaceLabels => {
+  const has = namespace.metadata?.labels ?? {};
+  return {
+    routing: wanted.routing || has[LABEL_ROUTING] === value,
+    etcdClients: wanted.etcdClients || has[LABEL_ETCD_CLIENTS] === 'true',
+  };
 };

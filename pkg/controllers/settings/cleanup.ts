@@ -2,18 +2,17 @@
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
-import { scopedRefOf } from '../../apis/object.ts';
-import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
-import type { Resource } from '../../apis/resources.ts';
+import { scopedRefOf } from '../../apis/values.ts';
+import { ENDPOINT_SLICES, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { planSettings } from '../../routing/plan.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { createHintRelease, HINT_RELEASE_KEY, isLeftOver } from '../hint-repair/etcd-clients.ts';
 import { carriesApplied } from './decide/objects.ts';
-import { projectService, projectSlice } from './projections.ts';
+import { projectService, projectSlice } from './caches.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch'>;

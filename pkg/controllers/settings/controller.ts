@@ -1,28 +1,62 @@
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
+// Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import { limitLog } from '../../kubernetes/log-limit.ts';
+import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Table } from '../../kubernetes/table.ts';
-import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { signals } from '../../kubernetes/watches.ts';
-import type { Watch } from '../../kubernetes/watches.ts';
+import type { Table, Watch } from '../../kubernetes/watches.ts';
+import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
-import { namespaceNames } from './caches.ts';
-import type { SettingsCaches } from './caches.ts';
+import type { WriteCause } from './apply.ts';
+import { type SettingsCaches, namespaceNames } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
-import { createWriteCounter, showSettings } from './metrics.ts';
-import { ownerOf, ownersIn } from './ownership.ts';
-import type { Owner } from './ownership.ts';
+import { type Decider, type EnabledSettings, type Owner, type RoutingContext, ownerOf, ownersIn } from './context.ts';
 import { createSettingsReconciler } from './reconciler.ts';
-import { createReporter } from './reporter.ts';
-import type { Decider, EnabledSettings, RoutingContext } from './types.ts';
-import type { VersionTracker } from './version-tracker.ts';
+import { type Reporter, createReporter } from './reporter.ts';
+import type { VersionTracker } from './version.ts';
 import { settingsWatches } from './watches.ts';
 
-export interface SettingsControllerOptions {
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const showSettings = (
+  metrics: Metrics,
+  reports: Pick<Reporter, 'counts' | 'foreignValues' | 'fights'>,
+): void => {
+  metrics.gauge({
+    name: 'settings_objects',
+    help: 'Services and Etcds by the mode that decides about them and by decision: Enabled, or the reason why not.',
+    labels: ['owner', 'reason'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { owner, reason, objects: count } of reports.counts()) gauge.set({ owner, reason }, count);
+    },
+  });
+  metrics.gauge({
+    name: 'settings_foreign_values',
+    help: 'Topology settings of other writers that prevent zone-local routing.',
+    collect: (gauge) => gauge.set(reports.foreignValues()),
+  });
+  metrics.gauge({
+    name: 'settings_fights',
+    help: 'Namespaces whose settings another writer overwrites repeatedly.',
+    collect: (gauge) => gauge.set(reports.fights()),
+  });
+};
+
+/** Counts what is written, by cause. */
+export const createWriteCounter = (metrics: Metrics): ((cause: WriteCause) => void) => {
+  const writes = metrics.counter({
+    name: 'settings_writes_total',
+    help: 'Writes of Services by cause: a changed decision, repair of what another writer overwrote, or release.',
+    labels: ['kind', 'cause'],
+  });
+  // The label is part of a stable metric; nothing but Services is written.
+  return (cause) => writes.inc({ kind: 'Service', cause });
+};
+
+interface SettingsControllerOptions {
   readonly config: SettingsReconcilerConfiguration;
   readonly client: Pick<Client, 'patch'>;
   readonly caches: SettingsCaches;

@@ -1,26 +1,67 @@
 // Gathers the snapshot of a namespace from the caches and has it decided by its one owner; dry run and controller share it.
+// Where Extensions of each class are read from, and which one counts for a namespace; from the cache.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import type { Namespace, Service } from '../../apis/core.ts';
-import type { ExtensionClass } from '../../apis/extension.ts';
-import type { Cluster } from '../../apis/gardener.ts';
-import { LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
-import { zoneOfNode } from '../../apis/readings.ts';
-import { nameOf } from '../../apis/object.ts';
-import type { Governing } from '../../gardener/extension/types.ts';
-import { classifyNamespace } from '../../gardener/namespaces.ts';
-import type { RoutingDecision } from '../../gardener/types.ts';
-import { etcdsIn, servicesIn } from './caches.ts';
-import type { SettingsCaches } from './caches.ts';
-import { decideClusterSettings } from './decide/cluster.ts';
-import { decideExtensionSettings } from './decide/extension.ts';
-import { decideGardenSettings } from './decide/garden.ts';
+import { type Namespace, type Service, zoneOfNode } from '../../apis/core.ts';
+import type { Cluster, ExtensionClass } from '../../apis/gardener.ts';
+import { EXTENSION_TYPE, LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
+import { nameOf } from '../../apis/values.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
+import { type Governing, governingExtension } from '../../gardener/extension/select.ts';
+import { type RoutingDecision, classifyNamespace } from '../../gardener/types.ts';
+import { type SettingsCaches, etcdsIn, inNamespace, servicesIn } from './caches.ts';
+import {
+  type SeedReading,
+  chooseSeed,
+  decideClusterSettings,
+  decideExtensionSettings,
+  decideGardenSettings,
+  decideShootSettings,
+} from './decide/modes.ts';
 import { carriesApplied, planService } from './decide/objects.ts';
-import { chooseSeed, decideShootSettings } from './decide/shoot.ts';
-import type { SeedReading } from './decide/shoot.ts';
-import { governingOf } from './homes.ts';
-import { isOrphaned, isRoutingLabelled, ownersIn } from './ownership.ts';
-import type { OrphanRules, Owner } from './ownership.ts';
-import type { Decider, NamespaceDecision, RoutingContext } from './types.ts';
+import { isOrphaned, isRoutingLabelled, ownersIn } from './context.ts';
+import type { Decider, NamespaceDecision, OrphanRules, Owner, RoutingContext } from './context.ts';
+
+type Modes = SettingsReconcilerConfiguration['modes'];
+
+/** Where gardenlet puts what belongs to the seed as a whole. */
+const SEED_HOME = 'garden';
+
+/** What the modes answer for: a garden runtime and a seed may be two installations in one cluster. */
+export const extensionClassesOf = ({ seed, garden }: Modes): ExtensionClass[] => [
+  ...(seed === undefined ? [] : (['shoot', 'seed'] as const)),
+  ...(garden === undefined ? [] : (['garden'] as const)),
+];
+
+/**
+ * The namespace that Extensions of a class are read from. Of class shoot it is each Shoot's own; of the others Gardener's
+ * alone, so that who may create objects in some other namespace has no say in all of them.
+ */
+export const homeOf = (extensionClass: ExtensionClass, own: string, { garden }: Modes): string => {
+  if (extensionClass === 'shoot') return own;
+  return extensionClass === 'garden' ? (garden?.namespace ?? SEED_HOME) : SEED_HOME;
+};
+
+/** Stands for what we may not read: it may ask for anything, so everything is held. */
+const unreadable = (home: string, extensionClass: ExtensionClass): Governing => ({
+  name: `${home}/${EXTENSION_TYPE}`,
+  class: extensionClass,
+  reading: {
+    kind: 'invalid',
+    problems: [{ field: PROVIDER_CONFIG_FIELD, message: 'cannot be read: the API server refuses to list Extensions' }],
+  },
+});
+
+/** The Extension of a class whose configuration counts for a namespace. */
+export const governingOf = (
+  caches: Pick<SettingsCaches, 'extensions'>,
+  extensionClass: ExtensionClass,
+  namespace: string,
+  modes: Modes,
+): Governing | undefined => {
+  const home = homeOf(extensionClass, namespace, modes);
+  if (caches.extensions?.state === 'refused') return unreadable(home, extensionClass);
+  return governingExtension(inNamespace(caches.extensions, home), extensionClass);
+};
 
 interface ReleaseSnapshot {
   readonly namespace: Namespace;
@@ -54,13 +95,13 @@ export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | un
   };
 };
 
-export interface DeciderOptions {
+interface DeciderOptions {
   readonly caches: SettingsCaches;
   readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
   context(): RoutingContext;
 }
 
-export interface ReleaseOptions extends DeciderOptions {
+interface ReleaseOptions extends DeciderOptions {
   readonly config: OrphanRules;
 }
 

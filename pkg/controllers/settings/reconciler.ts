@@ -1,15 +1,13 @@
 // The reconcile of one namespace: decide from the caches, write what differs, report what changed; release what no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
-import type { Table } from '../../kubernetes/table.ts';
+import type { Table } from '../../kubernetes/watches.ts';
 import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import { applyObjects, forgetObject } from './apply.ts';
-import type { ApplyOptions } from './apply.ts';
+import { NO_LABELS, applyObjects, forgetObject, labelsFor, withPresent, writeLabels } from './apply.ts';
+import type { ApplyOptions, LabelWriter } from './apply.ts';
 import type { Reporter } from './reporter.ts';
-import { isRoutingLabelled } from './ownership.ts';
-import { labelsFor, NO_LABELS, withPresent, writeLabels } from './routing-label.ts';
-import type { LabelWriter } from './routing-label.ts';
-import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision } from './types.ts';
+import { isRoutingLabelled } from './context.ts';
+import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision } from './context.ts';
 
 export interface SettingsReconcilerOptions {
   decide: Decider;

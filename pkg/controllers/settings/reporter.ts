@@ -1,11 +1,11 @@
 // Reports decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
+// Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal.
+import { type DecisionSummary, summarize, summaryReasonOf } from './summary.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { summaryReasonOf, summarize } from './summary.ts';
-import type { DecisionSummary } from './summary.ts';
-import type { ObjectDecision, NamespaceDecision } from './types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
-export interface ReporterOptions {
+interface ReporterOptions {
   logger: Logger;
   events: Pick<EventRecorder, 'record'>;
 }

@@ -1,6 +1,6 @@
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal. Pure.
 import type { RoutingSettings } from '../../routing/types.ts';
-import type { NamespaceDecision, ObjectDecision } from './types.ts';
+import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
 /** What is reported about a namespace. Two summaries with the same `fingerprint` report the same. */
 export interface DecisionSummary {

@@ -1,14 +1,11 @@
 // Which namespaces a change concerns: one for its own objects, all of an owner for what they share.
-import type { Node } from '../../apis/core.ts';
+import { type Node, isSwitching } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { isSwitching } from '../../apis/readings.ts';
-import { extensionClassOf } from '../../gardener/extension/governing.ts';
-import type { ReadExtension } from '../../gardener/extension/types.ts';
-import { changes, hasChanged, objects } from '../../kubernetes/watches.ts';
-import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
+import { type ReadExtension, extensionClassOf } from '../../gardener/extension/select.ts';
+import { type KeysOf, type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { SettingsCaches } from './caches.ts';
-import type { Owner } from './ownership.ts';
+import type { Owner } from './context.ts';
 
 export interface SettingsWatchesOptions {
   readonly caches: SettingsCaches;

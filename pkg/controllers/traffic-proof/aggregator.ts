@@ -2,14 +2,13 @@
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../apis/names.ts';
-import { keyOf } from '../../apis/object.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { keyOf } from '../../apis/values.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
 import type { NodeCounts, ServiceCounts, Verdict } from '../../traffic/proof.ts';
-import { LEAST_BETWEEN_MS, honoredIn } from './condition-writer.ts';
-import type { ConditionWriter } from './condition-writer.ts';
+import { type ConditionWriter, LEAST_BETWEEN_MS, honoredIn } from './condition-writer.ts';
 
 export interface AggregatorOptions {
   /** What each Node's meter judged since it began; rejects where none can be read. */

@@ -5,13 +5,13 @@
 import type { Service } from '../../apis/core.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { CONDITION_HONORED } from '../../apis/names.ts';
-import { refOfKey } from '../../apis/object.ts';
+import { refOfKey } from '../../apis/values.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
+import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import type { Verdict } from '../../traffic/proof.ts';
 
 /** Of server-side apply: what it owns is the one condition. */

@@ -1,19 +1,113 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
+// Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
+import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts';
+import { nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
+import type { Measured } from '../../traffic/measured.ts';
+import { REASONS } from '../../upstream/index.ts';
+import type { Finding, Severity } from '../check/types.ts';
+import { counted, listed } from '../explain/given.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { indexSnapshot } from '../explain/facts.ts';
+import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
+import type { ExplainOptions, SnapshotIndex } from '../explain/types.ts';
+import { type MeasuredReport, type MeasuredService, flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
-import { routersReport } from '../routers/report.ts';
-import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
-import { clusterFindings } from './findings.ts';
-import { addTo, plainMatrix } from './matrix.ts';
-import { assessed, serviceAudit } from './service.ts';
-import type { Assessed } from './service.ts';
-import { sortServices } from './sort.ts';
-import { auditSum, causeGroups } from './sum.ts';
-import { flowsByService, measuredParts } from '../measured/cost.ts';
-import type { MeasuredReport } from '../measured/cost.ts';
-import type { AuditOptions, AuditReport, ServiceAudit } from './types.ts';
+import type { Tariff } from '../prices.ts';
+import { routersReport } from '../routers/types.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf, known } from '../snapshot.ts';
+import { type Assessed, addTo, assessed, plainMatrix, serviceAudit } from './service.ts';
+import { AUDIT_REASONS } from './types.ts';
+import type { AuditGroup, AuditOptions, AuditReport, ClusterFinding, MonthlyCost, ServiceAudit } from './types.ts';
+import { auditSum, causeGroups, sortServices } from './sum.ts';
+
+const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
+  Fails: 'error',
+  Costs: 'warning',
+  NotSavable: 'note',
+  NotKnown: 'note',
+  Kept: 'note',
+};
+
+/** One for the first cause of each Service, and one for what is seen of the cluster as a whole; `file`: what was read. */
+export const auditFindings = ({ services, findings }: AuditReport, file: string | undefined): Finding[] => {
+  const place = file === undefined ? {} : { place: { file, line: 1 } };
+  const ofServices = services.flatMap(({ group, namespace, name, cause }): Finding[] => {
+    if (cause === null) return [];
+    const { reason, evidence: message, remedy } = cause;
+    return [{ severity: SEVERITY[group], reason, kind: 'Service', namespace, name, message, remedy, ...place }];
+  });
+  const ofCluster = findings.map(({ reason, certainty, evidence: message, remedy }): Finding => {
+    const severity = certainty === 'seen' ? 'warning' : 'note';
+    return { severity, reason, kind: 'Cluster', namespace: '', name: '', message, remedy, ...place };
+  });
+  return [...ofServices, ...ofCluster];
+};
+
+/** Slices may be hinted in full: clients on such a Node spread over all endpoints all the same. */
+const zonelessNodes = ({ readyNodes }: SnapshotIndex): ClusterFinding[] => {
+  const zoneless = readyNodes.filter((node) => zoneOfNode(node) === '');
+  if (zoneless.length === 0) return [];
+  return [
+    {
+      reason: 'ClientNodeWithoutZone',
+      certainty: 'seen',
+      evidence: `${zoneless.length} of ${counted(readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
+      remedy: REASONS.ClientNodeWithoutZone.remedy,
+    },
+  ];
+};
+
+const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<string, string>): string[] =>
+  slices.flatMap((slice) =>
+    (slice.endpoints ?? []).flatMap(({ addresses, nodeName = '', zone = '' }) => {
+      const actual = zones.get(nodeName) ?? '';
+      if (zone === '' || actual === '' || actual === zone) return [];
+      const where = `${slice.metadata?.namespace ?? 'default'}/${nameOf(slice)}`;
+      return [`${addresses[0] ?? ''} of ${where} (${zone}; Node ${nodeName} is in ${actual})`];
+    }),
+  );
+
+const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[]): ClusterFinding[] => {
+  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const stray = strayEndpoints(slices, zones);
+  if (stray.length === 0) return [];
+  return [
+    {
+      reason: 'EndpointZoneDiffers',
+      certainty: 'seen',
+      evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
+      remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
+    },
+  ];
+};
+
+const [FIRST_RACE, LAST_RACE] = [34, 36];
+
+/** Nothing in the API shows it: the proxy read its Node before the label was set. */
+const racedProxies = ({ readyNodes, routers }: SnapshotIndex): ClusterFinding[] => {
+  const raced = readyNodes.filter((node) => {
+    const { router, routing } = routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
+  });
+  if (raced.length === 0) return [];
+  return [
+    {
+      reason: 'ProxyMissedItsZone',
+      certainty: 'possible',
+      evidence: `${counted(raced.length, 'Node')} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+      remedy: DIAGNOSIS_REASONS.ProxyMissedItsZone.remedy,
+    },
+  ];
+};
+
+/** `slices`: those of the Services that are audited. */
+const clusterFindings = (
+  snapshot: ClusterSnapshot,
+  index: SnapshotIndex,
+  slices: readonly EndpointSlice[],
+): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index)];
 
 const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'] => {
   const cells = new Map<string, Map<string, number>>();
@@ -85,4 +179,22 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
     ...billOf(options, services),
     unseen: unseen(snapshot),
   };
+};
+
+export interface ExplainedTraffic extends MeasuredService, Pick<Measured, 'by' | 'seconds' | 'notes'> {
+  readonly monthlyCost: MonthlyCost;
+  readonly prices: { readonly currency: string; readonly source: string; readonly date: string };
+}
+
+export const explainTraffic = (
+  snapshot: ClusterSnapshot,
+  service: Service,
+  options: ExplainOptions,
+  bill: { readonly tariff: Tariff; readonly measured: Measured },
+): ExplainedTraffic | undefined => {
+  const [only] = audit({ ...snapshot, services: known([service]) }, { ...options, bill }).services;
+  if (only?.measured === undefined || only.monthlyCost === undefined) return undefined;
+  const { by, seconds, notes } = bill.measured;
+  const { currency, source, date } = bill.tariff.table;
+  return { by, seconds, notes, ...only.measured, monthlyCost: only.monthlyCost, prices: { currency, source, date } };
 };

@@ -1,15 +1,111 @@
 // One Service of an audit: what explain finds, and what it costs.
-import type { Diagnosis } from '../explain/explain.ts';
-import type { Facts } from '../explain/types.ts';
+// Zone × zone matrices of connections: averages, sums, and what of them stays.
+// Where the connections of one Service go now, and where they would go if it were routed by zone.
+import { type Node, zoneOfNode } from '../../apis/core.ts';
+import { byText, defined } from '../../apis/values.ts';
 import type { MeasuredFlow } from '../../traffic/measured.ts';
-import { measuredCost, measuredService } from '../measured/cost.ts';
-import { monthlyCost } from '../prices.ts';
-import type { TrafficShares } from '../prices.ts';
-import { auditGroup } from './group.ts';
-import { atLeastNothing, insideOf } from './matrix.ts';
-import { predict } from './prediction.ts';
-import type { Prediction } from './prediction.ts';
+import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { trafficsOf } from '../explain/spread.ts';
+import type { Diagnosis } from '../explain/explain.ts';
+import type { Facts, FamilyFacts } from '../explain/types.ts';
+import { measuredCost, measuredService } from '../measured.ts';
+import { type TrafficShares, monthlyCost } from '../prices.ts';
+import { auditGroup } from './sum.ts';
 import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
+
+type Cells = Map<string, Map<string, number>>;
+
+/** Adds `matrix` times `factor` to `cells`. */
+export const addTo = (cells: Cells, matrix: TrafficShares, factor: number): void => {
+  for (const [from, row] of matrix) {
+    const own = cells.get(from) ?? new Map<string, number>();
+    cells.set(from, own);
+    for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
+  }
+};
+
+/** Rounding of doubles alone must not look like connections. */
+const NOTHING = 1e-9;
+
+/** What sums of doubles leave over, or lack, is nothing. */
+const atLeastNothing = (share: number): number => (share > NOTHING ? share : 0);
+
+/** Mean of what arrives; each adds up to 1. Undefined where nothing arrives at all. */
+const meanMatrix = (traffics: readonly Traffic[]): TrafficShares | undefined => {
+  const arriving = traffics.filter(({ lost }) => 1 - lost > NOTHING);
+  if (arriving.length === 0) return undefined;
+  const cells: Cells = new Map();
+  for (const { matrix, lost } of arriving) addTo(cells, matrix, 1 / ((1 - lost) * arriving.length));
+  return cells;
+};
+
+/** Fraction that stays in its zone; the empty name is no zone. */
+const insideOf = (matrix: TrafficShares): number => {
+  let inside = 0;
+  for (const [from, row] of matrix) if (from !== '') inside += row.get(from) ?? 0;
+  return 1 - atLeastNothing(1 - inside);
+};
+
+/** For reports: rows and columns in name order, every zone in both. */
+export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string, number>> => {
+  const zones = [...new Set([...matrix].flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
+  const from = zones.filter((zone) => zone !== '' || matrix.has(zone));
+  return Object.fromEntries(
+    from.map((zone) => [zone, Object.fromEntries(zones.map((to) => [to, matrix.get(zone)?.get(to) ?? 0]))]),
+  );
+};
+
+interface Prediction {
+  readonly now: TrafficShares;
+  readonly overload: number;
+  /** With the endpoints as they are. */
+  readonly routedByZone: TrafficShares;
+  readonly overloadRoutedByZone: number;
+}
+
+interface Family {
+  readonly traffic: Traffic;
+  /** Ready endpoints. */
+  readonly count: number;
+}
+
+/** A client zone keeps to its own endpoints; one without any spreads over all. */
+const byZone = ({ index, clientZones }: Facts, { endpoints }: FamilyFacts): Traffic => {
+  const all = endpoints.map(({ address, zone }) => ({ key: address, zone }));
+  const zones = Map.groupBy(all, ({ zone }) => zone);
+  const groups = index.groups.filter(([first]) => first !== undefined && clientZones.includes(zoneOfNode(first)));
+  const sizes = new Map<Node | undefined, number>(groups.map((group) => [group[0], group.length]));
+  return trafficOf({
+    nodes: groups.flatMap((group) => group.slice(0, 1)),
+    countOf: (node) => sizes.get(node) ?? 0,
+    endpointsFor: (node) => zones.get(zoneOfNode(node)) ?? all,
+    ...defined({ weights: index.weights }),
+  });
+};
+
+const worstOf = (families: readonly Family[]): number =>
+  Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
+
+/** Undefined where no proxy routes the Service, nothing answers, or no client is known. */
+const predict = (facts: Facts): Prediction | undefined => {
+  const { families } = facts;
+  const countOf = (name: string): number => families.find(({ family }) => family === name)?.endpoints.length ?? 0;
+  const present = trafficsOf(facts).map(({ family, traffic }) => ({ traffic, count: countOf(family) }));
+  const future = families
+    .filter(({ endpoints }) => endpoints.length > 0)
+    .map((family) => ({ traffic: byZone(facts, family), count: family.endpoints.length }));
+  const now = meanMatrix(present.map(({ traffic }) => traffic));
+  const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
+  if (now === undefined || now.size === 0) return undefined;
+  // Nothing is ready, and terminating endpoints answer: hints would change nothing.
+  const other = routedByZone ?? now;
+  return {
+    now,
+    overload: worstOf(present),
+    routedByZone: other,
+    overloadRoutedByZone: routedByZone === undefined ? worstOf(present) : worstOf(future),
+  };
+};
 
 /** What one Service alone shows. */
 type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost' | 'measured'>;

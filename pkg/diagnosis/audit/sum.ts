@@ -1,9 +1,58 @@
 // Sums of an audit: over all Services, and over those with the same first cause.
-import { sumBy } from '../../apis/sum.ts';
-import type { Cause } from '../explain/types.ts';
-import { byGroup } from './group.ts';
-import type { AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
-import { byText } from '../../apis/order.ts';
+// Which Services of an audit to look at first: what fails, then what costs; what routing by zone cannot save is listed separately.
+// Orders of the Services of an audit.
+import { byText, sumBy } from '../../apis/values.ts';
+import type { Cause, CauseReason } from '../explain/types.ts';
+import type { AuditGroup, AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
+
+/** Connections fail, whatever the Service asks for. */
+const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
+  'NoBackendForZone',
+  'UnreadyForZone',
+  'NoReadyEndpoints',
+  'NoEndpoints',
+]);
+/** No proxy routes it, or clients choose by themselves. */
+const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied']);
+
+export const AUDIT_GROUPS = [
+  'Fails',
+  'Costs',
+  'NotSavable',
+  'NotKnown',
+  'Kept',
+] as const satisfies readonly AuditGroup[];
+
+/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
+const isApiServer = ({ namespace, name }: Pick<ServiceAudit, 'namespace' | 'name'>): boolean =>
+  namespace === 'default' && name === 'kubernetes';
+
+type Grouped = Pick<
+  ServiceAudit,
+  'namespace' | 'name' | 'cause' | 'alsoFound' | 'bypasses' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'
+>;
+
+const NOTHING = 0.000_5;
+
+export const auditGroup = (service: Grouped): AuditGroup => {
+  const { cause, alsoFound, bypasses, endpoints, verdict, saving, crossZoneShare } = service;
+  const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
+  if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
+  if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
+  if (isApiServer(service) || bypasses.length > 0 || reasons.some((reason) => UNROUTED.has(reason))) {
+    return 'NotSavable';
+  }
+  if (crossZoneShare === null && (verdict === 'Unknown' || reasons.includes('NoNodes'))) return 'NotKnown';
+  if ((crossZoneShare ?? 0) <= NOTHING) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
+  if (endpoints === 1) return 'NotSavable';
+  if (verdict === 'Ineffective') return 'Fails';
+  return saving !== null && saving.routing + saving.endpoints <= NOTHING ? 'NotSavable' : 'Costs';
+};
+
+const RANK: Readonly<Record<AuditGroup, number>> = { Fails: 0, Costs: 1, NotSavable: 2, NotKnown: 3, Kept: 4 };
+
+const byGroup = (a: { readonly group: AuditGroup }, b: { readonly group: AuditGroup }): number =>
+  RANK[a.group] - RANK[b.group];
 
 const savingOf = (services: readonly ServiceAudit[]): Saving => ({
   routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
@@ -88,4 +137,69 @@ export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => 
         b.services - a.services ||
         byText(a.reason, b.reason),
     );
+};
+
+type Order = (left: ServiceAudit, right: ServiceAudit) => number;
+
+const byName: Order = (a, b) => byText(a.namespace, b.namespace) || byText(a.name, b.name);
+
+const VERDICT_RANK = { Ineffective: 0, Unknown: 1, NotWanted: 2, Assumed: 3, Effective: 4 } as const satisfies Record<
+  ServiceAudit['verdict'],
+  number
+>;
+const byVerdict: Order = (a, b) => VERDICT_RANK[a.verdict] - VERDICT_RANK[b.verdict];
+
+/** Most first; what is not known last. */
+const most =
+  (of: (service: ServiceAudit) => number | null | undefined): Order =>
+  (a, b) => {
+    const [left, right] = [of(a) ?? undefined, of(b) ?? undefined];
+    if (left === right) return 0;
+    if (left === undefined) return 1;
+    return right === undefined ? -1 : right - left;
+  };
+
+const least =
+  (of: (service: ServiceAudit) => number | null): Order =>
+  (a, b) =>
+    most((service) => {
+      const value = of(service);
+      return value === null ? null : -value;
+    })(a, b);
+
+/** What crosses of all connections or, where prices are known, what that costs. */
+const crossing = ({ monthlyCost, crossZoneShare, weight }: ServiceAudit): number =>
+  monthlyCost?.current ?? (crossZoneShare ?? 0) * weight;
+
+const saved = ({ monthlyCost, saving, weight }: ServiceAudit): number =>
+  monthlyCost?.saving.routing ?? (saving?.routing ?? 0) * weight;
+
+/** Each begins with what deserves a look first; ties are broken by the next order, at last by name. */
+const ORDERS = {
+  worst: [byGroup, most(crossing), byVerdict],
+  saving: [most(saved), most(crossing)],
+  'cross-zone': [most(({ crossZoneShare }) => crossZoneShare), most(crossing)],
+  'in-zone': [least(({ inZoneShare }) => inZoneShare), most(crossing)],
+  overload: [most(({ worstOverload }) => worstOverload)],
+  endpoints: [most(({ endpoints }) => endpoints)],
+  zones: [least(({ zones }) => zones)],
+  verdict: [byVerdict, most(crossing)],
+  cause: [(a, b) => byText(a.cause?.reason ?? '\uFFFF', b.cause?.reason ?? '\uFFFF'), most(crossing)],
+  name: [(a, b) => byText(a.name, b.name)],
+  namespace: [],
+} as const satisfies Readonly<Record<string, readonly Order[]>>;
+
+export type SortKey = keyof typeof ORDERS;
+
+export const SORT_KEYS = Object.keys(ORDERS) as readonly SortKey[];
+
+export const sortServices = (services: readonly ServiceAudit[], key: SortKey): ServiceAudit[] => {
+  const orders: readonly Order[] = [...ORDERS[key], byName];
+  return [...services].sort((a, b) => {
+    for (const order of orders) {
+      const result = order(a, b);
+      if (result !== 0) return result;
+    }
+    return 0;
+  });
 };

@@ -1,10 +1,21 @@
 // What `kubectl topology audit` takes and answers.
-import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
 import type { Measured } from '../../traffic/measured.ts';
-import type { MeasuredReport, MeasuredService } from '../measured/cost.ts';
+import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
+import type { MeasuredReport, MeasuredService } from '../measured.ts';
 import type { Tariff } from '../prices.ts';
-import type { RoutersReport } from '../routers/report.ts';
-import type { AuditReason } from './reasons.ts';
+import type { RoutersReport } from '../routers/types.ts';
+
+export const AUDIT_REASONS = {
+  EndpointZoneDiffers: {
+    sentence:
+      'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
+    remedy:
+      'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
+  },
+} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+
+/** Stable code of a finding that only an audit sees. */
+type AuditReason = keyof typeof AUDIT_REASONS;
 
 /** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
 export type Bill = { readonly tariff: Tariff } & (

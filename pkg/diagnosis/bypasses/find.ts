@@ -1,10 +1,9 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { routerObjectTitle } from '../routers/settings.ts';
+import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import type { Evidence, RouterObject } from '../routers/types.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot, PodSummary } from '../snapshot.ts';
+import { type ClusterSnapshot, type PodSummary, itemsOf } from '../snapshot.ts';
 import {
   API_SERVER,
   API_SERVER_KINDS,
@@ -19,9 +18,8 @@ import {
   UNKNOWN_GATEWAY,
   UNKNOWN_INGRESS,
 } from './clients.ts';
-import type { Client } from './clients.ts';
-import type { Bypass, EntryObject } from './types.ts';
-import { byText } from '../../apis/order.ts';
+import type { Bypass, Client, EntryObject } from './clients.ts';
+import { byText } from '../../apis/values.ts';
 
 /** What many Services of one snapshot share. */
 export interface BypassIndex {

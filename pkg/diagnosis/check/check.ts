@@ -1,20 +1,169 @@
 // Checks manifests without a cluster: what their Services ask for, and whether the Pods behind them can be near their clients.
-import { defined } from '../../apis/defined.ts';
-import { refOf } from '../../apis/object.ts';
-import { byText } from '../../apis/order.ts';
+// What the manifest of a Service asks for, and what a version of Kubernetes or of Cilium makes of it.
+// Whether the Pods behind a Service can be where its clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
-import { NEWEST_KNOWN_VERSION, formatVersion } from '../../routing/version.ts';
-import { REASONS } from '../../upstream/index.ts';
-import { counted } from '../explain/cause.ts';
+import { byText, defined, refOf } from '../../apis/values.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_STRATEGY,
+  LABEL_ZONE,
+} from '../../apis/names.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
+import { REASONS, hintRequest } from '../../upstream/index.ts';
+import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { counted } from '../explain/given.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { Workload } from '../snapshot.ts';
-import { CHECK_REASONS } from './reasons.ts';
-import { asksForZones, saysSomething, serviceRules } from './service-rules.ts';
-import type { Said } from './service-rules.ts';
-import { SEVERITIES } from './types.ts';
-import type { CheckOptions, CheckReport, Finding, FindingReason, Manifests } from './types.ts';
-import { mostReplicas, placementRules, spreadRules } from './workload-rules.ts';
+import { type Autoscaler, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
+import { CHECK_REASONS, SEVERITIES } from './types.ts';
+import type { CheckOptions, CheckReport, Finding, FindingReason, Manifests, Severity } from './types.ts';
+
+interface Said {
+  readonly severity: Severity;
+  readonly reason: FindingReason;
+  /** What was found, as a sentence. */
+  readonly message: string;
+}
+
+const said = (severity: Severity, reason: FindingReason, message: string): Said => ({ severity, reason, message });
+
+/** Since this minor the API server compares both annotations. */
+const COMPARES_SINCE = 27;
+
+/** Values that ask for nothing, or name a custom heuristic. */
+const isOff = (value: string): boolean => value === '' || /^disabled$/i.test(value) || value.includes('/');
+
+const annotationsOf = ({ metadata }: Service) => ({
+  older: metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS],
+  newer: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
+});
+
+/** By field, annotation or label. */
+const asksForZones = (service: Service, version: KubernetesVersion): boolean => {
+  const { mode } = hintRequest(service, version);
+  const { newer } = annotationsOf(service);
+  return mode !== 'none' || service.metadata?.labels?.[LABEL_STRATEGY] !== undefined || newer?.includes('/') === true;
+};
+
+/** It says something about topology, understood or not. */
+const saysSomething = (service: Service): boolean => {
+  const { older, newer } = annotationsOf(service);
+  return (
+    service.spec?.trafficDistribution !== undefined ||
+    service.metadata?.labels?.[LABEL_STRATEGY] !== undefined ||
+    [older, newer].some((value) => value !== undefined && value !== '')
+  );
+};
+
+const annotationRules = (service: Service, version: KubernetesVersion): Said[] => {
+  const { older, newer } = annotationsOf(service);
+  if (older !== undefined && newer !== undefined && older !== newer && atLeast(version, COMPARES_SINCE)) {
+    const message = `topology-aware-hints is ${JSON.stringify(older)} and topology-mode ${JSON.stringify(newer)}: refused`;
+    return [said('error', 'AnnotationsDiffer', message)];
+  }
+  const deprecated =
+    older !== undefined && atLeast(version, COMPARES_SINCE)
+      ? [said('note', 'AnnotationDeprecated', 'the annotation topology-aware-hints is deprecated')]
+      : [];
+  const { reason, message } = hintRequest(service, version);
+  if (reason === 'AnnotationNotRecognized' && isOff(older ?? newer ?? '')) return deprecated;
+  if (reason === 'AnnotationNotRecognized' || reason === 'AnnotationKeyNotRead') {
+    return [...deprecated, said('error', reason, message)];
+  }
+  return reason === 'AnnotationWins' ? [...deprecated, said('warning', reason, message)] : deprecated;
+};
+
+const fieldRules = (
+  service: Service,
+  { version, ciliumVersion }: Required<Pick<CheckOptions, 'version'>> & CheckOptions,
+): Said[] => {
+  const value = service.spec?.trafficDistribution;
+  if (value === undefined) return [];
+  const { reason, message } = hintRequest(service, version);
+  const unread =
+    ciliumVersion !== undefined && readsPreferCloseOnly(ciliumVersion) && value !== 'PreferClose'
+      ? [
+          said(
+            'warning',
+            'CiliumNotOptedIn',
+            `trafficDistribution ${value} is not read by Cilium ${ciliumVersion.major}.${ciliumVersion.minor}, which supports only PreferClose`,
+          ),
+        ]
+      : [];
+  return reason === 'TrafficDistributionNotRecognized' ? [said('error', reason, message)] : unread;
+};
+
+/** Nothing comes of what it asks for, whatever the cluster. */
+const vainRules = (service: Service): Said[] => {
+  const { type, clusterIP, internalTrafficPolicy, selector } = service.spec ?? {};
+  if (type === 'ExternalName') return [said('error', 'ExternalName', 'an ExternalName has no endpoints to route to')];
+  if (clusterIP === 'None') {
+    return [said('warning', 'Headless', 'clients of a headless Service choose among all addresses themselves')];
+  }
+  if (internalTrafficPolicy === 'Local') {
+    return [said('warning', 'InternalPolicyLocal', 'internalTrafficPolicy is Local: connections stay on the Node')];
+  }
+  if (Object.keys(selector ?? {}).length > 0) return [];
+  return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
+};
+
+const serviceRules = (service: Service, options: Required<Pick<CheckOptions, 'version'>> & CheckOptions): Said[] => {
+  if (!saysSomething(service)) return [];
+  const read = [...annotationRules(service, options.version), ...fieldRules(service, options)];
+  return [...read, ...vainRules(service)];
+};
+
+/** Most replicas that a workload may have, its autoscalers' included. */
+const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number =>
+  autoscalers
+    .filter(
+      ({ namespace, targetKind, targetName, off }) =>
+        !off && namespace === workload.namespace && targetKind === workload.kind && targetName === workload.name,
+    )
+    .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
+
+const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
+
+const overZones = ({ spread }: Workload): SpreadConstraint[] =>
+  spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
+
+/** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
+const spreadRules = (workload: Workload, replicas: number): Said[] =>
+  overZones(workload).flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable }): Said[] => {
+    if (!selectsOwn) {
+      const message = `the zone constraint of ${workloadTitle(workload)} selects none of its own Pods`;
+      return [{ severity: 'error', reason: 'SpreadSelectsNothing', message }];
+    }
+    if (replicas > 1 && maxSkew >= replicas && whenUnsatisfiable === 'DoNotSchedule') {
+      const message = `maxSkew ${maxSkew} of ${workloadTitle(workload)} allows all ${replicas} replicas in one zone`;
+      return [{ severity: 'warning', reason: 'SpreadTooWide', message }];
+    }
+    return [];
+  });
+
+/** Of a workload behind a Service that asks for routing by zone. */
+const placementRules = (workload: Workload, replicas: number): Said[] => {
+  const { allowedZones, zoneAntiAffinity } = workload;
+  if (replicas <= 1) {
+    const message = `${workloadTitle(workload)} has ${counted(replicas, 'replica')}: clients in all other zones always cross`;
+    return [{ severity: 'note', reason: 'SingleEndpoint', message }];
+  }
+  if (allowedZones !== undefined && new Set(allowedZones).size === 1) {
+    const message = `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`;
+    return [{ severity: 'warning', reason: 'PinnedToOneZone', message }];
+  }
+  const constraints = overZones(workload).filter(({ selectsOwn }) => selectsOwn);
+  if (constraints.length === 0 && !zoneAntiAffinity && overZones(workload).length === 0) {
+    const message = `${workloadTitle(workload)} has up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
+    return [{ severity: 'warning', reason: 'PodsNotSpread', message }];
+  }
+  const soft =
+    constraints.length > 0 && constraints.every(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
+  if (!soft || zoneAntiAffinity) return [];
+  const message = `${workloadTitle(workload)} is spread over zones only as a preference (ScheduleAnyway)`;
+  return [{ severity: 'note', reason: 'SpreadOnlyPreferred', message }];
+};
 
 const REMEDIES: Readonly<Record<FindingReason, { readonly remedy: string }>> = {
   ...REASONS,

@@ -1,25 +1,21 @@
 // Works out once what causes of one Service are looked for in.
+import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
+import { byText, defined } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { NOWHERE } from '../../apis/names.ts';
-import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/readings.ts';
-import { zoneWeights } from '../../flow/zone-weights.ts';
-import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
-import type { HintStrategy } from '../../hints/types.ts';
+import { zoneWeights } from '../../flow/evaluate.ts';
+import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { finalHints } from '../models/hints.ts';
 import { controlPlaneVersion, familiesOf, serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
-import { groupNodes, groupRoutesOf } from '../models/routes.ts';
-import type { GroupRoutesInput } from '../models/routes.ts';
+import { type GroupRoutesInput, groupNodes, groupRoutesOf } from '../models/routes.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import type { Stated } from '../routers/types.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
+import { type ClusterSnapshot, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint, SnapshotIndex } from './types.ts';
-import { byText } from '../../apis/order.ts';
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 

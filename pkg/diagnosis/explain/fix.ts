@@ -1,15 +1,162 @@
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes.
-import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
-import { zoneOfNode } from '../../apis/readings.ts';
+// Commands that make a Service ask for routing by zone, with the value that this version and these data planes read.
+// Where the owner of a Service would undo a command: what to set there instead.
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_SERVICE_NAME,
+  LABEL_STRATEGY,
+  LABEL_ZONE,
+} from '../../apis/names.ts';
+import { zoneOfNode } from '../../apis/core.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
+import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
+import { type Proxy, distributionOf } from '../../upstream/index.ts';
+import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { itemsOf } from '../snapshot.ts';
-import { annotate, ask, distributionFor, patchServiceCommand, target, useField } from './asking.ts';
-import { evacuatedZones } from './evacuated.ts';
+import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
-import { ownerNote } from './owner.ts';
-import { isBarred } from './spread.ts';
 import type { CauseReason, Facts } from './types.ts';
+
+/** Data planes of this kind look at hints of annotated Services only. */
+const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
+  if (proxy.kind === 'kube-proxy') return minor < 31;
+  if (proxy.kind === 'cilium') return proxy.ciliumVersion !== undefined && proxy.ciliumVersion.minor < 16;
+  return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
+};
+
+type RoutedFacts = Pick<Facts, 'version' | 'index' | 'options'>;
+
+/** Once for Nodes that are alike: thousands of Services ask. */
+const routingsOf = ({ index: { groups, routers } }: RoutedFacts) =>
+  groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
+
+/** Some data plane looks at hints of annotated Services only. */
+const someNeedAnnotation = (facts: RoutedFacts): boolean =>
+  routingsOf(facts).some(({ proxy, version }) => needsAnnotation(proxy, version.minor));
+
+/** The value that the control plane and all who read the field know; undefined: it has no such field. */
+const fieldFor = (facts: RoutedFacts): string | undefined => {
+  const onlyClose = routingsOf(facts).some(
+    ({ proxy }) =>
+      proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
+  );
+  const wanted = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
+  return wanted.find((value) => distributionOf(value, facts.version, facts.options.gates) !== undefined);
+};
+
+/** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
+const distributionFor = (facts: RoutedFacts): string | undefined =>
+  someNeedAnnotation(facts) ? undefined : fieldFor(facts);
+
+/**
+ * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
+ * own alone, where `Auto` would beat the field. Undefined where something insists on `Auto`, or there is no field.
+ */
+const annotationBesideField = (facts: Facts): string | undefined => {
+  const insists = routingsOf(facts).some(
+    ({ proxy, version: { minor } }) => needsAnnotation(proxy, minor) && (proxy.kind !== 'kube-proxy' || minor < 27),
+  );
+  return insists || fieldFor(facts) === undefined ? undefined : domainPrefixedMode('same-zone');
+};
+
+const target = ({ ref }: Facts): string => `service ${ref.name} -n ${ref.namespace}`;
+
+const presentAnnotation = ({ service }: Facts): string | undefined =>
+  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
+    (key) => service.metadata?.annotations?.[key] !== undefined,
+  );
+
+/** Changes fields of its spec. */
+const patchServiceCommand = (facts: Facts, spec: object): string =>
+  `kubectl patch ${target(facts)} --type merge -p '${JSON.stringify({ spec })}'`;
+
+const annotationKey = ({ version }: Facts): string =>
+  atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+
+const setAnnotation = (facts: Facts, value: string): string =>
+  `kubectl annotate ${target(facts)} --overwrite ${annotationKey(facts)}=${value}`;
+
+const isFieldRead = ({ service, version, options }: Facts): boolean =>
+  distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
+
+/** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
+const annotate = (facts: Facts): string => {
+  const auto = atLeast(facts.version, 27) ? 'Auto' : 'auto';
+  return setAnnotation(facts, (isFieldRead(facts) ? annotationBesideField(facts) : undefined) ?? auto);
+};
+
+const setField = (facts: Facts, value: string): string[] =>
+  facts.service.spec?.trafficDistribution === value ? [] : [patchServiceCommand(facts, { trafficDistribution: value })];
+
+/** The field, and the annotation that older proxies want beside it; undefined where the field does not help. */
+const askByField = (facts: Facts): string[] | undefined => {
+  const value = fieldFor(facts);
+  const beside = annotationBesideField(facts);
+  if (value === undefined) return undefined;
+  if (someNeedAnnotation(facts)) {
+    return beside === undefined ? undefined : [setAnnotation(facts, beside), ...setField(facts, value)];
+  }
+  const key = presentAnnotation(facts);
+  return [...(key === undefined ? [] : [`kubectl annotate ${target(facts)} ${key}-`]), ...setField(facts, value)];
+};
+
+/** Asks with a setting that every version recognises; an annotation in the way of the field is removed. */
+const ask = (facts: Facts): string[] => askByField(facts) ?? [annotate(facts)];
+
+/** The field instead of the CPU heuristic, where something here reads it. */
+const useField = (facts: Facts): string[] => askByField(facts) ?? [];
+
+/** Helm values by chart that were read in its templates. */
+const CHART_VALUES: Readonly<Record<string, string>> = {
+  coredns: 'service.trafficDistribution (chart from 1.35.0)',
+  'ingress-nginx': 'controller.service.trafficDistribution',
+  istiod: 'trafficDistribution (chart from 1.27)',
+};
+
+/** Names that the DNS add-on's Service has had. */
+const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
+/** First minor that serves `v1`, KEP-3962. */
+const MUTATING_POLICIES_SINCE = 36;
+
+/** What the commands change, as JSON pointer. */
+const pointerOf = (facts: Facts): string => {
+  const key = presentAnnotation(facts) ?? annotationKey(facts);
+  return distributionFor(facts) === undefined
+    ? `/metadata/annotations/${key.replaceAll('/', '~1')}`
+    : '/spec/trafficDistribution';
+};
+
+/** Who rewrites the Service, and how to change it there; undefined where nothing shows an owner. */
+const ownerNote = (facts: Facts): string | undefined => {
+  const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
+  const value = distributionFor(facts);
+  const addOn = labels['eks.amazonaws.com/component'];
+  if (addOn !== undefined && !DNS_ADD_ON.has(addOn)) {
+    return '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
+  }
+  if (addOn !== undefined) {
+    return `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`;
+  }
+  if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
+    const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
+    return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
+  }
+  if (labels['kustomize.toolkit.fluxcd.io/name'] !== undefined) {
+    return `# Flux owns it: the same change under spec.patches of Kustomization ${labels['kustomize.toolkit.fluxcd.io/name'] ?? ''}`;
+  }
+  if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
+    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointerOf(facts)}] with syncOptions: [RespectIgnoreDifferences=true]`;
+  }
+  if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
+  const chart = (labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '');
+  const known = CHART_VALUES[chart];
+  return known === undefined || value === undefined
+    ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
+    : `# Helm owns it: value ${known}: ${value}`;
+};
 
 const unlabelled = ({ nodes }: Facts): string[] =>
   nodes

@@ -1,16 +1,134 @@
 // Causes for hints that are asked for and are not there.
-import type { EndpointSlice } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
-import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
+// Builds causes: the remedy comes from the table of the code.
+// Why a webhook that should write hints has not: missing, not selecting, without endpoint, expired, or away.
+import type { LabelSelector } from '../../apis/admission.ts';
+import { type EndpointSlice, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import { LABEL_NAMESPACE_NAME, LABEL_ZONE } from '../../apis/names.ts';
+import { nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
+import { REASONS, type Reason, allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
-import { itemsOf } from '../snapshot.ts';
-import { cause, counted, firstOfEach, listed } from './cause.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import { isControlPlane, readyEndpoints } from './facts.ts';
-import type { Cause, Facts, ReadyEndpoint } from './types.ts';
-import { webhookCauses } from './webhook.ts';
+import { DIAGNOSIS_REASONS, type DiagnosisReason } from './reasons.ts';
+import type { Cause, CauseReason, Facts, ReadyEndpoint, Stage } from './types.ts';
+
+const isDiagnosis = (reason: CauseReason): reason is DiagnosisReason => Object.hasOwn(DIAGNOSIS_REASONS, reason);
+
+const remedyOf = (reason: CauseReason): string =>
+  isDiagnosis(reason) ? DIAGNOSIS_REASONS[reason].remedy : REASONS[reason satisfies Reason].remedy;
+
+/** `remedy`: where the evidence allows a more exact one than the table's. */
+export const cause = (stage: Stage, reason: CauseReason, evidence: string, remedy?: string): Cause => ({
+  reason,
+  stage,
+  evidence,
+  remedy: remedy ?? remedyOf(reason),
+});
+
+const SHOWN = 3;
+
+/** `a, b, c and 2 more`. */
+export const listed = (names: readonly string[]): string => {
+  const sorted = [...new Set(names)].sort();
+  const more = sorted.length - SHOWN;
+  const shown = sorted.slice(0, SHOWN);
+  if (more > 0) return `${shown.join(', ')} and ${more} more`;
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
+};
+
+/** `1 Node`, `2 Nodes`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Each code once, where it comes first. */
+export const firstOfEach = (causes: readonly Cause[]): Cause[] => {
+  const seen = new Set<CauseReason>();
+  return causes.filter(({ reason }) => !seen.has(reason) && seen.add(reason));
+};
+
+type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
+
+const holds = ({ key, operator, values = [] }: Requirement, labels: StringMap): boolean => {
+  const value = labels[key];
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+};
+
+export const selects = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: StringMap): boolean =>
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+  matchExpressions.every((requirement) => holds(requirement, labels));
+
+/** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
+const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>
+  selects(
+    {
+      matchLabels: Object.fromEntries(Object.entries(matchLabels).filter(([key]) => key === LABEL_NAMESPACE_NAME)),
+      matchExpressions: matchExpressions.filter(({ key }) => key === LABEL_NAMESPACE_NAME),
+    },
+    { [LABEL_NAMESPACE_NAME]: namespace },
+  );
+
+const named = ({ configuration, name }: WebhookSummary): string => `webhook ${name} of ${configuration}`;
+
+/** Why a webhook that selects the slices cannot answer; undefined where nothing is against it. */
+const whyDead = (facts: Facts, webhook: WebhookSummary): Cause | undefined => {
+  const { snapshot, index, options } = facts;
+  const { service, caNotAfter } = webhook;
+  if (service !== undefined) {
+    const key = serviceKeyOfRef(service);
+    const slices = index.slices.get(key);
+    const listedService = itemsOf(snapshot.services).some((each) => serviceKeyOfRef(serviceRefOf(each)) === key);
+    const ready = [...readyEndpoints(slices ?? [], 'IPv4'), ...readyEndpoints(slices ?? [], 'IPv6')];
+    // Files may leave out the webhook's own Service; a cluster was asked for its slices.
+    const judged = slices !== undefined || listedService || snapshot.version !== undefined;
+    if (judged && ready.length === 0) {
+      return cause('given', 'WebhookWithoutEndpoint', `Service ${key} behind ${named(webhook)} has no ready endpoint.`);
+    }
+  }
+  if (caNotAfter !== undefined && caNotAfter <= options.now) {
+    const end = new Date(caNotAfter).toISOString();
+    return cause('given', 'WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
+  }
+  return undefined;
+};
+
+/** `unhinted`: ready endpoints in slices that a strategy label asks hints for. */
+const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
+  const { snapshot, ref, service } = facts;
+  if (unhinted.length === 0) return [];
+  const slices = [...new Set(unhinted.map(({ slice }) => slice))];
+  const what = `slice ${listed(slices.map(nameOf))} stored without hints`;
+  if (snapshot.webhooks.kind === 'unknown') {
+    const evidence = `${what}; whether a webhook serves it could not be seen (${snapshot.webhooks.why}).`;
+    return [cause('given', 'WebhookSkipped', evidence)];
+  }
+  const serving = snapshot.webhooks.items.filter((webhook) => webhook.slices);
+  if (serving.length === 0) {
+    return [cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`)];
+  }
+  const selecting = serving.filter(
+    ({ objectSelector, namespaceSelector }) =>
+      slices.some(({ metadata }) => selects(objectSelector, { ...service.metadata?.labels, ...metadata?.labels })) &&
+      selectsNamespace(namespaceSelector, ref.namespace),
+  );
+  if (selecting.length === 0) {
+    const evidence = `${what}; ${listed(serving.map(named))} does not select it in namespace ${ref.namespace}.`;
+    return [cause('given', 'WebhookDoesNotSelect', evidence)];
+  }
+  const dead = selecting.map((webhook) => whyDead(facts, webhook)).filter((found) => found !== undefined);
+  if (dead.length > 0) return dead;
+  return [cause('given', 'WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`)];
+};
 
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 /** How far above the present number endpoint counts are tried. */

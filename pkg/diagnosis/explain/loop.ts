@@ -1,7 +1,7 @@
 // The closed loop in an explanation: whether what crosses zones does so by its plan, and what keeps it from having one.
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';
-import { cause } from './cause.ts';
+import { cause } from './given.ts';
 import type { Cause, Facts, LoopReport, Stage } from './types.ts';
 
 type Condition = FlowLoopSummary['conditions'][number];

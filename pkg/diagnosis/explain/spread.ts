@@ -1,13 +1,14 @@
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
-import type { Node } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
-import { zoneOfNode } from '../../apis/readings.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { Workload } from '../snapshot.ts';
-import { cause, counted, listed } from './cause.ts';
-import type { Cause, Facts, FamilyFacts, ReadyEndpoint } from './types.ts';
-import { byText } from '../../apis/order.ts';
+// Traffic that crosses zones because an operator evacuates one: said by the mark on the slices.
+// What routing by zone does to traffic as predicted: how much stays, which hints send it elsewhere, who carries too much.
+import { type Node, zoneOfNode } from '../../apis/core.ts';
+import { byText, defined, nameOf } from '../../apis/values.ts';
+import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
+import { markOf } from '../../evacuation/decide.ts';
+import { type Traffic, inZoneShare, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { type Workload, itemsOf } from '../snapshot.ts';
+import { cause, counted, listed, sharesText } from './given.ts';
+import type { Cause, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint } from './types.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
@@ -182,3 +183,104 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
   }
   return causes;
 };
+
+/** Zones that the slices of the Service are marked to leave, in name order. */
+export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] =>
+  [...new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]))].sort();
+
+/** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
+const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
+  const known = itemsOf(snapshot.evacuations).filter(({ zone }) => zones.includes(zone));
+  const parts = known.map(({ name, zone, until, reason }) => {
+    const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
+    return `${zones.length > 1 ? zone : ''}${end} (${name}${reason === '' ? '' : `: ${reason}`})`.trimStart();
+  });
+  return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
+};
+
+/** One cause, before all others: other findings come second to an evacuation. */
+export const evacuationCauses = (facts: Facts): Cause[] => {
+  const zones = evacuatedZones(facts);
+  if (zones.length === 0) return [];
+  const inZones = facts.endpoints.filter(({ zone }) => zones.includes(zone));
+  const leaving = inZones.filter(({ forZones }) => forZones.length > 0 && forZones.every(isNowhere));
+  const what =
+    inZones.length === 0
+      ? 'no endpoint is ready there'
+      : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
+  const until = untilText(facts, zones);
+  const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
+  const evidence = `${listed(zones)} is evacuated${until}: ${what}.${ask}`;
+  return [cause('effective', 'Evacuated', evidence)];
+};
+
+const HUNDRED = 100;
+/** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */
+const UNEVEN = 1;
+
+const percentOf = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
+
+/** Connections of one family and port, of clients in the client zones and on Nodes without zone; undefined where nothing answers. */
+const trafficOn = ({ clientZones, index }: Facts, routes: readonly FamilyRoute[]): Traffic | undefined => {
+  if (routes.every(({ used }) => used.length === 0)) return undefined;
+  const clients = routes.filter(
+    ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
+  );
+  const routeOf = new Map(clients.map((route) => [route.node, route]));
+  const of = ({ metadata }: Node): FamilyRoute | undefined => routeOf.get(metadata?.name ?? '');
+  return trafficOf({
+    nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
+    countOf: (node) => of(node)?.nodes.length ?? 0,
+    endpointsFor: (node) => of(node)?.used ?? [],
+    ...defined({ weights: index.weights }),
+  });
+};
+
+const byFamilyAndPort = ({ routes }: Facts): (readonly FamilyRoute[])[] => [
+  ...Map.groupBy(routes, ({ family, port }) => `${family} ${port}`).values(),
+];
+
+/** Connections of each family and port that something answers. */
+export const trafficsOf = (facts: Facts): { readonly family: string; readonly traffic: Traffic }[] =>
+  byFamilyAndPort(facts).flatMap((routes) => {
+    const traffic = trafficOn(facts, routes);
+    return traffic === undefined ? [] : [{ family: routes[0]?.family ?? '', traffic }];
+  });
+
+/** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
+export const meanInZoneShare = (facts: Facts): number | null => {
+  const arriving = trafficsOf(facts).filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
+  const placed = facts.routes.some(({ used }) => used.some(({ zone }) => zone !== ''));
+  if (arriving.length === 0 || !placed) return null;
+  return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
+};
+
+/** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
+const lentCauses = (facts: Facts): Cause[] => {
+  const { request, strategy, endpoints } = facts;
+  if (request.mode !== 'proportional' || strategy !== undefined) return [];
+  const lent = endpoints.filter(({ zone, forZones }) => forZones.length > 0 && !forZones.includes(zone));
+  if (lent.length === 0) return [];
+  const names = lent.map(({ address, zone, forZones }) => `${address} of ${zone} for ${forZones.join(', ')}`);
+  const evidence = `${lent.length} of ${counted(endpoints.length, 'ready endpoint')} hinted for another zone than their own: ${listed(names)}. CPU shares are ${sharesText(facts)}.`;
+  return [cause('effective', 'HintedForOtherZone', evidence)];
+};
+
+const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
+  const count = facts.families.find(({ family }) => family === routes[0]?.family)?.endpoints.length ?? 0;
+  const traffic = trafficOn(facts, routes);
+  if (traffic === undefined || count === 0 || routes.every(({ mode }) => mode === '')) return [];
+  // Sums of shares are not exact, and "twice" should be what it says.
+  if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
+  const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
+  const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
+  const times = (load * count).toFixed(1);
+  const evidence = `Endpoint ${key} in ${zone} gets ${percentOf(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is'}.`;
+  return [cause('prerequisite', 'UnevenLoad', evidence)];
+};
+
+/** Hints that are followed and still cost something. */
+export const balanceCauses = (facts: Facts): Cause[] => [
+  ...lentCauses(facts),
+  ...byFamilyAndPort(facts).flatMap((routes) => unevenCause(facts, routes)),
+];

@@ -1,15 +1,14 @@
 // What `kubectl topology explain` takes and answers.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import type { HintStrategy } from '../../hints/types.ts';
+import type { HintStrategy } from '../../hints/table.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { HintRequest, Reason, ZoneShares } from '../../upstream/index.ts';
 import type { BypassIndex } from '../bypasses/find.ts';
-import type { Bypass } from '../bypasses/types.ts';
+import type { Bypass } from '../bypasses/clients.ts';
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
 import type { GroupRoute } from '../models/routes.ts';
-import type { RoutersReport } from '../routers/report.ts';
-import type { Certainty, RouterName, Routers, Stated } from '../routers/types.ts';
+import type { Certainty, RouterName, Routers, RoutersReport, Stated } from '../routers/types.ts';
 import type {
   Autoscaler,
   ClusterSnapshot,

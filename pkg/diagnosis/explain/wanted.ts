@@ -5,12 +5,11 @@ import {
   GROUP,
   LABEL_ETCD_CLIENTS,
 } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
+import { nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
-import { editDistance } from '../nearest.ts';
-import { cause, counted, listed } from './cause.ts';
-import { lastEvent } from './given.ts';
+import { editDistance } from '../models/lookup.ts';
+import { cause, counted, lastEvent, listed } from './given.ts';
 import type { Cause, Facts, FamilyFacts, WantedReport } from './types.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);

@@ -6,8 +6,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { storedHints, zoneShares } from '../../upstream/index.ts';
 import type { ControllerEvent, FeatureGates, StoredHints, ZoneShares } from '../../upstream/index.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot } from '../snapshot.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
   controlPlaneVersion,
   firstFamilyOf,
@@ -16,7 +15,7 @@ import {
   slicesByService,
   sortedServices,
 } from './lookup.ts';
-import { byText } from '../../apis/order.ts';
+import { byText } from '../../apis/values.ts';
 
 export type HintSource = 'topology-mode' | 'trafficDistribution' | 'webhook' | 'none';
 

@@ -1,12 +1,14 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
+// The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
+// The names most like one that does not exist, by edit distance.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { nameOf } from '../../apis/object.ts';
-import { byText } from '../../apis/order.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { planHints, planProportional } from '../../flow/planner.ts';
+import type { Bounds, Demand, FlowEndpoint, Plan, ZoneFigures } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot } from '../snapshot.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 
 export interface ServiceRef {
   readonly namespace: string;
@@ -85,4 +87,131 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
   const stated = service.spec?.ipFamilies ?? [];
   const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => PROXIED.has(type));
   return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
+};
+
+export interface PlanReport {
+  readonly plan: {
+    readonly spread: boolean;
+    readonly endpoints: readonly {
+      readonly address: string;
+      /** Empty where it has none. */
+      readonly zone: string;
+      readonly forZones: readonly string[];
+    }[];
+  };
+  readonly zones: Readonly<Record<string, ZoneFigures>>;
+  readonly inZoneShare: number;
+  readonly maxUtilization: number;
+  readonly bounds: Bounds;
+}
+
+export interface PlanOptions {
+  /** Cores by client zone. */
+  readonly demand: Demand;
+  /** Cores of each endpoint, above 0. */
+  readonly capacity: number;
+  /** Fraction of the capacity, above 0. */
+  readonly targetUtilization: number;
+  /** addressType; default: the Service's first family. */
+  readonly family?: string;
+}
+
+/** In the report the capacity of an endpoint is its even share of the load, 1, and demand is given in such shares. */
+export interface WeightedPlanOptions {
+  /** Of each client zone, in any unit. */
+  readonly weights: Readonly<Record<string, number>>;
+  /** How far an endpoint may be above its even share, 0.2 = 20 %. */
+  readonly maxOverload: number;
+  /** addressType; default: the Service's first family. */
+  readonly family?: string;
+}
+
+/** Ready endpoints as a proxy reads them, each address once, in the order of addresses. */
+const readyEndpoints = (slices: readonly EndpointSlice[], family: string): Omit<FlowEndpoint, 'capacity'>[] => {
+  const found = new Map<string, Omit<FlowEndpoint, 'capacity'>>();
+  for (const { addressType = 'IPv4', endpoints } of slices) {
+    if (addressType !== family) continue;
+    for (const { addresses, zone = '', conditions, hints } of endpoints ?? []) {
+      const name = addresses[0];
+      if (name === undefined || conditions?.ready === false || found.has(name)) continue;
+      const forZones = (hints?.forZones ?? []).map((entry) => entry.name);
+      found.set(name, { name, zone, forZones });
+    }
+  }
+  return [...found.values()].sort((a, b) => byText(a.name, b.name));
+};
+
+const planOf = (
+  endpoints: readonly Omit<FlowEndpoint, 'capacity'>[],
+  options: PlanOptions | WeightedPlanOptions,
+): Plan => {
+  if ('weights' in options) {
+    return planProportional({ endpoints, weights: options.weights, maxOverload: options.maxOverload });
+  }
+  const { demand, capacity, targetUtilization } = options;
+  return planHints({
+    endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })),
+    demand,
+    targetUtilization,
+  });
+};
+
+/** The strategy `load-aware` at a demand, or `proportional` where weights are given. */
+export const planReport = (
+  service: Service,
+  slices: readonly EndpointSlice[],
+  options: PlanOptions | WeightedPlanOptions,
+): PlanReport => {
+  const endpoints = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
+  const plan = planOf(endpoints, options);
+  const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
+  const { zones, inZoneShare, maxUtilization, bounds } = plan;
+  return {
+    plan: {
+      spread: plan.spread,
+      endpoints: plan.endpoints.map(({ name, forZones }) => ({
+        address: name,
+        zone: zoneOf.get(name) ?? '',
+        forZones,
+      })),
+    },
+    zones,
+    inZoneShare,
+    maxUtilization,
+    bounds: { lp: bounds.lp, integrality: bounds.integrality },
+  };
+};
+
+/** Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+export const editDistance = (left: string, right: string): number => {
+  let before: number[] = [];
+  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const same = left[row - 1] === right[column - 1];
+      let best = Math.min(
+        (previous[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (previous[column - 1] ?? 0) + (same ? 0 : 1),
+      );
+      const swapped =
+        row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      if (swapped) best = Math.min(best, (before[column - 2] ?? 0) + 1);
+      current.push(best);
+    }
+    [before, previous] = [previous, current];
+  }
+  return previous[right.length] ?? 0;
+};
+
+/** The nearest of the candidates; undefined where none is near enough to be meant. Ties go to the first in text order. */
+export const nearest = (wanted: string, candidates: readonly string[]): string | undefined => {
+  let best: string | undefined;
+  let least = Math.max(2, Math.floor(wanted.length / 3));
+  for (const candidate of [...candidates].sort()) {
+    const distance = editDistance(wanted.toLowerCase(), candidate.toLowerCase());
+    if (distance < least || (distance === least && best === undefined)) [best, least] = [candidate, distance];
+  }
+  return best ?? candidates.find((candidate) => wanted !== '' && candidate.startsWith(wanted));
 };

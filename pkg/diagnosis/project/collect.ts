@@ -1,28 +1,178 @@
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
-import { defined } from '../../apis/defined.ts';
+// FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
+import { type Fields, defined, isFields } from '../../apis/values.ts';
+import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { GROUP } from '../../apis/names.ts';
+import { unitsOf } from '../../apis/quantity.ts';
+import { expiryOf } from '../../evacuation/accept.ts';
+import { DEFAULT_LOOP_POLICY } from '../../flow/loop/from-spec.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { COLLECTIONS, known, unknown } from '../snapshot.ts';
-import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, projectRoute, targetGroupOf } from './entries.ts';
-import { eventOf, webhooksOf } from './admission.ts';
-import { nodeOf, serviceOf } from './core.ts';
-import { evacuationOf } from './evacuation.ts';
-import { flowPolicyOf } from './flow-policy.ts';
-import { FieldError, requiredTextAt, textAt } from './fields.ts';
-import { metadataOf } from './metadata.ts';
+import type {
+  ClusterSnapshot,
+  CollectionName,
+  EvacuationSummary,
+  FlowLoopSummary,
+  FlowPolicySummary,
+} from '../snapshot.ts';
 import {
   ciliumNodeConfigOf,
   daemonSetOf,
+  eventOf,
   routerConfigOf,
   routerDeploymentOf,
   routerPodOf,
   settingsObjectOf,
+  webhooksOf,
 } from './routers.ts';
-import { createSliceReader } from './slices.ts';
+import {
+  classOf,
+  createSliceReader,
+  gatewayOf,
+  ingressOf,
+  nodeOf,
+  ownRouteOf,
+  projectRoute,
+  registrationOf,
+  serviceOf,
+  targetGroupOf,
+} from './core.ts';
+import {
+  DEFAULT_NAMESPACE,
+  FieldError,
+  asFields,
+  booleanAt,
+  fieldsAt,
+  listAt,
+  metadataOf,
+  objectAt,
+  requiredTextAt,
+  textAt,
+  textIn,
+  wholeAt,
+} from './fields.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
-import type { Fields } from '../../apis/fields.ts';
-import { isFields } from '../../apis/fields.ts';
+
+const countsOf = (services: Fields): string =>
+  ['moved', 'pending', 'left'].map((name) => `${wholeAt(services, name) ?? 0} ${name}`).join(', ');
+
+/** Undefined where it was deleted and is on its way out. */
+const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
+  const { name } = metadataOf(object, false);
+  const spec = fieldsAt(object, 'spec');
+  const { creationTimestamp = '', deletionTimestamp } =
+    objectAt(object, 'metadata', (inner) => ({
+      creationTimestamp: textAt(inner, 'creationTimestamp'),
+      deletionTimestamp: textAt(inner, 'deletionTimestamp'),
+    })) ?? {};
+  if (deletionTimestamp !== undefined) return undefined;
+  const until = expiryOf({ metadata: { creationTimestamp }, spec: { duration: textAt(spec, 'duration') ?? '' } });
+  const status = fieldsAt(object, 'status');
+  return {
+    name,
+    zone: textAt(spec, 'zone') ?? '',
+    until,
+    reason: textAt(spec, 'reason') ?? '',
+    phase: textAt(status, 'phase') ?? '',
+    services: objectAt(status, 'services', countsOf) ?? '',
+  };
+};
+
+const HUNDRED = 100;
+
+const oneOf = <T extends string>(fields: Fields, key: string, values: readonly T[]): T => {
+  const found = values.find((value) => value === fields[key]);
+  if (found === undefined) throw new FieldError([key], values.join(' or '), fields[key]);
+  return found;
+};
+
+const conditionOf = (item: unknown): Pick<FlowPolicyCondition, 'type' | 'status' | 'reason' | 'message'> => {
+  const fields = asFields(item);
+  return {
+    type: oneOf(fields, 'type', ['Observed', 'Effective', 'Stable']),
+    status: oneOf(fields, 'status', ['True', 'False', 'Unknown']),
+    reason: textIn(fields, 'reason'),
+    message: textIn(fields, 'message'),
+  };
+};
+
+const zoneOf = (item: unknown): FlowPolicyZoneStatus => {
+  const fields = asFields(item);
+  return {
+    zone: textIn(fields, 'zone'),
+    demand: textIn(fields, 'demand'),
+    endpoints: wholeAt(fields, 'endpoints') ?? 0,
+    utilizationPercent: wholeAt(fields, 'utilizationPercent') ?? 0,
+    spillPercent: wholeAt(fields, 'spillPercent') ?? 0,
+  };
+};
+
+const changeOf = (item: unknown): NonNullable<FlowLoopSummary['lastChange']> => {
+  const fields = asFields(item);
+  return { time: textIn(fields, 'time'), reason: textIn(fields, 'reason'), message: textIn(fields, 'message') };
+};
+
+/** `object`: the whole FlowPolicy. @throws FieldError where a field is not what the API has there. */
+const loopOf = (object: Fields): FlowLoopSummary => {
+  const spec = fieldsAt(object, 'spec');
+  const status = fieldsAt(object, 'status');
+  return {
+    mode: textAt(spec, 'mode') === 'Observe' ? 'Observe' : 'Enforce',
+    targetPercent:
+      wholeAt(spec, 'targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
+    zones: listAt(status, 'zones', zoneOf) ?? [],
+    conditions: listAt(status, 'conditions', conditionOf) ?? [],
+    ...defined({
+      source: textAt(status, 'source'),
+      demand: textAt(status, 'demand'),
+      inZonePercent: wholeAt(status, 'inZonePercent'),
+      maxUtilizationPercent: wholeAt(status, 'maxUtilizationPercent'),
+      boundPercent: objectAt(status, 'bounds', (bounds) => wholeAt(bounds, 'integralityPercent')),
+      spread: objectAt(status, 'plan', (plan) => booleanAt(plan, 'spread')),
+      lastChange: listAt(status, 'lastChanges', changeOf)?.[0],
+    }),
+  };
+};
+
+/** Only a status that says that load is observed is an answer; an old one is none. */
+const isObserved = (status: Fields): boolean =>
+  (listAt(status, 'conditions', asFields) ?? []).some(
+    (condition) => condition['type'] === 'Observed' && condition['status'] === 'True',
+  );
+
+const demandOf = (status: Fields): Record<string, number> | undefined => {
+  if (!isObserved(status)) return undefined;
+  const zones = listAt(status, 'zones', (item) => {
+    const zone = asFields(item);
+    return [textAt(zone, 'zone') ?? '', unitsOf(textAt(zone, 'demand'))] as const;
+  });
+  const demands = (zones ?? []).flatMap(([zone, demand]) => (demand === undefined ? [] : [[zone, demand] as const]));
+  return demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;
+};
+
+/** Samples of a query are in whatever unit it has; `Value` is then in that unit as well. */
+const inCores = (spec: Fields, from: string): boolean =>
+  from !== 'Value' || objectAt(spec, 'metrics', (metrics) => textAt(metrics, 'query')) === undefined;
+
+export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const spec = fieldsAt(object, 'spec');
+  const capacityFrom = objectAt(spec, 'capacity', (inner) => textAt(inner, 'from')) ?? 'Requests';
+  const value = objectAt(spec, 'capacity', (inner) => unitsOf(textAt(inner, 'value')));
+  const percent = wholeAt(spec, 'targetUtilizationPercent');
+  const demand = inCores(spec, capacityFrom) ? objectAt(object, 'status', demandOf) : undefined;
+  return {
+    namespace,
+    name,
+    capacityFrom,
+    loop: loopOf(object),
+    ...defined({
+      demand,
+      capacity: capacityFrom === 'Value' ? value : undefined,
+      targetUtilization: percent === undefined ? undefined : percent / HUNDRED,
+    }),
+  };
+};
 
 export interface Collector {
   /**

@@ -1,7 +1,6 @@
 // Reads fields of unchecked objects; an error knows the path of the field and what was expected there.
-import { isAbsent, isFields } from '../../apis/fields.ts';
-import type { Fields } from '../../apis/fields.ts';
-import type { StringMap } from '../../apis/meta.ts';
+import { type Fields, defined, isAbsent, isFields } from '../../apis/values.ts';
+import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 
 /** Numbers and booleans as they are; no text: files that were meant to hold objects may hold a secret. */
 const show = (value: unknown): string => {
@@ -99,3 +98,48 @@ export const fieldsAt = (object: Fields, key: string): Fields => objectAt(object
 
 /** The text at the key; empty where there is none. */
 export const textIn = (object: Fields, key: string): string => textAt(object, key) ?? '';
+
+// Settings of a configuration file inside a ConfigMap by dotted path: nested maps of plain values, which is all that
+// kube-proxy's and Antrea's files need. Lists, anchors and blocks of text are passed over.
+
+const LINE = /^( *)([\w./-]+):(?:\s+(.*?))?\s*$/;
+const PAIR = /([\w./-]+)\s*:\s*([^,}\s]+)/g;
+const MAX_LINES = 2_000;
+
+const bare = (value: string): string => value.replace(/\s+#.*$/, '').replace(/^(["'])(.*)\1$/, '$2');
+
+export const flatYaml = (text: string): StringMap => {
+  const settings: Record<string, string> = {};
+  const stack: { indent: number; key: string }[] = [];
+  for (const line of text.split('\n', MAX_LINES)) {
+    const [, spaces, key, raw] = LINE.exec(line) ?? [];
+    if (spaces === undefined || key === undefined || line.trimStart().startsWith('#')) continue;
+    while (stack.length > 0 && (stack.at(-1)?.indent ?? 0) >= spaces.length) stack.pop();
+    const path = [...stack.map((step) => step.key), key].join('.');
+    const value = bare(raw ?? '');
+    if (value.startsWith('{')) {
+      for (const [, name = '', own = ''] of value.matchAll(PAIR)) settings[`${path}.${name}`] = bare(own);
+    } else if (value === '' || value.startsWith('#')) stack.push({ indent: spaces.length, key });
+    else settings[path] = value;
+  }
+  return settings;
+};
+
+/** Namespace of namespaced objects that name none, as kubectl reads files. */
+export const DEFAULT_NAMESPACE = 'default';
+
+type Named = ObjectMeta & { name: string };
+
+/** `namespaced`: an absent namespace is `default`. */
+export const metadataOf = (object: Fields, namespaced: boolean): Named => {
+  const metadata = objectAt(object, 'metadata', (inner): Named => ({
+    name: requiredTextAt(inner, 'name'),
+    ...defined({
+      namespace: textAt(inner, 'namespace') ?? (namespaced ? DEFAULT_NAMESPACE : undefined),
+      labels: stringsAt(inner, 'labels'),
+      annotations: stringsAt(inner, 'annotations'),
+    }),
+  }));
+  if (metadata === undefined) throw new FieldError(['metadata'], 'an object with a name', undefined);
+  return metadata;
+};

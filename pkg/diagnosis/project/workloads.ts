@@ -1,15 +1,22 @@
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
-import { defined } from '../../apis/defined.ts';
+import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
-import { matchesSelector } from '../../routing/label-selector.ts';
-import { selectorOf } from './admission.ts';
-import { asFields, fieldsAt, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
-import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
-import type { Fields } from '../../apis/fields.ts';
-import { isFields } from '../../apis/fields.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { selectorOf } from './routers.ts';
+import {
+  DEFAULT_NAMESPACE,
+  asFields,
+  fieldsAt,
+  listAt,
+  metadataOf,
+  objectAt,
+  stringsAt,
+  textAt,
+  wholeAt,
+} from './fields.ts';
 
 /** Undefined means that no figure is shown. */
 const milliOf = (value: unknown): number | undefined => {

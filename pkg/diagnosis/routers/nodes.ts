@@ -1,5 +1,5 @@
 // Nodes that show by their own fields who routes there, because no Pod does: kube-proxy inside another process or the image.
-import { nameOf } from '../../apis/object.ts';
+import { nameOf } from '../../apis/values.ts';
 import type { Evidence, RouterNode } from './types.ts';
 
 export interface NodeSign {

@@ -1,7 +1,6 @@
 // Who routes on the Nodes of a snapshot.
-import { defined } from '../../apis/defined.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot } from '../snapshot.ts';
+import { defined } from '../../apis/values.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { createRouters } from './routers.ts';
 import type { Routers, Stated } from './types.ts';
 

@@ -1,8 +1,6 @@
 // The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
 // version does. A row without a version that was read is `assumed`, with the reason.
-import { BOTH_ANNOTATIONS, OLDER_ANNOTATION } from '../../upstream/proxy/hint-rule.ts';
-import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
-import type { Release } from '../../upstream/proxy/cilium.ts';
+import { BOTH_ANNOTATIONS, type HintRule, OLDER_ANNOTATION, type Release } from '../../upstream/proxy/hint-rule.ts';
 import type { RouterName, RouterObject } from './types.ts';
 
 /** Where the value of a setting stands; the first place that has it counts. */

@@ -1,20 +1,23 @@
 // Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
-import { defined } from '../../apis/defined.ts';
-import { nameOf } from '../../apis/object.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
-import { CILIUM_RULES, ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
-import type { Release, RouterVersion } from '../../upstream/proxy/cilium.ts';
-import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
+import { CILIUM_RULES, ciliumRule, isSince } from '../../upstream/proxy/hint-rule.ts';
+import type { HintRule, Release, RouterVersion } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
-import { imageVersion, versionText } from './image.ts';
-import { kubeProxyAnswer, kubeletOf } from './kube-proxy.ts';
+import {
+  type Found,
+  imageVersion,
+  kubeProxyAnswer,
+  kubeletOf,
+  routerObjectTitle,
+  selectsNode,
+  settingValue,
+  versionText,
+} from './kube-proxy.ts';
 import { EMBEDDED, VIRTUAL, disablesKubeProxy, nodeSign } from './nodes.ts';
-import { KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
-import type { DataPlane } from './planes.ts';
-import { routerObjectTitle, selectsNode, settingValue } from './settings.ts';
-import type { Found } from './settings.ts';
+import { type DataPlane, KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
 import type {
   Behaviour,
   Certainty,

@@ -1,11 +1,14 @@
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
-import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
+// How clients are spread over the zones: as given, or by Nodes; and what endpoints can serve.
+// What each endpoint of a Service can serve: as given, else what its Pod requests.
+import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { byText, defined } from '../../apis/values.ts';
 import type { Demand } from '../../flow/types.ts';
+import { zoneWeights } from '../../flow/evaluate.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import { zoneShares } from '../../upstream/index.ts';
-import type { ProxyEndpoint, ZoneShares } from '../../upstream/index.ts';
+import { type ProxyEndpoint, type ZoneShares, zoneShares } from '../../upstream/index.ts';
+import { isControlPlane } from '../explain/facts.ts';
 import { LABEL_PROXY_NAME } from '../explain/wanted.ts';
 import {
   controlPlaneVersion,
@@ -18,16 +21,155 @@ import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import type { Routers } from '../routers/types.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot, FlowPolicySummary } from '../snapshot.ts';
-import { capacityOf } from './capacity.ts';
-import type { Capacity } from './capacity.ts';
-import { clientNodes, demandReport, weigh } from './demand.ts';
-import { countByZone, readyForProxies } from './outcome.ts';
-import type { Frame } from './outcome.ts';
-import type { DemandReport, SimulateOptions, WhatIfReport } from './types.ts';
-import type { Limit } from './verdict.ts';
-import { SimulationError, changeNodes, changeReplicas } from './what-if.ts';
+import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
+import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
+import type { CapacityReport, DemandReport, SimulateOptions, Weights, WhatIfReport } from './types.ts';
+import { SimulationError, changeNodes, changeReplicas, hintFor } from './what-if.ts';
+
+/** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
+export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {
+  const ready = nodes.filter(isNodeReady);
+  const workers = ready.filter((node) => !isControlPlane(node));
+  return workers.length > 0 ? workers : ready;
+};
+
+interface DemandOptions {
+  readonly weights?: Weights;
+  readonly demand?: Demand;
+  /** In cores, where neither of the two is given. */
+  readonly observed?: Demand;
+}
+
+interface Weighed {
+  readonly source: DemandReport['source'];
+  readonly note: string;
+  /** By zone, in any unit; the empty name is for Nodes without zone. */
+  readonly weights: Demand;
+}
+
+const countNodes = (nodes: readonly Node[]): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const node of nodes) counts.set(zoneOfNode(node), (counts.get(zoneOfNode(node)) ?? 0) + 1);
+  return new Map([...counts].sort(([a], [b]) => byText(a, b)));
+};
+
+const givenWeights = (clients: readonly Node[], source: 'demand' | 'weights', weights: Demand): Weighed => {
+  const zones = new Set(clients.map(zoneOfNode));
+  const stranger = Object.entries(weights).find(([zone, weight]) => weight > 0 && !zones.has(zone));
+  if (stranger !== undefined) {
+    const [zone] = stranger;
+    throw new SimulationError(
+      'UnknownZone',
+      `${source}: no ready Node is in zone "${zone}"${hintFor(zone, [...zones])}`,
+    );
+  }
+  if (Object.values(weights).every((weight) => weight === 0)) {
+    throw new SimulationError('NoDemand', `${source}: 0 in every zone`);
+  }
+  return { source, note: '', weights };
+};
+
+const byNodes = (clients: readonly Node[], note = ''): Weighed => ({
+  source: 'nodes',
+  note,
+  weights: Object.fromEntries(countNodes(clients)),
+});
+
+const byCpu = (nodes: readonly Node[], clients: readonly Node[]): Weighed => {
+  const zones = new Set(clients.map(zoneOfNode));
+  const found = zoneWeights({ nodes, by: 'cpu' });
+  if (found.kind === 'known') return { source: 'cpu', note: '', weights: found.weights };
+  // One zone weighs as much as all of itself by any measure.
+  const note =
+    zones.size < 2 ? '' : `The CPU of each zone is not known (${found.message}), so Nodes are counted instead.`;
+  return byNodes(clients, note);
+};
+
+/** What was observed in zones that have Nodes now; undefined if that is nothing. */
+const observedNow = (clients: readonly Node[], observed: Demand | undefined): Weighed | undefined => {
+  const zones = new Set(clients.map(zoneOfNode));
+  const there = Object.entries(observed ?? {}).filter(([zone]) => zones.has(zone));
+  if (there.every(([, cores]) => cores === 0)) return undefined;
+  return { source: 'flowPolicy', note: '', weights: Object.fromEntries(there) };
+};
+
+/** Throws a SimulationError for demand in a zone without Nodes: its clients could not be anywhere. */
+export const weigh = (nodes: readonly Node[], { weights, demand, observed }: DemandOptions): Weighed => {
+  const clients = clientNodes(nodes);
+  if (clients.length === 0) {
+    throw new SimulationError('NoNodes', 'no ready Node is known, so no prediction is possible');
+  }
+  if (demand !== undefined) return givenWeights(clients, 'demand', demand);
+  if (weights === undefined || weights === 'cpu') {
+    return (weights === undefined ? observedNow(clients, observed) : undefined) ?? byCpu(nodes, clients);
+  }
+  return weights === 'nodes' ? byNodes(clients) : givenWeights(clients, 'weights', weights);
+};
+
+/** `endpoints`: ready ones by zone. */
+export const demandReport = (
+  { source, note, weights }: Weighed,
+  clients: readonly Node[],
+  endpoints: ReadonlyMap<string, number>,
+): DemandReport => {
+  const nodes = countNodes(clients);
+  const inCores = source === 'demand' || source === 'flowPolicy';
+  const cores = new Map(Object.entries(weights));
+  const total = [...nodes.keys()].reduce((sum, zone) => sum + (cores.get(zone) ?? 0), 0);
+  const zones = [...new Set([...nodes.keys(), ...endpoints.keys()])].sort(byText).map((zone) => {
+    const own = nodes.has(zone) ? (cores.get(zone) ?? 0) : 0;
+    return [
+      zone,
+      {
+        share: total === 0 ? 0 : own / total,
+        cores: inCores ? own : null,
+        nodes: nodes.get(zone) ?? 0,
+        endpoints: endpoints.get(zone) ?? 0,
+      },
+    ] as const;
+  });
+  return { source, note, cores: inCores ? total : null, zones: Object.fromEntries(zones) };
+};
+
+interface Capacity {
+  readonly source: CapacityReport['source'];
+  /** Cores by address of every ready endpoint. */
+  readonly byAddress: ReadonlyMap<string, number>;
+}
+
+interface CapacityInput {
+  /** Of the ready endpoints. */
+  readonly addresses: ReadonlySet<string>;
+  readonly slices: readonly EndpointSlice[];
+  readonly pods: readonly PodSummary[];
+  /** Cores of each. */
+  readonly given: number | undefined;
+  /** Of the policy that the demand comes from. */
+  readonly policy?: FlowPolicySummary | undefined;
+}
+
+const MILLI = 1000;
+
+/** Null where nothing is given and the Pod of an endpoint is not known or requests no CPU. */
+export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityInput): Capacity | null => {
+  const each = (cores: number) => new Map([...addresses].map((own) => [own, cores]));
+  if (given !== undefined) return { source: 'given', byAddress: each(given) };
+  if (policy?.capacity !== undefined) return { source: 'flowPolicy', byAddress: each(policy.capacity) };
+  // A snapshot has requests of Pods, no limits.
+  if (policy !== undefined && policy.capacityFrom !== 'Requests') return null;
+  const requests = new Map(
+    pods.map(({ namespace, name, requestMilliCpu = 0 }) => [`${namespace}/${name}`, requestMilliCpu]),
+  );
+  const byAddress = new Map<string, number>();
+  for (const { metadata, endpoints } of slices) {
+    for (const { addresses: own, targetRef } of endpoints ?? []) {
+      const milli = requests.get(`${metadata?.namespace ?? 'default'}/${targetRef?.name ?? ''}`) ?? 0;
+      const address = own[0] ?? '';
+      if (milli > 0 && addresses.has(address)) byAddress.set(address, milli / MILLI);
+    }
+  }
+  return byAddress.size === addresses.size ? { source: 'requests', byAddress } : null;
+};
 
 /** First minor of kube-proxy that uses hints without annotation. */
 const NO_ANNOTATION_SINCE = 31;

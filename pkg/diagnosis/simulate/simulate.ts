@@ -1,24 +1,211 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
-import type { Service } from '../../apis/core.ts';
+// The planned strategies: the flow planner's hints, laid over slices as the flow controller would write them.
+// One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
+import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/values.ts';
+import { ANNOTATION_PLAN } from '../../apis/names.ts';
+import { planHints, planProportional } from '../../flow/planner.ts';
+import type { Demand, Plan, ZoneCost } from '../../flow/types.ts';
+import { strategyOf } from '../../hints/table.ts';
+import type { RoutingSettings } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { serviceRefOf } from '../models/lookup.ts';
-import { routersReport } from '../routers/report.ts';
+import { explained, hintRequest, isControllerSlice } from '../../upstream/index.ts';
+import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
+import { labelsOf } from '../explain/facts.ts';
+import { finalHints } from '../models/hints.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { pricePerGigabyte } from '../prices.ts';
+import { routersReport } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { prepare } from './context.ts';
-import type { Context } from './context.ts';
-import { hintsGiven, modeInForce, simulateMode } from './mode.ts';
-import { MODE_NAMES, carrierOf, settingsOfMode, settingsText, sinceOf } from './modes.ts';
-import { flowOf } from './outcome.ts';
-import type {
-  CapacityReport,
-  ModeReport,
-  PricesReport,
-  SimulateOptions,
-  Simulation,
-  SimulationReport,
+import { type Context, prepare } from './context.ts';
+import {
+  type CapacityReport,
+  MODE_NAMES,
+  type ModeName,
+  type ModeReport,
+  OWN_LABELS,
+  type Outcome,
+  type PricesReport,
+  type SimulateOptions,
+  type Simulation,
+  type SimulationReport,
+  type Verdict,
+  carrierOf,
+  isKnown,
+  isStrategy,
+  settingsOfMode,
+  settingsText,
+  sinceOf,
+  withSettings,
+  withoutKeys,
 } from './types.ts';
-import { recommend } from './verdict.ts';
+import { type Frame, flowOf, judge, recommend } from './verdict.ts';
 import { SimulationError } from './what-if.ts';
+
+/** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
+export const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {
+  const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
+  const hinted = ({ hints: _, ...endpoint }: Endpoint): Endpoint => {
+    const zones = hints.get(endpoint.addresses[0] ?? '') ?? [];
+    return zones.length === 0 ? endpoint : { ...endpoint, hints: { forZones: zones.map((name) => ({ name })) } };
+  };
+  return slices.map((slice) =>
+    (slice.addressType ?? 'IPv4') === family ? { ...slice, endpoints: (slice.endpoints ?? []).map(hinted) } : slice,
+  );
+};
+
+/** Prices of pairs where money is asked for and crossing has any price: so the dearest crossings are avoided first. */
+const costOf = ({ bill, weights }: Frame, endpoints: readonly ProxyEndpoint[]): { cost?: ZoneCost } => {
+  if (bill === null) return {};
+  const zones = new Set([...Object.keys(weights), ...endpoints.map(({ zone }) => zone)]);
+  const cost: ZoneCost = (from, to) => pricePerGigabyte(bill.tariff, from, to);
+  const priced = [...zones].some((from) => [...zones].some((to) => from !== to && cost(from, to) > 0));
+  return priced ? { cost } : {};
+};
+
+/** Endpoints by address, each once; hints in force do not count, so that the plan is the same whatever is stored. */
+const flowEndpoints = (endpoints: readonly ProxyEndpoint[]): { name: string; zone: string }[] => [
+  ...new Map(endpoints.map(({ address, zone }) => [address, { name: address, zone }])).values(),
+];
+
+/** Weights are what the strategy goes by, whatever the demand is: it knows nothing of load. */
+export const proportionalPlan = (
+  endpoints: readonly ProxyEndpoint[],
+  frame: Frame,
+  { weights, maxOverload }: { readonly weights: Demand; readonly maxOverload: number },
+): Plan =>
+  planProportional({
+    weights,
+    maxOverload,
+    endpoints: flowEndpoints(endpoints),
+    ...costOf(frame, endpoints),
+  });
+
+export interface LoadAwareOptions {
+  readonly demand: Demand;
+  readonly capacity: ReadonlyMap<string, number>;
+  readonly targetUtilization: number;
+}
+
+export const loadAwarePlan = (
+  endpoints: readonly ProxyEndpoint[],
+  frame: Frame,
+  { demand, capacity, targetUtilization }: LoadAwareOptions,
+): Plan =>
+  planHints({
+    endpoints: flowEndpoints(endpoints).map((endpoint) => ({
+      ...endpoint,
+      capacity: capacity.get(endpoint.name) ?? 0,
+    })),
+    demand,
+    targetUtilization,
+    ...costOf(frame, endpoints),
+  });
+
+/** What a Service asks for as it is. */
+export const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
+  const strategy = strategyOf(labelsOf(service, slices));
+  if (strategy !== undefined) return strategy.name;
+  const { mode } = hintRequest(service, version, gates);
+  if (mode === 'none') return 'none';
+  if (mode === 'proportional') return 'Auto';
+  return MODE_NAMES.find((name) => name === service.spec?.trafficDistribution) ?? 'none';
+};
+
+const bare = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint;
+
+/**
+ * The controller gives its slices the Service's labels; slices of others are taken to be labelled by their authors. Hints
+ * that the controller stored for the settings of now are left out: it would begin anew.
+ */
+const relabelled = (slices: readonly EndpointSlice[], { labels }: RoutingSettings): EndpointSlice[] =>
+  slices.map((slice) => ({
+    ...slice,
+    ...(isControllerSlice(slice) ? { endpoints: (slice.endpoints ?? []).map(bare) } : {}),
+    metadata: {
+      ...slice.metadata,
+      labels: { ...withoutKeys(slice.metadata?.labels, OWN_LABELS), ...labels },
+      annotations: withoutKeys(slice.metadata?.annotations, [ANNOTATION_PLAN]),
+    },
+  }));
+
+interface Given {
+  readonly slices: readonly EndpointSlice[];
+  /** Why the control plane gave what it gave. */
+  readonly why: Explained;
+}
+
+/** What control plane and webhook would store for a Service with slices as they are. */
+export const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context: Context): Given => {
+  const { shares, version, frame } = context;
+  const families = finalHints(service, slices, {
+    shares,
+    version,
+    ...defined({ gates: frame.gates }),
+  });
+  const own = families.find(({ family }) => family === frame.family);
+  const { reason, message } = own ?? explained('NoEndpoints', { service: serviceKeyOfRef(serviceRefOf(service)) });
+  return { slices: families.flatMap((family) => family.slices), why: { reason, message } };
+};
+
+/** Codes of requests that were heard: if no hint came of one, an endpoint had no zone to be hinted for. */
+const HEARD: ReadonlySet<Reason> = new Set<Reason>(['SameZoneRequested', 'SameNodeRequested', 'ProportionalHints']);
+
+const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
+  isStrategy(mode) || HEARD.has(why.reason)
+    ? explained('EndpointWithoutZone', { service: serviceKeyOfRef(serviceRefOf(service)) })
+    : why;
+
+const planFor = (
+  mode: ModeName,
+  { ready, planWeights, frame, given, capacity, targetUtilization, maxOverload }: Context,
+): Plan | undefined => {
+  if (mode === 'proportional') return proportionalPlan(ready, frame, { weights: planWeights, maxOverload });
+  if (mode !== 'load-aware' || given === undefined || capacity === null) return undefined;
+  return loadAwarePlan(ready, frame, { demand: given, capacity: capacity.byAddress, targetUtilization });
+};
+
+/** Why a mode cannot be simulated; undefined if it can. */
+const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context): Verdict | undefined => {
+  if (!isKnown(mode, version, frame.gates)) {
+    const since = sinceOf(mode, frame.gates);
+    return {
+      reason: 'VersionTooOld',
+      message: `Kubernetes ${formatVersion(version)} does not know it; ${since} and newer do.`,
+    };
+  }
+  if (mode !== 'load-aware') return undefined;
+  if (given === undefined)
+    return {
+      reason: 'DemandUnknown',
+      message: 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.',
+    };
+  return capacity === null
+    ? {
+        reason: 'CapacityUnknown',
+        message: 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.',
+      }
+    : undefined;
+};
+
+export type SimulatedMode = { readonly mode: ModeName; readonly verdict: Verdict; readonly outcome: Outcome | null };
+
+export const simulateMode = (mode: ModeName, context: Context): SimulatedMode => {
+  const verdict = obstacle(mode, context);
+  if (verdict !== undefined) return { mode, verdict, outcome: null };
+  const { version, oldProxies, frame, limit } = context;
+  const settings = settingsOfMode(mode, { version, oldProxies });
+  const service = withSettings(context.service, settings);
+  const given = hintsGiven(service, relabelled(context.slices, settings), context);
+  const plan = planFor(mode, context);
+  const slices = plan === undefined ? given.slices : withPlan(given.slices, plan, frame.family);
+  const flow = flowOf(service, slices, frame);
+  return {
+    mode,
+    outcome: flow.outcome,
+    verdict: judge({ mode, flow, limit, given: whyNone(mode, given.why, service), spread: plan?.spread === true }),
+  };
+};
 
 const capacityReport = ({ capacity, targetUtilization }: Context): CapacityReport | null =>
   capacity === null

@@ -1,11 +1,193 @@
 // What `kubectl topology simulate` takes and answers; the report is its JSON, field by field.
+// Verdicts on modes and reasons of recommendations that only a simulation knows, beside the rules of the models.
+// The ways to keep a Service's traffic in its zone, as settings of the Service, and which version knows them.
+import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/values.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_STRATEGY,
+  STRATEGIES,
+  type Strategy,
+} from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
+import { strategySettings, withOldProxies } from '../../routing/plan.ts';
+import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
+import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
+import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
-import type { RoutersReport } from '../routers/report.ts';
-import type { Stated } from '../routers/types.ts';
-import type { Carrier, ModeName } from './modes.ts';
-import type { VerdictReason, RecommendationReason } from './reasons.ts';
+import type { RoutersReport, Stated } from '../routers/types.ts';
+
+interface SimulationRule {
+  /** What it means, for the reference. */
+  readonly sentence: string;
+  readonly remedy: string;
+}
+
+const NOTHING_TO_DO = 'Nothing to do.';
+
+export const VERDICT_REASONS = {
+  VersionTooOld: {
+    sentence: 'This Kubernetes version (or its feature gates) does not know the mode.',
+    remedy: 'Upgrade, or choose a mode that it knows: the strategy `same-zone` works on every supported version.',
+  },
+  DemandUnknown: {
+    sentence: 'The mode follows measured load; none was given, and no FlowPolicy observed any.',
+    remedy:
+      'Give the demand of the clients of each zone with `--demand`, and `--capacity` where Pods have no CPU requests.',
+  },
+  CapacityUnknown: {
+    sentence: 'The mode needs the capacity of an endpoint: none was given, and the Pods have no CPU requests.',
+    remedy: 'Give it with `--capacity`, or give the Pods CPU requests.',
+  },
+  ConnectionsFail: {
+    sentence: 'Some connections find no endpoint at all.',
+    remedy: 'Remove `internalTrafficPolicy: Local`, or run a Pod on every Node with clients.',
+  },
+  Spread: {
+    sentence: 'No hints: every endpoint serves clients of every zone alike.',
+    remedy: 'Choose another mode if cost or latency matters.',
+  },
+  PlanIsSpread: {
+    sentence: 'The planner found that no hints keep more traffic in its zone without overload, so it writes none.',
+    remedy: 'Run more replicas, or run them where the clients are.',
+  },
+  Overloads: {
+    sentence:
+      'Traffic stays in its zone at the price of an endpoint above the limit: 120 % of its fair share, or its target utilization.',
+    remedy: 'Choose a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
+  },
+  KeepsAll: {
+    sentence: 'All traffic stays in its zone and no endpoint is above the limit.',
+    remedy: NOTHING_TO_DO,
+  },
+  KeepsMost: {
+    sentence: 'No endpoint is above the limit; what stays in its zone is as much as the hints allow.',
+    remedy: 'For more, run replicas where the clients are.',
+  },
+} as const satisfies Readonly<Record<string, SimulationRule>>;
+
+export const RECOMMENDATION_REASONS = {
+  MostInZone: {
+    sentence: 'Of the modes within the limit, it keeps the most traffic in its zone; of equals it is the simplest.',
+    remedy: NOTHING_TO_DO,
+  },
+  LeastCost: {
+    sentence: 'Of the modes within the limit, it costs least; of equals it is the simplest.',
+    remedy: NOTHING_TO_DO,
+  },
+  LeastOverload: {
+    sentence: 'Every mode exceeds the limit; this one exceeds it least.',
+    remedy: 'Run more replicas.',
+  },
+  NothingToGain: {
+    sentence: 'No mode within the limit is noticeably better than no hints at all.',
+    remedy: 'Run more replicas, or run them where the clients are.',
+  },
+} as const satisfies Readonly<Record<string, SimulationRule>>;
+
+/** Stable code of a verdict: the rule of the models that decided, or one of these. */
+type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
+type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
+
+const FIELD_VALUES = ['PreferClose', 'PreferSameZone', 'PreferSameNode'] as const;
+
+/** In the order in which reports show them. */
+export const MODE_NAMES = ['none', 'Auto', ...FIELD_VALUES, ...STRATEGIES] as const;
+export type ModeName = (typeof MODE_NAMES)[number];
+
+export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
+const isField = (mode: ModeName): boolean => (FIELD_VALUES as readonly string[]).includes(mode);
+
+/** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
+export const SIMPLEST_FIRST: readonly ModeName[] = [
+  'none',
+  'PreferSameZone',
+  'PreferClose',
+  'Auto',
+  'PreferSameNode',
+  ...STRATEGIES,
+];
+
+/** `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it. */
+type Carrier = 'controlPlane' | 'webhook' | 'planner';
+
+/** `settings`: of the mode. The control plane alone carries a strategy where the field says the same. */
+export const carrierOf = (mode: ModeName, settings: RoutingSettings, managed: boolean): Carrier => {
+  if (mode === 'proportional' || mode === 'load-aware') return 'planner';
+  const byField = managed && settings.trafficDistribution !== undefined;
+  return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
+};
+
+const minor = (number: number): KubernetesVersion => ({ major: 1, minor: number });
+
+/** First version that knows the mode with the gates given; undefined: none does. */
+const firstVersion = (mode: ModeName, gates: FeatureGates | undefined): KubernetesVersion => {
+  const oldest = OLDEST_SUPPORTED_VERSION.minor;
+  if (!isField(mode)) return OLDEST_SUPPORTED_VERSION;
+  let first = oldest;
+  while (distributionOf(mode, minor(first), gates) === undefined) first += 1;
+  return minor(first);
+};
+
+export const sinceOf = (mode: ModeName, gates?: FeatureGates): string => formatVersion(firstVersion(mode, gates));
+
+/** Whether the control plane (for strategies: this project) knows the mode on this version. */
+export const isKnown = (mode: ModeName, version: KubernetesVersion, gates?: FeatureGates): boolean => {
+  if (isField(mode)) return distributionOf(mode, version, gates) !== undefined;
+  return !isStrategy(mode) || atLeast(version, OLDEST_SUPPORTED_VERSION.minor);
+};
+
+const NOTHING: RoutingSettings = { labels: {}, annotations: {} };
+
+interface SettingsFor {
+  readonly version: KubernetesVersion;
+  /** Some kube-proxy is 1.30 or older. */
+  readonly oldProxies: boolean;
+}
+
+/** What the mode consists of: for strategies what this project sets, old proxies included. */
+export const settingsOfMode = (mode: ModeName, { version, oldProxies }: SettingsFor): RoutingSettings => {
+  if (mode === 'none') return NOTHING;
+  if (mode === 'Auto') {
+    const key = atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+    return { labels: {}, annotations: { [key]: 'Auto' } };
+  }
+  if (!isStrategy(mode)) return { ...NOTHING, trafficDistribution: mode };
+  const settings = strategySettings(version, mode);
+  return oldProxies ? withOldProxies(settings) : settings;
+};
+
+/** `field=value`, in a fixed order. */
+export const settingsText = ({ labels, annotations, trafficDistribution }: RoutingSettings): string[] => [
+  ...Object.entries(labels).map(([key, value]) => `metadata.labels[${key}]=${value}`),
+  ...Object.entries(annotations).map(([key, value]) => `metadata.annotations[${key}]=${value}`),
+  ...(trafficDistribution === undefined ? [] : [`spec.trafficDistribution=${trafficDistribution}`]),
+];
+
+const OWN_ANNOTATIONS: readonly string[] = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
+export const OWN_LABELS: readonly string[] = [LABEL_CONSIDER, LABEL_STRATEGY];
+
+export const withoutKeys = (
+  map: Readonly<Record<string, string>> | undefined,
+  keys: readonly string[],
+): Record<string, string> => Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
+
+/** The Service as it would be with these settings and no other topology settings. */
+export const withSettings = (service: Service, settings: RoutingSettings): Service => {
+  const { trafficDistribution: _, ...spec } = service.spec ?? {};
+  const { labels, annotations, trafficDistribution } = settings;
+  return {
+    ...service,
+    metadata: {
+      ...service.metadata,
+      labels: { ...withoutKeys(service.metadata?.labels, OWN_LABELS), ...labels },
+      annotations: { ...withoutKeys(service.metadata?.annotations, OWN_ANNOTATIONS), ...annotations },
+    },
+    spec: { ...spec, ...defined({ trafficDistribution }) },
+  };
+};
 
 /** Weights of the zones: allocatable CPU of their Nodes as the control plane counts it, number of Nodes, or as given. */
 export type Weights = 'cpu' | 'nodes' | Demand;
@@ -99,7 +281,7 @@ export interface DemandReport {
   readonly zones: Readonly<Record<string, ZoneReport>>;
 }
 
-export interface ZoneReport {
+interface ZoneReport {
   /** Fraction of all demand. */
   readonly share: number;
   /** Null where weights are no cores. */

@@ -1,11 +1,98 @@
 // Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
-import type { GroupRoute } from '../models/routes.ts';
-import type { Explained, Reason } from '../../upstream/index.ts';
-import { SIMPLEST_FIRST, isStrategy } from './modes.ts';
-import type { ModeName } from './modes.ts';
-import type { Flow } from './outcome.ts';
-import type { Outcome, Recommendation, Verdict } from './types.ts';
-import { byText } from '../../apis/order.ts';
+// What stored slices lead to: every client Node's route by the exact models, and from those the traffic matrix.
+import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { byText } from '../../apis/values.ts';
+import type { Demand } from '../../flow/types.ts';
+import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
+import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '../../upstream/index.ts';
+import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
+import { type Tariff, monthlyCost } from '../prices.ts';
+import type { NodeRouting } from '../routers/types.ts';
+import { SIMPLEST_FIRST, isStrategy } from './types.ts';
+import type { Matrix, ModeName, Outcome, Recommendation, Verdict } from './types.ts';
+
+/** The same for every mode of one simulation. */
+export interface Frame {
+  /** Nodes with clients, as `groupNodes` makes them. */
+  readonly groups: readonly (readonly Node[])[];
+  readonly family: string;
+  readonly port: string;
+  readonly routing: (node: Node) => NodeRouting;
+  /** Of kube-controller-manager. */
+  readonly gates: FeatureGates | undefined;
+  /** Demand of the clients by zone, in any unit. */
+  readonly weights: Demand;
+  /** The same in cores, where known. */
+  readonly cores: number | null;
+  /** Cores by address of each ready endpoint, where all are known. */
+  readonly capacity: ReadonlyMap<string, number> | null;
+  readonly bill: { readonly tariff: Tariff; readonly gigabytesPerDay: number } | null;
+}
+
+/** Where traffic goes, and by which rules. */
+interface Flow {
+  readonly outcome: Outcome;
+  /** Of client Nodes. */
+  readonly routes: readonly GroupRoute[];
+  /** Ready endpoints. */
+  readonly ready: number;
+}
+
+/** Ready endpoints of the port, in the order of their keys. */
+export const readyForProxies = (
+  slices: readonly EndpointSlice[],
+  { family, port }: Pick<Frame, 'family' | 'port'>,
+): readonly ProxyEndpoint[] =>
+  mergeEndpoints(slices, { port, family, duplicates: { prefer: 'running' } }).filter(({ ready }) => ready);
+
+const recordOf = (matrix: Traffic['matrix']): Matrix =>
+  Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
+
+/** The endpoint with the highest load, by its capacity where that is known; the first of equals. */
+const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, capacity }: Frame) => {
+  const known = cores !== null && capacity !== null;
+  let best = { key: '', load: 0 };
+  for (const [key, share] of traffic.endpoints) {
+    const load = known ? (share * cores) / (capacity.get(addressOf(key)) ?? Infinity) : share;
+    if (load > best.load) best = { key, load };
+  }
+  return { key: best.key, maxUtilization: known ? best.load : null };
+};
+
+export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame): Flow => {
+  const { groups, family, port, routing, weights, bill } = frame;
+  const routes = groupRoutesOf({ service, slices, groups, routing, port, family });
+  const routeOf = new Map(routes.map((route) => [route.node, route]));
+  const of = ({ metadata }: Node): GroupRoute | undefined => routeOf.get(metadata?.name ?? '');
+  const traffic = trafficOf({
+    // Of clients whose router is not known nothing is predicted.
+    nodes: routes.flatMap(({ nodes, reason }) => (reason === 'RouterUnknown' ? [] : nodes.slice(0, 1))),
+    weights,
+    countOf: (node) => of(node)?.nodes.length ?? 0,
+    endpointsFor: (node) => of(node)?.used ?? [],
+  });
+  const ready = readyForProxies(slices, frame);
+  const endpoints = new Map(routes.flatMap((route) => route.used).map((endpoint) => [endpoint.key, endpoint]));
+  const { key, maxUtilization } = busiest(traffic, (own) => endpoints.get(own)?.address ?? '', frame);
+  const outcome: Outcome = {
+    hinted: ready.filter(({ zoneHints, nodeHints }) => zoneHints.size + nodeHints.size > 0).length,
+    matrix: recordOf(traffic.matrix),
+    inZoneShare: inZoneShare(traffic),
+    lostShare: traffic.lost,
+    worstOverload: worstOverload(traffic, ready.length),
+    busiestZone: endpoints.get(key)?.zone ?? '',
+    maxUtilization,
+    ...(bill === null ? {} : { costPerMonth: monthlyCost(bill.tariff, traffic.matrix, bill.gigabytesPerDay) }),
+  };
+  return { outcome, routes, ready: ready.length };
+};
+
+/** Ready endpoints by zone, in name order. */
+export const countByZone = (endpoints: readonly ProxyEndpoint[]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  return new Map([...counts].sort(([a], [b]) => byText(a, b)));
+};
 
 /** What counts as overload. */
 export type Limit =
@@ -39,13 +126,13 @@ export const utilizationText = (outcome: Outcome, limit: Limit): string => {
     : `${where} gets ${boundedPercentText(1 + outcome.worstOverload)} of its fair share (limit ${boundedPercentText(1 + limit.overload)})`;
 };
 
-export const limitText = (limit: Limit): string =>
+const limitText = (limit: Limit): string =>
   limit.kind === 'utilization'
     ? `${boundedPercentText(limit.target)} of its capacity`
     : `${boundedPercentText(1 + limit.overload)} of its fair share`;
 
-const keeps = ({ inZoneShare }: Outcome): string =>
-  `${boundedPercentText(inZoneShare)} of the traffic stays in its zone`;
+const keeps = ({ inZoneShare: share }: Outcome): string =>
+  `${boundedPercentText(share)} of the traffic stays in its zone`;
 
 const nodesOf = (routes: readonly GroupRoute[]): number => routes.reduce((sum, { nodes }) => sum + nodes.length, 0);
 
@@ -134,7 +221,7 @@ const badnessOf = (candidates: readonly Outcome[]): ((outcome: Outcome) => numbe
   const priced = candidates.some(({ costPerMonth = 0 }) => costPerMonth > 0);
   return priced
     ? ({ costPerMonth = 0 }) => costPerMonth
-    : ({ inZoneShare, lostShare }) => (1 - inZoneShare) * (1 - lostShare);
+    : ({ inZoneShare: share, lostShare }) => (1 - share) * (1 - lostShare);
 };
 
 /** Less than this fraction of the worst is no reason for a less simple mode. */

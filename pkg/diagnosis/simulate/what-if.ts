@@ -1,12 +1,10 @@
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
+import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
-import { nameOf } from '../../apis/object.ts';
+import { byText, defined, nameOf } from '../../apis/values.ts';
 import { nanoCpu } from '../../apis/quantity.ts';
-import { isEndpointReady, zoneOfNode } from '../../apis/readings.ts';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../models/lookup.ts';
 import type { RefusalReason, WhatIfReport } from './types.ts';
-import { byText } from '../../apis/order.ts';
 
 /** Objects of the cluster that a simulation of one Service looks at. */
 export interface World {

@@ -1,25 +1,134 @@
 // What is wrong with an installation, the gravest first.
-import { COMMANDS } from '../../apis/names.ts';
+// The Services that ask for routing through us, judged as an audit judges them, and the FlowPolicies.
+import type { Service } from '../../apis/core.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_ORIGIN,
+  ANNOTATION_TOPOLOGY_MODE,
+  COMMANDS,
+  GROUP,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_NAMESPACE_NAME,
+  LABEL_ROUTING,
+  LABEL_STRATEGY,
+} from '../../apis/names.ts';
+import { byText } from '../../apis/values.ts';
 import { proxyNeedsAnnotation } from '../../routing/version.ts';
-import type { DeployedComponent, StatusEvidence } from './evidence.ts';
+import { audit } from '../audit/audit.ts';
+import { selects } from '../explain/given.ts';
+import { serviceRefOf } from '../models/lookup.ts';
+import { type ClusterSnapshot, itemsOf, known } from '../snapshot.ts';
+import type { DeployedComponent, KeepingFacts, StatusEvidence, StatusObjects } from './evidence.ts';
 import { DEAD_MANS_SWITCH_SECONDS } from './leases.ts';
-import { STATUS_REASONS } from './reasons.ts';
-import type { StatusReason } from './reasons.ts';
-import { unkeptNamespaces } from './services.ts';
-import type {
-  AdmissionStatus,
-  ClusterStatus,
-  ComponentStatus,
-  InstallationStatus,
-  ServicesStatus,
-  StatusFinding,
-  WebhookStatus,
+import {
+  type AdmissionStatus,
+  type ClusterStatus,
+  type ComponentStatus,
+  type FlowStatus,
+  type InstallationStatus,
+  STATUS_REASONS,
+  type ServicesStatus,
+  type StatusFinding,
+  type StatusReason,
+  type WebhookStatus,
 } from './types.ts';
+
+/** It carries one of our labels or annotations, and is not left out by one. */
+const isManaged = ({ metadata }: Service): boolean => {
+  const { labels = {}, annotations = {} } = metadata ?? {};
+  if (labels[LABEL_MANAGED] === 'false') return false;
+  return (
+    labels[LABEL_MANAGED] === 'true' ||
+    labels[LABEL_STRATEGY] !== undefined ||
+    labels[LABEL_CONSIDER] === 'true' ||
+    annotations[ANNOTATION_APPLIED] !== undefined ||
+    (annotations[ANNOTATION_TOPOLOGY_MODE] ?? '').startsWith(`${GROUP}/`)
+  );
+};
+
+export const servicesStatus = (evidence: StatusEvidence): ServicesStatus | null => {
+  const { snapshot, namespaces, unseen, now } = evidence;
+  if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
+  const own: ClusterSnapshot = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isManaged)) };
+  const { sum, causes } = audit(own, { now });
+  return {
+    count: sum.services,
+    effective: sum.verdicts.Effective,
+    assumed: sum.verdicts.Assumed,
+    unknown: sum.verdicts.Unknown,
+    ineffective: sum.verdicts.Ineffective,
+    notWanted: sum.verdicts.NotWanted,
+    causes: causes
+      .map(({ reason, services }) => ({ reason, services }))
+      .sort((a, b) => b.services - a.services || byText(a.reason, b.reason)),
+    keptNamespaces: unseen.some(({ what }) => what === 'namespaces')
+      ? null
+      : namespaces.filter(({ labels }) => labels[LABEL_ROUTING] !== undefined).length,
+  };
+};
+
+const holdsSettings = (service: Service): boolean =>
+  isManaged(service) && service.metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+const hasOrigin = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_ORIGIN] !== undefined;
+
+/** What is wrong with the label of a namespace with managed Services; undefined: nothing, as far as objects show. */
+const labelProblem = (
+  label: string | undefined,
+  services: readonly Service[],
+  keeping: readonly KeepingFacts[],
+): string | undefined => {
+  const values = [...new Set(keeping.map((one) => one.label))].sort(byText).join(' or ');
+  if (label !== undefined) {
+    return keeping.some((one) => one.label === label)
+      ? undefined
+      : `has the label ${LABEL_ROUTING}=${label}, which no installation here uses (${values})`;
+  }
+  const expected = keeping.every(({ keep }) => keep === 'on' || (keep === 'auto' && services.some(hasOrigin)));
+  return expected ? `lacks the label ${LABEL_ROUTING}=${values}` : undefined;
+};
+
+/** Sentences about namespaces with settings that admission does not keep, for want of the label by which it is to. */
+const unkeptNamespaces = ({ snapshot, namespaces, configs, namespace, unseen }: StatusEvidence): string[] => {
+  const keeping = configs.flatMap((config) => config.keeping ?? []);
+  // Where one namespace was looked at, another installation may be the one that keeps.
+  if (keeping.length === 0 || namespace !== undefined || unseen.some(({ what }) => what === 'namespaces')) return [];
+  const own = Map.groupBy(
+    itemsOf(snapshot.services).filter(holdsSettings),
+    (service) => serviceRefOf(service).namespace,
+  );
+  return namespaces.flatMap(({ name, labels }) => {
+    const services = own.get(name) ?? [];
+    const problem = services.length === 0 ? undefined : labelProblem(labels[LABEL_ROUTING], services, keeping);
+    return problem === undefined
+      ? []
+      : [`Namespace ${name}, ${services.length} of its Services managed here, ${problem}.`];
+  });
+};
+
+export const flowStatus = ({ flowPolicies }: ClusterSnapshot): FlowStatus | null => {
+  if (flowPolicies.kind === 'unknown') return null;
+  const groups = Map.groupBy(
+    flowPolicies.items.flatMap(({ loop }) => loop?.conditions ?? []),
+    ({ type, status, reason }) => [type, status, reason].join('\n'),
+  );
+  const conditions = [...groups.values()].flatMap((own) => {
+    const [first] = own;
+    return first === undefined
+      ? []
+      : [{ type: first.type, status: first.status, reason: first.reason, count: own.length }];
+  });
+  return {
+    count: flowPolicies.items.length,
+    conditions: conditions.sort((a, b) => byText(a.type, b.type) || b.count - a.count || byText(a.reason, b.reason)),
+  };
+};
 
 /** Days before the end. The webhook renews when ten of thirty are left, so this is no longer a matter of course. */
 export const WARN_DAYS = 7;
 
-export const finding = (reason: StatusReason, message: string): StatusFinding => ({
+const finding = (reason: StatusReason, message: string): StatusFinding => ({
   reason,
   message,
   remedy: STATUS_REASONS[reason].remedy,
@@ -173,7 +282,7 @@ const serviceFindings = (services: ServicesStatus | null): StatusFinding[] => {
   return [finding('ServicesIneffective', `${services.ineffective} of ${services.count}: ${causes}.`)];
 };
 
-export interface Judged {
+interface Judged {
   readonly cluster: ClusterStatus;
   readonly installations: readonly InstallationStatus[];
   readonly admission: AdmissionStatus;
@@ -210,4 +319,27 @@ export const statusFindings = (
     ...serviceFindings(services),
     ...clusterFindings(cluster),
   ];
+};
+
+/** Known namespaces with their labels; those with managed Services first, then by name. */
+const candidates = ({ namespaces, snapshot }: StatusObjects): { name: string; labels: Record<string, string> }[] => {
+  const labelsOf = new Map(namespaces.map(({ name, labels }) => [name, labels]));
+  const own = new Set<string>();
+  for (const service of itemsOf(snapshot.services)) {
+    const { namespace } = serviceRefOf(service);
+    if (!labelsOf.has(namespace)) labelsOf.set(namespace, {});
+    if (isManaged(service)) own.add(namespace);
+  }
+  return [...labelsOf]
+    .map(([name, labels]) => ({ name, labels: { ...labels, [LABEL_NAMESPACE_NAME]: name } }))
+    .sort((a, b) => Number(own.has(b.name)) - Number(own.has(a.name)) || byText(a.name, b.name));
+};
+
+/** The first namespace that the webhook serves, empty where none is known; undefined where no webhook is registered. */
+export const probedNamespace = (objects: StatusObjects): string | undefined => {
+  const webhooks = objects.registrations.filter(({ slices }) => slices);
+  if (webhooks.length === 0) return undefined;
+  const isServed = ({ labels }: { labels: Record<string, string> }): boolean =>
+    webhooks.some(({ namespaceSelector }) => selects(namespaceSelector, labels));
+  return candidates(objects).find(isServed)?.name ?? '';
 };

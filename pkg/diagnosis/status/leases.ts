@@ -1,7 +1,11 @@
 // Whether the holder of a Lease is alive, by the age of its last renewal.
+// Installations of the chart: which components each has, how they run, and who leads.
 import { COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
-import type { ComponentPod, ConfigFacts, LeaseFacts, LeaseUse } from './evidence.ts';
-import type { LeaseStatus } from './types.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { zoneOfNode } from '../../apis/core.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ComponentPod, ConfigFacts, DeployedComponent, LeaseFacts, LeaseUse, StatusEvidence } from './evidence.ts';
+import type { ComponentStatus, InstallationStatus, LeaseStatus, WebhookStatus } from './types.ts';
 
 /** Renewals may be late by as much as a busy API server takes, and clocks differ. */
 const GRACE_SECONDS = 15;
@@ -42,7 +46,7 @@ const stateOf = (
   return age > patience ? 'Stale' : 'Held';
 };
 
-export interface LeaseContext {
+interface LeaseContext {
   readonly now: number;
   readonly uses: readonly LeaseUse[];
   /** All that were seen; undefined where they could not be. */
@@ -76,3 +80,74 @@ export const leaseStatus = (lease: LeaseFacts, { now, uses, pods }: LeaseContext
 /** Those in the namespace of the installation, and those that it shares with others. */
 export const leasesOf = (leases: readonly LeaseFacts[], namespace: string, uses: readonly LeaseUse[]): LeaseFacts[] =>
   leases.filter((lease) => lease.namespace === namespace || uses.some(isUseOf(lease)));
+
+/** Whether Pods could be seen at all: without the right to, none is no news. */
+const sawPods = ({ unseen }: StatusEvidence): boolean => unseen.every(({ what }) => what !== 'pods');
+
+const podsOf = (evidence: StatusEvidence, { namespace, instance, component }: DeployedComponent): ComponentPod[] =>
+  evidence.pods.filter(
+    (pod) => pod.namespace === namespace && pod.instance === instance && pod.component === component,
+  );
+
+const lastTermination = (pods: readonly ComponentPod[]): NonNullable<ComponentStatus['pods']>['lastTermination'] => {
+  const ended = pods.flatMap(({ name, lastTermination: last }) => (last === undefined ? [] : [{ ...last, pod: name }]));
+  return ended.sort((a, b) => byText(b.finishedAt, a.finishedAt))[0] ?? null;
+};
+
+const componentStatus = (evidence: StatusEvidence, deployment: DeployedComponent): ComponentStatus => {
+  const { name, component, version, image, desired, ready, updated } = deployment;
+  const pods = podsOf(evidence, deployment);
+  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const nodes = new Set(pods.map(({ nodeName }) => nodeName).filter((node) => node !== ''));
+  const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
+  return {
+    name,
+    component,
+    version,
+    image,
+    replicas: { desired, ready, updated },
+    pods: sawPods(evidence)
+      ? {
+          restarts: pods.reduce((sum, { restarts }) => sum + restarts, 0),
+          lastTermination: lastTermination(pods),
+          nodes: nodes.size,
+          zones: [...used].sort(byText),
+        }
+      : null,
+  };
+};
+
+const installationStatus = (
+  evidence: StatusEvidence,
+  deployments: readonly DeployedComponent[],
+  webhooks: readonly WebhookStatus[],
+): InstallationStatus => {
+  const { namespace = '', instance = '' } = deployments[0] ?? {};
+  const configs = evidence.configs.filter((config) => config.namespace === namespace);
+  const pods = sawPods(evidence) ? evidence.pods : undefined;
+  const uses = leaseUsesOf(configs, namespace);
+  const context = { now: evidence.now, uses, pods };
+  return {
+    namespace,
+    release: instance,
+    components: deployments
+      .toSorted((a, b) => byText(a.component, b.component))
+      .map((deployment) => componentStatus(evidence, deployment)),
+    modes: configs.find(({ modes }) => modes !== undefined)?.modes ?? null,
+    leases: leasesOf(evidence.leases, namespace, uses)
+      .map((lease) => leaseStatus(lease, context))
+      .sort((left, right) => byText(left.name, right.name)),
+    webhooks: webhooks.filter(({ service }) => service?.namespace === namespace),
+  };
+};
+
+/** By namespace and release. */
+export const installationStatuses = (
+  evidence: StatusEvidence,
+  webhooks: readonly WebhookStatus[],
+): InstallationStatus[] => {
+  const groups = Map.groupBy(evidence.deployments, ({ namespace, instance }) => `${namespace}/${instance}`);
+  return [...groups]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([, deployments]) => installationStatus(evidence, deployments, webhooks));
+};

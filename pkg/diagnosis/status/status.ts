@@ -1,24 +1,90 @@
 // Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
-import type { Node } from '../../apis/core.ts';
-import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
-import { byText } from '../../apis/order.ts';
-import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
+// The registration of a webhook: entries, who answers, and how long its certificates are valid.
+import { type Node, isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { EXTENSION_NAME, GROUP, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { byText } from '../../apis/values.ts';
 import { markOf } from '../../evacuation/decide.ts';
-import { mechanismOf } from '../../routing/mechanism.ts';
+import { mechanismOf } from '../../routing/plan.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { InvalidVersionError, formatVersion, parseVersion } from '../../routing/version.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
-import { routersReport } from '../routers/report.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot } from '../snapshot.ts';
-import type { StatusEvidence } from './evidence.ts';
-import { statusFindings } from './findings.ts';
-import { installationStatuses } from './installations.ts';
-import { LABEL_NAME } from './read-workloads.ts';
-import { NOTES } from './reasons.ts';
-import { flowStatus, servicesStatus } from './services.ts';
-import type { ClusterStatus, StatusReport } from './types.ts';
-import { webhookStatuses } from './webhooks.ts';
+import { routersReport } from '../routers/types.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import type { CertificateFacts, RegistrationEntry, StatusEvidence } from './evidence.ts';
+import { flowStatus, servicesStatus, statusFindings } from './findings.ts';
+import { installationStatuses } from './leases.ts';
+import { LABEL_NAME } from './collect.ts';
+import { type CertificateStatus, type ClusterStatus, NOTES, type StatusReport, type WebhookStatus } from './types.ts';
+
+const DAY_MS = 86_400_000;
+
+const certificateStatus = ({ notAfter, fingerprint }: CertificateFacts, now: number): CertificateStatus => ({
+  notAfter: new Date(notAfter).toISOString(),
+  daysLeft: Math.floor((notAfter - now) / DAY_MS),
+  fingerprint,
+});
+
+/** Addresses may be listed in a slice each; a Pod counts once. */
+const readyEndpoints = ({ slices }: ClusterSnapshot, service: NonNullable<WebhookStatus['service']>): number | null => {
+  if (slices.kind === 'unknown') return null;
+  const addresses = slices.items
+    .filter(
+      ({ metadata }) =>
+        metadata?.namespace === service.namespace && metadata.labels?.[LABEL_SERVICE_NAME] === service.name,
+    )
+    .flatMap(({ endpoints }) => endpoints ?? [])
+    .filter(isEndpointReady)
+    .map(({ addresses: own, targetRef }) => targetRef?.name ?? own.join());
+  return new Set(addresses).size;
+};
+
+/** Of all entries the authority that ends first; null where one entry has none. */
+const authorityOf = (entries: readonly RegistrationEntry[], evidence: StatusEvidence): CertificateStatus | null => {
+  const found = entries.map(({ caBundle = '' }) => evidence.authorities.get(caBundle));
+  const ends = found.flatMap((authority) => authority ?? []).sort((a, b) => a.notAfter - b.notAfter);
+  const [first] = ends;
+  return first === undefined || ends.length < found.length ? null : certificateStatus(first, evidence.now);
+};
+
+const servingOf = (service: WebhookStatus['service'], evidence: StatusEvidence): WebhookStatus['serving'] => {
+  if (service === null) return { why: 'the webhook is registered by URL' };
+  const seen = evidence.serving.find(({ namespace }) => namespace === service.namespace);
+  if (seen?.certificate === undefined) return { why: seen?.why ?? 'it was not looked for' };
+  return { ...certificateStatus(seen.certificate, evidence.now), from: seen.from };
+};
+
+/** Entries of one configuration that are answered by the same Service. */
+const webhookStatus = (entries: readonly RegistrationEntry[], evidence: StatusEvidence): WebhookStatus => {
+  const [first] = entries;
+  const service = first?.service ?? null;
+  return {
+    configuration: first?.configuration ?? '',
+    entries: entries.map(({ name, failurePolicy, timeoutSeconds }) => ({ name, failurePolicy, timeoutSeconds })),
+    service,
+    readyEndpoints: service === null ? null : readyEndpoints(evidence.snapshot, service),
+    authority: authorityOf(entries, evidence),
+    serving: servingOf(service, evidence),
+  };
+};
+
+/** One for each configuration and Service. */
+const webhookStatuses = (evidence: StatusEvidence): WebhookStatus[] => {
+  const groups = Map.groupBy(evidence.registrations, ({ configuration, service }) =>
+    [configuration, service?.namespace, service?.name].join('\n'),
+  );
+  return [...groups.values()].map((entries) => webhookStatus(entries, evidence));
+};
+
+/** Services that answer as webhooks. */
+export const servicesBehind = (
+  registrations: readonly RegistrationEntry[],
+): NonNullable<WebhookStatus['service']>[] => [
+  ...new Map(
+    registrations.flatMap(({ service }) =>
+      service === undefined ? [] : [[`${service.namespace}/${service.name}`, service] as const],
+    ),
+  ).values(),
+];
 
 const UNKNOWN = 'unknown';
 
@@ -72,9 +138,9 @@ const clusterStatus = (snapshot: ClusterSnapshot, serverVersion: string | undefi
 /** Selects everything that the chart renders. */
 export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;
 /** apiVersion of what a status prints and of what a bundle keeps. */
-export const STATUS_API_VERSION = `status.${GROUP}/v1alpha1`;
+const STATUS_API_VERSION = `status.${GROUP}/v1alpha1`;
 
-export interface StatusOptions {
+interface StatusOptions {
   /** Most events that are reported, the newest first. */
   readonly events: number;
 }

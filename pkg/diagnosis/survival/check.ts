@@ -1,18 +1,63 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
-import type { Service } from '../../apis/core.ts';
-import { byText } from '../../apis/order.ts';
-import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
-import { decideInOrder } from '../../evacuation/decide.ts';
-import type { Leave } from '../../evacuation/decide.ts';
-import { MAX_HINTS } from '../../hints/names.ts';
+import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { byText } from '../../apis/values.ts';
+import { type Leave, decideInOrder } from '../../evacuation/decide.ts';
+import { MAX_HINTS } from '../../hints/readiness.ts';
+import { isControllerSlice } from '../../upstream/index.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot } from '../snapshot.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';
 import type { SurvivalOptions, SurvivalReport } from './types.ts';
-import { evacuatedSlices } from './unmoved.ts';
-import { estimateWrites } from './writes.ts';
-import type { WritesEstimate } from './writes.ts';
+import { evacuatedSlices } from './service.ts';
+
+// What an evacuation costs the control plane: slices that are written, what of them every proxy receives, and the answers of the
+// EndpointSlice controller.
+
+export interface WritesEstimate {
+  /** Slices that are written, once each. */
+  readonly slices: number;
+  /** Of these as JSON, as far as they are known here: about what they are in storage without managed fields. */
+  readonly bytes: number;
+  /** Proxies that watch slices: one on each ready Node. */
+  readonly proxies: number;
+  /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
+  readonly fanOutBytes: number;
+  /**
+   * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
+   * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3).
+   */
+  readonly echo: {
+    readonly puts: number;
+    /** What kube-controller-manager allows its controllers together: --kube-api-qps. */
+    readonly requestsPerSecond: number;
+    /** For so long the controller's other work, new Pods among it, waits its turn. */
+    readonly seconds: number;
+  };
+}
+
+/** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
+const CONTROLLER_REQUESTS_PER_SECOND = 20;
+
+const ENCODER = new TextEncoder();
+
+/** `slices`: those that would be written, as they would be. */
+export const estimateWrites = (
+  slices: readonly EndpointSlice[],
+  {
+    proxies,
+    requestsPerSecond = CONTROLLER_REQUESTS_PER_SECOND,
+  }: { readonly proxies: number; readonly requestsPerSecond?: number },
+): WritesEstimate => {
+  const bytes = slices.reduce((sum, slice) => sum + ENCODER.encode(JSON.stringify(slice)).length, 0);
+  const puts = slices.filter(isControllerSlice).length;
+  return {
+    slices: slices.length,
+    bytes,
+    proxies,
+    fanOutBytes: bytes * proxies,
+    echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
+  };
+};
 
 /** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {
@@ -20,7 +65,7 @@ export interface Evacuation extends Leave {
   readonly concerns: (service: Service) => boolean;
 }
 
-export const REFUSALS = {
+const REFUSALS = {
   LastZone: 'No other zone with ready Nodes would remain. This cannot be forced.',
   NothingToMove: 'No Service in scope has endpoints in the zone. This cannot be forced: there is nothing to do.',
   TogetherNoEndpoint:
@@ -31,7 +76,7 @@ export const REFUSALS = {
   ConnectionsFail: 'Some data planes leave clients without endpoints if no hint names their zone.',
 } as const satisfies Readonly<Record<string, string>>;
 
-export interface Refusal {
+interface Refusal {
   readonly reason: keyof typeof REFUSALS;
   readonly message: string;
   /** `--force` goes on all the same. */

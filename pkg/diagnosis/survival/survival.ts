@@ -1,16 +1,13 @@
 // Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
-import { byText } from '../../apis/order.ts';
-import { zoneOfNode } from '../../apis/readings.ts';
-import { sumBy, sumOf } from '../../apis/sum.ts';
+import { byText, sumBy, sumOf } from '../../apis/values.ts';
+import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import type { SnapshotIndex } from '../explain/types.ts';
-import { serviceRefOf, sortedServices } from '../models/lookup.ts';
-import { nearest } from '../nearest.ts';
-import { routersReport } from '../routers/report.ts';
-import { itemsOf } from '../snapshot.ts';
-import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
+import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
+import { routersReport } from '../routers/types.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf } from '../snapshot.ts';
 import { rankOf, survivalOf } from './service.ts';
 import type { ServiceSurvival, SurvivalOptions, SurvivalReport, SurvivalSum, Unmoved, UnmovedGroup } from './types.ts';
 

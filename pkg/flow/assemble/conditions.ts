@@ -2,7 +2,7 @@
 import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
-import type { TurnFigures } from './figures.ts';
+import type { TurnFigures } from './job.ts';
 import type { Turn } from './turn.ts';
 
 /** One condition, without the times that its history gives it. */

@@ -1,7 +1,8 @@
 // An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
-import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { isZoneName } from '../../hints/names.ts';
-import { isEndpointReady } from '../../apis/readings.ts';
+// From the slices of a Service to the endpoints that the loop plans for: one a Pod, whatever families and ports it has.
+// What a Service wants of the flow controller, and why it cannot have it yet.
+import { isEndpointReady, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
@@ -10,10 +11,14 @@ import {
   LABEL_STRATEGY,
   PLAN_SPREAD,
 } from '../../apis/names.ts';
-import type { EvacuationMark } from '../../evacuation/mark.ts';
-import { parseMark } from '../../evacuation/mark.ts';
-import { isLeaving } from '../../evacuation/slice.ts';
-import { isRebuilt } from '../../hints/readiness.ts';
+import { byText, refOf } from '../../apis/values.ts';
+import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
+import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
+import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
+import { type PlannedStrategy, isPlannedStrategy } from '../../routing/strategy.ts';
+import type { HintsInForce } from '../demand/arrivals.ts';
+import { type Demand, type PlannedEndpoint, amountOf } from '../types.ts';
+import { zoneWeights } from '../evaluate.ts';
 
 export interface FlowSliceEndpoint {
   /** Name of the Pod behind it; empty where there is none. */
@@ -113,3 +118,128 @@ export const endpointName = ({ pod, address }: Pick<FlowSliceEndpoint, 'pod' | '
   pod === '' ? address : pod;
 
 export const isSpread = ({ mark }: Pick<FlowSlice, 'mark'>): boolean => mark === PLAN_SPREAD;
+
+export interface SliceView {
+  readonly name: string;
+  /** Empty where it has none. */
+  readonly pod: string;
+  readonly zone: string;
+  /** In any slice. */
+  readonly ready: boolean;
+  /** Zones of its hints in the first slice that has some. */
+  readonly forZones: readonly string[];
+}
+
+/** Endpoints in name order. Slices of host names are not planned: proxies ignore them. */
+export const viewsOfEndpoints = (slices: readonly FlowSlice[]): SliceView[] => {
+  const found = new Map<string, SliceView>();
+  for (const { addressType, endpoints } of slices) {
+    if (addressType === 'FQDN') continue;
+    for (const endpoint of endpoints) {
+      const name = endpointName(endpoint);
+      const before = found.get(name);
+      if (before === undefined) {
+        const { pod, zone, ready, forZones } = endpoint;
+        found.set(name, { name, pod, zone, ready, forZones });
+      } else if ((endpoint.ready && !before.ready) || (before.forZones.length === 0 && endpoint.forZones.length > 0)) {
+        const forZones = before.forZones.length === 0 ? endpoint.forZones : before.forZones;
+        found.set(name, { ...before, ready: before.ready || endpoint.ready, forZones });
+      }
+    }
+  }
+  return [...found.values()].sort((one, other) => byText(one.name, other.name));
+};
+
+/**
+ * The plan that slices hold: what a controller that starts goes on with. `remembered` is taken for endpoints without hints;
+ * who has neither serves its own zone.
+ */
+export const planOnSlices = (slices: readonly FlowSlice[], remembered?: HintsInForce): HintsInForce => {
+  if (slices.some(isSpread)) return { spread: true, endpoints: [] };
+  const endpoints = viewsOfEndpoints(slices).filter(({ ready }) => ready);
+  const bare = endpoints.every(({ forZones }) => forZones.length === 0);
+  if (bare && remembered !== undefined) return remembered;
+  const known = new Map((remembered?.endpoints ?? []).map(({ name, forZones }) => [name, forZones]));
+  const planned = endpoints.flatMap(({ name, forZones }): PlannedEndpoint[] => {
+    const stored = forZones.map(whenReady);
+    const zones = stored.length > 0 && stored.every(isZoneName) ? stored : known.get(name);
+    return zones === undefined ? [] : [{ name, forZones: [...zones].sort() }];
+  });
+  return { spread: false, endpoints: planned };
+};
+
+/** What proxies make of the slices now: one ready endpoint without hints, and they use every endpoint. */
+export const hintsInForce = (slices: readonly FlowSlice[]): HintsInForce => {
+  const endpoints = viewsOfEndpoints(slices).filter(({ ready }) => ready);
+  if (endpoints.some(({ forZones }) => forZones.length === 0)) return { spread: true, endpoints: [] };
+  return {
+    spread: false,
+    endpoints: endpoints.map(({ name, forZones }) => ({ name, forZones: [...forZones].sort() })),
+  };
+};
+
+export type Ask =
+  /** Nothing, or hints that admission alone gives. */
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'planned';
+      readonly strategy: PlannedStrategy;
+      /** Those that hints may be written to. */
+      readonly writable: readonly FlowSlice[];
+    }
+  | {
+      readonly kind: 'refused';
+      readonly strategy: PlannedStrategy;
+      readonly reason: 'ConflictingMode' | 'NotMirrored' | 'WaitingForSlices';
+      readonly message: string;
+    };
+
+interface AskInput {
+  readonly service: Service;
+  readonly slices: readonly FlowSlice[];
+  /** Slices without the label count as well: nothing will be written. */
+  readonly observeOnly: boolean;
+}
+
+/**
+ * Only slices that carry the strategy label are planned: admission would not keep the hints of others. The EndpointSlice
+ * controller copies the label from the Service within a second; for a Service without selector no controller does.
+ */
+export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
+  const strategy = effectiveStrategy(service);
+  if (!isPlannedStrategy(strategy)) return { kind: 'none' };
+  const { namespace, name } = refOf(service);
+  const conflict = conflictingMode(service);
+  if (conflict !== undefined) {
+    const message = `Service ${namespace}/${name} asks for ${strategy}, but ${conflict.field} is ${JSON.stringify(conflict.value)}: remove one of the two`;
+    return { kind: 'refused', strategy, reason: 'ConflictingMode', message };
+  }
+  const carrying = observeOnly ? slices : slices.filter((slice) => slice.strategy === strategy);
+  const bare = slices.filter((slice) => !carrying.includes(slice) && slice.endpoints.length > 0);
+  const mirrored = service.spec?.selector !== undefined;
+  // One endpoint without hint, and proxies use none: a part of the slices would be as good as nothing.
+  if (carrying.length > 0 && (mirrored || bare.length === 0)) return { kind: 'planned', strategy, writable: carrying };
+  if (slices.length > 0 && !mirrored) {
+    const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their owner has to set it on them, or on the Endpoints`;
+    return { kind: 'refused', strategy, reason: 'NotMirrored', message };
+  }
+  const message = `no EndpointSlice of Service ${namespace}/${name} carries its strategy label yet`;
+  return { kind: 'refused', strategy, reason: 'WaitingForSlices', message };
+};
+
+export interface ClientZones {
+  /** In name order. */
+  readonly zones: readonly string[];
+  /** By CPU of the Nodes, as upstream counts it; where that is unknown, by their number. */
+  readonly weights: Demand;
+}
+
+/** Clients are where ready Nodes are: a zone whose Nodes all died asks for nothing. */
+export const clientZonesOf = (nodes: readonly Node[]): ClientZones => {
+  const ready = nodes.filter(isNodeReady);
+  const zones = zonesOfNodes(ready);
+  const byCpu = zoneWeights({ nodes: ready, by: 'cpu' });
+  const known = byCpu.kind === 'known' ? byCpu : zoneWeights({ nodes: ready, by: 'nodes' });
+  const weights = known.kind === 'known' ? known.weights : Object.fromEntries(zones.map((zone) => [zone, 1]));
+  return { zones, weights: Object.fromEntries(zones.map((zone) => [zone, amountOf(weights, zone)])) };
+};

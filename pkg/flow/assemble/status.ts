@@ -1,15 +1,12 @@
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
-import { defined } from '../../apis/defined.ts';
-import { orderedJson } from '../../apis/order.ts';
+import { defined, orderedJson } from '../../apis/values.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
-import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
-import { hintsOf } from '../demand/in-force.ts';
-import type { HintsInForce } from '../demand/in-force.ts';
-import { coresPerUnit } from '../demand/arrivals.ts';
+import { MAX_HINTS, isZoneName } from '../../hints/readiness.ts';
+import { type HintsInForce, coresPerUnit, hintsOf } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
 import type { Finding, Findings } from './conditions.ts';
-import type { TurnFigures } from './figures.ts';
+import type { TurnFigures } from './job.ts';
 
 export interface StatusInput {
   /** What was written last; undefined before the first time. */

@@ -1,17 +1,224 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
-import type { HintsInForce } from '../demand/in-force.ts';
-import type { FlowSettings } from '../loop/from-spec.ts';
+// The JSON Patch that brings a plan to one slice, and the one that reverts what was written.
+// Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
+import type { JsonPatchOperation } from '../../apis/admission.ts';
+import { defined } from '../../apis/values.ts';
+import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
+import { stayingZones } from '../../evacuation/slice.ts';
+import { hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
+import { type HintsInForce, hintsOf } from '../demand/arrivals.ts';
+import type { CapacitySource, FlowSettings } from '../loop/from-spec.ts';
 import { initialState, step } from '../loop/step.ts';
-import { withEra } from '../loop/topology.ts';
-import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
-import { planProportional } from '../proportional.ts';
-import type { Plan } from '../types.ts';
-import { viewsOfEndpoints, hintsInForce, planOnSlices } from './endpoints.ts';
-import type { ClientZones } from './nodes.ts';
-import { observationOf } from './observation.ts';
-import type { Load, PodCpu } from './observation.ts';
-import { differs } from './patch.ts';
-import type { FlowSlice } from './slice.ts';
+import { withEra } from '../loop/observe.ts';
+import type { LoopDecision, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
+import { planProportional } from '../planner.ts';
+import type { Demand, Plan } from '../types.ts';
+import { endpointName, hintsInForce, isSpread, planOnSlices, viewsOfEndpoints } from './slice.ts';
+import type { ClientZones, FlowSlice, FlowSliceEndpoint, SliceView } from './slice.ts';
+
+const MARK_PATH = `/metadata/annotations/${ANNOTATION_PLAN.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+/** The API server refuses the patch with a conflict where the object is not the one that was read. */
+const lockOf = ({ metadata }: FlowSlice): JsonPatchOperation => ({
+  op: 'replace',
+  path: '/metadata/resourceVersion',
+  value: metadata?.resourceVersion ?? '',
+});
+
+const markOperation = ({ mark, annotated }: FlowSlice, wanted: string | undefined): JsonPatchOperation[] => {
+  if (mark === wanted) return [];
+  if (wanted === undefined) return [{ op: 'remove', path: MARK_PATH }];
+  if (!annotated) return [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_PLAN]: wanted } }];
+  return [{ op: 'add', path: MARK_PATH, value: wanted }];
+};
+
+const same = (left: readonly string[], right: readonly string[]): boolean =>
+  left.length === right.length && [...left].sort().join('\n') === [...right].sort().join('\n');
+
+const named = (names: readonly string[]): { name: string }[] => names.map((name) => ({ name }));
+const namesIn = (entries: readonly { readonly name: string }[] = []): string[] => entries.map(({ name }) => name);
+
+/** Zones of an endpoint that is not ready, once it is: those that it had, which admission carried over, or its own. */
+const keptZones = ({ zone, forZones }: FlowSliceEndpoint, { spread }: HintsInForce): readonly string[] => {
+  if (spread) return [];
+  const kept = forZones.map(whenReady);
+  return kept.length > 0 && kept.every(isZoneName) ? kept : [zone];
+};
+
+/**
+ * Zones that a slice's endpoints are hinted for under a plan. While a zone is evacuated, what leaves stays so, and the others serve what has to
+ * be covered, as admission would make it.
+ */
+const wantedIn = (slice: FlowSlice, plan: HintsInForce): ((endpoint: FlowSliceEndpoint) => readonly string[]) => {
+  const hints = hintsOf(plan);
+  const { cover, rebuilt } = slice;
+  return (endpoint) => {
+    const { zone, ready, leaving } = endpoint;
+    if (leaving === true) return [NOWHERE];
+    const name = endpointName(endpoint);
+    const planned = (ready ? hints({ name, zone }) : keptZones(endpoint, plan)).filter((one) => one !== '');
+    const zones = cover === undefined ? planned : stayingZones(zone, planned, cover);
+    if (ready) return zones;
+    return namesIn(hintsNow({ conditions: { ready }, zone }, { forZones: named(zones) }, rebuilt)?.forZones);
+  };
+};
+
+const hintOperation = (
+  index: number,
+  { forZones, hinted }: FlowSliceEndpoint,
+  wanted: readonly string[],
+): JsonPatchOperation[] => {
+  if (wanted.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
+  if (same(forZones, wanted)) return [];
+  const value = { forZones: named(wanted) };
+  return [{ op: 'add', path: `/endpoints/${index}/hints`, value }];
+};
+
+/** Whether proxies would route otherwise than planned: endpoints that are not ready do not count. */
+export const differs = (slice: FlowSlice, plan: HintsInForce): boolean => {
+  if (slice.addressType === 'FQDN') return false;
+  if (isSpread(slice) !== plan.spread) return true;
+  const wanted = wantedIn(slice, plan);
+  return slice.endpoints.some((endpoint) => endpoint.ready && !same(endpoint.forZones, wanted(endpoint)));
+};
+
+/** The patch for a slice that differs from the plan; undefined where nothing is to be written. */
+export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperation[] | undefined => {
+  if (!differs(slice, plan)) return undefined;
+  const wanted = wantedIn(slice, plan);
+  return [
+    lockOf(slice),
+    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, wanted(endpoint))),
+    ...markOperation(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
+  ];
+};
+
+/** The patch that removes the mark and, where the mark says that this project wrote them, the hints; undefined without mark. */
+export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined => {
+  if (slice.mark === undefined) return undefined;
+  return [
+    lockOf(slice),
+    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [])),
+    ...markOperation(slice, undefined),
+  ];
+};
+
+/** CPU of a Pod's containers, cores; null where one of them does not say. */
+export interface PodCpu {
+  readonly requests: number | null;
+  readonly limits: number | null;
+}
+
+interface Windowed {
+  readonly load: number;
+  /** End of the window, seconds since 1970. */
+  readonly sampledAt: number;
+  /** Seconds. */
+  readonly window: number;
+}
+
+interface PodLoad extends Windowed {
+  readonly pod: string;
+}
+
+/** Load as sources give it. */
+export type Load =
+  | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }
+  | {
+      readonly kind: 'zone-pairs';
+      readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
+      /** Samples count these a second, and the load of Pods is given too. */
+      readonly counts?: { readonly unit: string; readonly pods: readonly PodLoad[] };
+    };
+
+export interface ObservationInput {
+  /** Seconds since 1970; never goes back. */
+  readonly time: number;
+  readonly endpoints: readonly SliceView[];
+  /** Zones of Nodes that are ready. */
+  readonly zones: readonly string[];
+  /** Weight of each zone's clients. */
+  readonly weights: Demand;
+  readonly capacity: CapacitySource;
+  /** Undefined while the Pod is not known yet. */
+  podCpu(pod: string): PodCpu | undefined;
+  /** Undefined where nothing was read. */
+  readonly load: Load | undefined;
+}
+
+type ObservationResult =
+  | { readonly kind: 'observation'; readonly observation: Observation }
+  /** Endpoints that are ready do not say how much they can serve. */
+  | { readonly kind: 'no-capacity'; readonly endpoints: readonly string[] };
+
+const DEFAULT_WINDOW_SECONDS = 15;
+
+/** Cores; null where the Pod does not say; undefined while it is unknown. */
+const capacityOf = ({ capacity, podCpu }: ObservationInput, { pod }: SliceView): number | null | undefined => {
+  if (capacity.from === 'Value') return capacity.cores > 0 ? capacity.cores : null;
+  if (pod === '') return null;
+  const cpu = podCpu(pod);
+  return capacity.from === 'Requests' ? cpu?.requests : cpu?.limits;
+};
+
+const sumsBy = <T extends Windowed>(samples: readonly T[], zoneOf: (sample: T) => string): Demand => {
+  const sums = new Map<string, number>();
+  for (const sample of samples) sums.set(zoneOf(sample), (sums.get(zoneOf(sample)) ?? 0) + sample.load);
+  return Object.fromEntries(sums);
+};
+
+/** Load by Pod, where a source gives it. */
+const podsOf = (load: Load | undefined): readonly PodLoad[] =>
+  load?.kind === 'pods' ? load.samples : (load?.counts?.pods ?? []);
+
+/** What clients of each zone ask for, over all zones that serve them. */
+const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand | undefined => {
+  if (load.samples.length === 0) return undefined;
+  const newest = Math.max(...load.samples.map(({ sampledAt }) => sampledAt));
+  const from = sumsBy(load.samples, ({ sourceZone }) => sourceZone);
+  if (load.counts === undefined) return { demand: from, sampledAt: newest };
+  const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
+  const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
+  return { demand: from, sampledAt: newest, counts: { unit: load.counts.unit, to, window } };
+};
+
+/** Of the samples of Pods where there are any: those of pairs bring their own. */
+const windowOf = (load: Load | undefined): number => {
+  const pods = podsOf(load);
+  const samples: readonly Windowed[] = pods.length > 0 ? pods : (load?.samples ?? []);
+  return samples.reduce((longest, { window }) => Math.max(longest, window), 0) || DEFAULT_WINDOW_SECONDS;
+};
+
+/** The observation, or which endpoints keep it from being made. An endpoint whose Pod is not known yet is left out for now. */
+export const observationOf = (input: ObservationInput): ObservationResult => {
+  const { time, endpoints, zones, weights, load } = input;
+  const samples = new Map(podsOf(load).map((sample) => [sample.pod, sample]));
+  const observed: ObservedEndpoint[] = [];
+  const without: string[] = [];
+  for (const endpoint of endpoints) {
+    const { name, pod, zone, ready } = endpoint;
+    if (!ready) continue;
+    const capacity = capacityOf(input, endpoint);
+    if (capacity === undefined) continue;
+    if (capacity === null || !(capacity > 0) || !Number.isFinite(capacity)) {
+      without.push(name);
+      continue;
+    }
+    const sample = samples.get(pod === '' ? name : pod);
+    observed.push({ name, zone, ready, capacity, load: sample?.load ?? null, sampledAt: sample?.sampledAt ?? null });
+  }
+  if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
+  const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;
+  const observation: Observation = {
+    time,
+    zones,
+    endpoints: observed,
+    clients: weights,
+    window: windowOf(load),
+    ...defined({ measured }),
+  };
+  return { kind: 'observation', observation };
+};
 
 export interface TurnInput {
   readonly settings: FlowSettings;

@@ -1,10 +1,23 @@
 // What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
+import { nanoCpu, parseDuration } from '../../apis/quantity.ts';
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
-import { nanoCpu } from '../../apis/quantity.ts';
 import type { ZoneCost } from '../types.ts';
-import { parseDuration } from '../../apis/duration.ts';
-import { DEFAULT_LOOP_POLICY } from './policy.ts';
 import type { LoopPolicy } from './types.ts';
+
+export const DEFAULT_LOOP_POLICY: LoopPolicy = {
+  targetUtilization: 0.7,
+  upperUtilization: 0.8,
+  upDwellSeconds: 30,
+  downDwellSeconds: 300,
+  quickReturnSeconds: 3_600,
+  planIntervalSeconds: 30,
+  holdAfterSeconds: 120,
+  safeModeAfterSeconds: 600,
+  safeMode: 'spread',
+  minEndpoints: 1,
+  worthwhileSaving: 0.02,
+  settleSeconds: 2,
+};
 
 /** What an endpoint can serve: CPU that its Pod requests, or may use, or a number that holds for every Pod. */
 export type CapacitySource =

@@ -1,17 +1,95 @@
 // From an observation to what the loop believes: which samples count, and what they say about demand.
-import { sumOf } from '../../apis/sum.ts';
-import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
-import type { ZoneCpu } from '../demand/arrivals.ts';
-import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
-import type { Belief } from '../demand/belief.ts';
+// Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
+import { sumOf } from '../../apis/values.ts';
+import { coresPerUnit, hintsOf, learnFrom, remembered, sharingOf, steadyRate } from '../demand/arrivals.ts';
+import type { HintsInForce, HintsOf, ZoneCpu } from '../demand/arrivals.ts';
+import { SATURATION, aged, estimateDemand, exactly, firstBelief, forZones, rowsOf } from '../demand/estimate.ts';
+import type { Belief, LoadRow, LoadSample } from '../demand/estimate.ts';
 import { at as entryOf } from '../demand/matrix.ts';
-import { estimateDemand, rowsOf, SATURATION } from '../demand/estimate.ts';
-import type { LoadRow, LoadSample } from '../demand/estimate.ts';
-import { hintsOf } from '../demand/in-force.ts';
-import type { Demand } from '../types.ts';
-import { observedZones, readyOf, sharesBetween } from './topology.ts';
-import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
-import { ownValue } from '../own.ts';
+import { type Demand, ownValue } from '../types.ts';
+import type {
+  Counting,
+  Era,
+  LoopPolicy,
+  LoopState,
+  MeasuredDemand,
+  Member,
+  Observation,
+  ObservedEndpoint,
+} from './types.ts';
+
+export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
+  endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
+
+/** Zones with clients, in name order. */
+export const observedZones = ({ zones }: Observation): string[] => [...new Set(zones)].sort();
+
+/** The ready endpoints, and since when each is known; one that moved or was resized is a new one. */
+export const membersOf = (observation: Observation, known: LoopState['members']): Record<string, Member> =>
+  Object.fromEntries(
+    readyOf(observation).map(({ name, zone, capacity }) => {
+      const before = ownValue(known, name);
+      const same = before !== undefined && before.zone === zone && before.capacity === capacity;
+      return [name, same ? before : { zone, capacity, since: observation.time }];
+    }),
+  );
+
+/** An endpoint came, went or changed. */
+export const membersDiffer = (left: LoopState['members'], right: LoopState['members']): boolean => {
+  const names = Object.keys(left);
+  return (
+    names.length !== Object.keys(right).length ||
+    names.some((name) => left[name]?.since !== ownValue(right, name)?.since)
+  );
+};
+
+/** The eras with one more from now on, without those that no sample from `oldest` on can be about. */
+export const withEra = (
+  eras: readonly Era[],
+  observation: Observation,
+  plan: HintsInForce,
+  oldest: number,
+): readonly Era[] => {
+  const next: Era = { from: observation.time, ...sharingOf(observedZones(observation), readyOf(observation), plan) };
+  const last = eras.at(-1);
+  const sameSharing =
+    last !== undefined &&
+    last.zones.join() === next.zones.join() &&
+    last.sharers.join() === next.sharers.join() &&
+    last.orphans.join() === next.orphans.join();
+  const all = sameSharing ? eras : [...eras, next];
+  const first = all.findLastIndex(({ from }) => from <= oldest);
+  return first > 0 ? all.slice(first) : all;
+};
+
+/**
+ * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
+ * since a load that is averaged over a window is the mean of what the hints and endpoints of that window made of demand.
+ * Undefined where the window began before the eras, or zones differ between them.
+ */
+const sharesBetween = (
+  { eras, hintsOf: hintsFor }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf },
+  endpoint: ObservedEndpoint,
+  from: number,
+  to: number,
+): number[] | undefined => {
+  const first = eras.findLastIndex((era) => era.from <= from);
+  const zones = eras[first]?.zones;
+  if (zones === undefined || to <= from) return undefined;
+  const hints = hintsFor(endpoint);
+  const shares = zones.map(() => 0);
+  for (let index = first; index < eras.length; index += 1) {
+    const era = eras[index];
+    if (era === undefined || era.from >= to) break;
+    if (era.zones.join() !== zones.join()) return undefined;
+    const seconds = Math.min(to, eras[index + 1]?.from ?? to) - Math.max(from, era.from);
+    zones.forEach((zone, position) => {
+      if (!hints.includes(zone) && !era.orphans.includes(zone)) return;
+      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (era.sharers[position] ?? 1);
+    });
+  }
+  return shares;
+};
 
 /** What the samples of one observation add. */
 export interface Observed {

@@ -1,5 +1,5 @@
 // Reads one observation from JSON; what is wrong is said by field.
-import { isFields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/values.ts';
 import type { Observation, ObservedEndpoint } from './types.ts';
 
 /** `field` is a path such as `endpoints[2].capacity`; empty for the whole line. */

@@ -1,17 +1,128 @@
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
-import { meanOf } from '../demand/belief.ts';
-import { endpointsWithHints, planFor, samePlan } from '../demand/in-force.ts';
-import type { HintsInForce } from '../demand/in-force.ts';
+// How far the busiest endpoint is above the upper threshold, measured by the noise of what is known: a sequential test.
+// What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
+import { type Belief, meanOf } from '../demand/estimate.ts';
+import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
+import { times } from '../demand/matrix.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import type { Demand, FlowEndpoint, PlanFigures } from '../types.ts';
-import { decidePlan } from './decide.ts';
-import type { Choice, DecideInput } from './decide.ts';
-import { excessOf } from './evidence.ts';
-import { fellOf, highOf, isHighEnough, pastOf } from './memory.ts';
-import { observe } from './observe.ts';
-import type { Observed } from './observe.ts';
-import { membersDiffer, membersOf, observedZones, readyOf, withEra } from './topology.ts';
-import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
+import { type Choice, type DecideInput, decidePlan } from './decide.ts';
+import { type Observed, membersDiffer, membersOf, observe, observedZones, readyOf, withEra } from './observe.ts';
+import type { LoopDecision, LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
+
+/** Noise never is less than this fraction of the capacity. */
+const LEAST_DEVIATION = 0.01;
+
+/** Estimates closer together than this say the same thing, seconds: noise lasts about as long. */
+const INDEPENDENT_SECONDS = 15;
+
+/** Of each estimate's excess this much is drift of a load at the threshold itself, which evidence has to outweigh. */
+const DRIFT = 0.5;
+
+/**
+ * Evidence from which on a plan does not wait: an estimate two standard deviations above the threshold, or several that are less
+ * above it. A load at the threshold itself comes to that with one estimate in 44 (the upper 2.3 % of a normal distribution).
+ */
+export const ENOUGH = 1.5;
+
+/** Excess of the busiest endpoint's expected load over the upper threshold, in standard deviations; negative below it. */
+export const excessOf = (
+  { upperUtilization }: Pick<LoopPolicy, 'upperUtilization'>,
+  plan: HintsInForce,
+  endpoints: readonly FlowEndpoint[],
+  { zones, mean, covariance }: Belief,
+): number => {
+  const { sharers, orphans } = sharingOf(zones, endpoints, plan);
+  const hints = hintsOf(plan);
+  const served = (endpoint: FlowEndpoint): number[] =>
+    zones.map((zone, index) =>
+      orphans.includes(zone) || hints(endpoint).includes(zone) ? 1 / (sharers[index] ?? 1) : 0,
+    );
+  const along = (left: readonly number[], right: readonly number[]): number =>
+    left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
+  return endpoints.reduce((most, endpoint) => {
+    const shares = served(endpoint);
+    const utilization = along(shares, mean) / endpoint.capacity;
+    if (utilization <= upperUtilization) return most;
+    const deviation = Math.sqrt(Math.max(0, along(shares, times(covariance, shares)))) / endpoint.capacity;
+    return Math.max(most, (utilization - upperUtilization) / Math.max(LEAST_DEVIATION, deviation));
+  }, 0);
+};
+
+/** Page's cumulative sum (Biometrika 1954): evidence so far, with one more estimate `seconds` after the last; Infinity before the first. */
+export const accumulate = (evidence: number, excess: number, seconds: number): number =>
+  Math.max(0, evidence + (excess - DRIFT) * Math.min(1, seconds / INDEPENDENT_SECONDS));
+
+/** The entries of the down dwell, and the one that was true when it began: samples may come less often than that. */
+const within = (
+  { downDwellSeconds, holdAfterSeconds }: LoopPolicy,
+  past: readonly PastDemand[],
+  time: number,
+): readonly PastDemand[] => {
+  const begin = time - downDwellSeconds;
+  const first = past.findLastIndex((entry) => entry.time <= begin && entry.time >= begin - holdAfterSeconds);
+  return first < 0 ? past.filter((entry) => entry.time >= begin) : past.slice(first);
+};
+
+/** What was believed within the down dwell. A guess ends with the first estimate that is none, which then stands for its time too. */
+const pastOf = (
+  policy: LoopPolicy,
+  past: readonly PastDemand[],
+  { belief, countedAt, saturated, surge }: Observed,
+  time: number,
+): PastDemand[] => {
+  const recent = [...within(policy, past, time)];
+  if (countedAt === null || belief === null) return recent;
+  const guess = saturated || surge !== null;
+  const demand = surge ?? meanOf(belief);
+  const kept = guess ? recent : recent.map((entry) => (entry.atLeast ? { ...entry, demand, atLeast: false } : entry));
+  return [...kept, { time, demand, atLeast: guess }];
+};
+
+/**
+ * When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. A rise in another
+ * zone that stays below it ends nothing: users of a zone that returned leave the others in the moment in which they come back to it.
+ */
+const fellOf = (
+  { upperUtilization }: LoopPolicy,
+  { fellAt }: LoopState,
+  { countedAt, plunge, saturated }: Observed,
+  time: number,
+  utilization: number,
+): LoopState['fellAt'] => {
+  if (countedAt === null) return fellAt;
+  if (saturated || utilization > upperUtilization) return null;
+  return plunge ? time : fellAt;
+};
+
+/** Estimates in a row with a load above the upper threshold; `excess`: of the newest, in standard deviations. */
+const highOf = (
+  { upperUtilization }: LoopPolicy,
+  { high }: LoopState,
+  { countedAt }: Observed,
+  { window }: Observation,
+  utilization: number,
+  excess: number,
+): LoopState['high'] => {
+  if (countedAt === null) return high;
+  if (utilization <= upperUtilization) return null;
+  const { since, estimates, evidence, until } = high ?? {
+    since: countedAt - window,
+    estimates: 0,
+    evidence: 0,
+    until: -Infinity,
+  };
+  return {
+    since,
+    until: countedAt,
+    estimates: estimates + 1,
+    evidence: accumulate(evidence, excess, countedAt - until),
+  };
+};
+
+/** Load has been above the upper threshold for long enough, or by so much more than noise that there is nothing to wait for. */
+const isHighEnough = ({ upDwellSeconds }: LoopPolicy, high: LoopState['high'], time: number): boolean =>
+  high !== null && (high.evidence >= ENOUGH || (high.estimates >= 2 && time - high.since >= upDwellSeconds));
 
 /** Nothing is known, and every endpoint serves its own zone: what costs least, and shows demand best. */
 export const initialState = ({ time }: Observation): LoopState => ({

@@ -1,7 +1,6 @@
 // The data of the loop's one function: its observation, its state and its answer.
-import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
-import type { Belief } from '../demand/belief.ts';
-import type { HintsInForce } from '../demand/in-force.ts';
+import type { Arrivals, CoresPerUnit, HintsInForce } from '../demand/arrivals.ts';
+import type { Belief } from '../demand/estimate.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
 /** How a Service's loop behaves; `DEFAULT_LOOP_POLICY` is what a FlowPolicy leaves out. */

@@ -1,10 +1,9 @@
 // Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
-import type { ExtensionCondition } from '../../apis/extension.ts';
+import type { ExtensionCondition } from '../../apis/gardener.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
-import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
-import type { RoutingConfigReading } from '../../apis/routing-config.ts';
+import { PROVIDER_CONFIG_FIELD, type RoutingConfigReading } from '../../apis/routing-config.ts';
 import type { RoutingDecision } from '../types.ts';
-import { describeProblems } from './assess.ts';
+import { describeProblems } from './select.ts';
 import { timeText } from './status.ts';
 
 /** What is seen of one Service of a namespace that the Extension is about. */

@@ -1,15 +1,80 @@
-// What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong. Pure.
-import { defined } from '../../apis/defined.ts';
-import { ANNOTATION_APPLIED } from '../../apis/names.ts';
-import type { Strategy } from '../../apis/names.ts';
+// What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong.
+// Judges a configuration by where it stands: what no schema can say, because it depends on the Extension's class.
+// Which Extensions this installation is responsible for, and whose configuration applies where.
+import { defined } from '../../apis/values.ts';
+import { EXTENSION_CLASSES, type Extension, type ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
-import type { RoutingConfig, ServiceSelection } from '../../apis/routing-config.ts';
-import { matchesSelector } from '../../routing/label-selector.ts';
-import type { Selection } from '../catalogue.ts';
-import type { RoutingDecision } from '../types.ts';
-import { describeProblems } from './assess.ts';
-import type { Governing } from './types.ts';
+import { ANNOTATION_APPLIED, EXTENSION_TYPE, type Strategy } from '../../apis/names.ts';
+import {
+  PROVIDER_CONFIG_FIELD,
+  type RoutingConfig,
+  type RoutingConfigProblem,
+  type RoutingConfigReading,
+  type ServiceSelection,
+} from '../../apis/routing-config.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { type Selection, entryOfService } from '../catalogue.ts';
+import type { RoutingDecision, Scope } from '../types.ts';
+
+const SCOPES: Readonly<Record<ExtensionClass, Scope | undefined>> = {
+  shoot: 'shoot',
+  seed: undefined,
+  garden: 'garden',
+};
+
+/** A Shoot's owner writes the configuration of class shoot: it never reaches beyond the namespace that it stands in. */
+const namespaceProblems = (config: RoutingConfig, extensionClass: ExtensionClass): RoutingConfigProblem[] => {
+  if (extensionClass !== 'shoot') return [];
+  return (['services', 'exclude'] as const).flatMap((list) =>
+    config[list].flatMap(({ namespace }, index) =>
+      namespace === undefined
+        ? []
+        : [
+            {
+              field: `${PROVIDER_CONFIG_FIELD}.${list}[${index}].namespace`,
+              message: "must be left out: class shoot applies to the Services of the Shoot's own namespace.",
+            },
+          ],
+    ),
+  );
+};
+
+/** Nothing but routing by zone can be asked for a Service that only etcd-druid writes. */
+const etcdProblems = ({ services }: RoutingConfig, scope: Scope | undefined): RoutingConfigProblem[] =>
+  services.flatMap(({ name, strategy }, index) => {
+    const entry = scope === undefined || name === undefined ? undefined : entryOfService(scope, name);
+    if (strategy === undefined || entry?.source.kind !== 'Etcd') return [];
+    const message = `must be left out: only etcd-druid writes Service ${entry.service}, and it cannot have a strategy.`;
+    return [{ field: `${PROVIDER_CONFIG_FIELD}.services[${index}].strategy`, message }];
+  });
+
+/** The reading as it is, or what is wrong with it in an Extension of this class. */
+export const assessReading = (reading: RoutingConfigReading, extensionClass: ExtensionClass): RoutingConfigReading => {
+  if (reading.kind !== 'valid') return reading;
+  const problems = [
+    ...namespaceProblems(reading.config, extensionClass),
+    ...etcdProblems(reading.config, SCOPES[extensionClass]),
+  ];
+  return problems.length === 0 ? reading : { kind: 'invalid', problems };
+};
+
+/** One sentence for people: object, fields, what is wrong with each. */
+export const describeProblems = (name: string, problems: readonly RoutingConfigProblem[]): string =>
+  `Extension ${name}: ${problems.map(({ field, message }) => `${field} ${message.replace(/\.$/, '')}`).join('; ')}`;
+
+/** An Extension with its providerConfig read: once for each change, not once for each decision. */
+export interface ReadExtension extends Extension {
+  /** Missing: of another type, nothing of it is read. */
+  reading?: RoutingConfigReading;
+}
+
+/** The Extension whose configuration counts for a namespace. */
+export interface Governing {
+  /** `namespace/name`, for messages. */
+  readonly name: string;
+  readonly class: ExtensionClass;
+  readonly reading: RoutingConfigReading;
+}
 
 /** The selection of one object with what the configuration says about it. */
 export interface ConfiguredSelection {
@@ -82,4 +147,40 @@ export const heldByConfiguration = (decision: RoutingDecision, governing: Govern
   const { name, reading } = governing;
   const field = reading.problems[0]?.field ?? PROVIDER_CONFIG_FIELD;
   return { kind: 'refused', reason: 'ConfigurationInvalid', message: describeProblems(name, reading.problems), field };
+};
+
+/** Unset and empty mean `shoot`, as for Gardener; undefined for a class that this release does not know. */
+export const extensionClassOf = ({ spec }: Pick<Extension, 'spec'>): ExtensionClass | undefined =>
+  EXTENSION_CLASSES.find((name) => name === (spec?.class || 'shoot'));
+
+/** Whether an Extension is of our type and of one of the classes that this process answers for. */
+export const isResponsible = (extension: Extension, classes: readonly ExtensionClass[]): boolean => {
+  const own = extensionClassOf(extension);
+  return extension.spec?.type === EXTENSION_TYPE && own !== undefined && classes.includes(own);
+};
+
+export const extensionNameOf = ({ metadata }: Extension): string =>
+  `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** Leaving with its Shoot for another seed: what it asked for stays until Gardener takes the namespace down. */
+const isMigrating = ({ status }: Extension): boolean => status?.lastOperation?.type === 'Migrate';
+
+const byName = (one: Extension, other: Extension): number => (extensionNameOf(one) < extensionNameOf(other) ? -1 : 1);
+
+/**
+ * The Extension of a class whose configuration counts; Gardener makes one for each Shoot, Seed and Garden, and of several
+ * the first by name counts. One that is being deleted asks for nothing any more.
+ *
+ * @param extensions those of the one namespace that the class is read from.
+ */
+export const governingExtension = (
+  extensions: readonly ReadExtension[],
+  wanted: ExtensionClass,
+): Governing | undefined => {
+  const [first] = extensions
+    .filter((extension) => isResponsible(extension, [wanted]))
+    .filter((extension) => extension.metadata?.deletionTimestamp === undefined || isMigrating(extension))
+    .sort(byName);
+  if (first === undefined) return undefined;
+  return { name: extensionNameOf(first), class: wanted, reading: first.reading ?? { kind: 'absent' } };
 };

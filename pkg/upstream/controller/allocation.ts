@@ -1,5 +1,68 @@
 // How many of a Service's ready endpoints each zone should get; plain doubles in the order of kubernetes/endpointslice.
-import type { ZoneRatios } from './zone-shares.ts';
+// Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
+// The slices of one Service and family on their way through the controller, and the edits that every hint path shares.
+import { type Endpoint, type EndpointHints, type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { milliFromNano, nanoCpu } from '../../apis/quantity.ts';
+import { endpointsOf } from '../features.ts';
+
+/** Share of all allocatable CPU by zone, 0..1. */
+export type ZoneRatios = ReadonlyMap<string, number>;
+
+/** Why shares are unknown; the original does not distinguish these. */
+export type UnknownSharesCause = 'NodeWithoutZone' | 'NodeWithoutCpu' | 'FewerThanTwoZones';
+
+export type ZoneShares =
+  | { readonly kind: 'known'; readonly ratios: ZoneRatios; readonly milliCpu: ReadonlyMap<string, number> }
+  | {
+      readonly kind: 'unknown';
+      readonly cause: UnknownSharesCause;
+      /** Nodes at fault, by name. */
+      readonly nodes: readonly string[];
+      readonly message: string;
+    };
+
+const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
+/** Ready, and not of the control plane (the label counts, whatever its value). Taints and cordons do not matter. */
+const counts = ({ metadata, status }: Node): boolean =>
+  !CONTROL_PLANE.some((label) => Object.hasOwn(metadata?.labels ?? {}, label)) &&
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
+
+const unknown = (cause: UnknownSharesCause, nodes: readonly string[], message: string): ZoneShares => ({
+  kind: 'unknown',
+  cause,
+  nodes: [...nodes].sort(byText),
+  message,
+});
+
+const listed = (names: readonly string[]): string => [...names].sort(byText).slice(0, 3).join(', ');
+
+/**
+ * One counted Node without zone or CPU makes the whole cluster's shares unknown, and so do fewer than two zones. CPU is
+ * summed exactly, rounded up to millicores per zone, then divided as doubles. Zones come in name order.
+ */
+export const zoneShares = (nodes: readonly Node[]): ZoneShares => {
+  const candidates = nodes.filter((node) => counts(node));
+  const cpuOf = ({ status }: Node): bigint => nanoCpu(status?.allocatable?.['cpu']);
+  const zoneless = candidates.filter((node) => zoneOfNode(node) === '').map((node) => nameOf(node));
+  if (zoneless.length > 0) {
+    return unknown('NodeWithoutZone', zoneless, `${zoneless.length} ready Nodes have no zone (${listed(zoneless)})`);
+  }
+  const powerless = candidates.filter((node) => cpuOf(node) === 0n).map((node) => nameOf(node));
+  if (powerless.length > 0) {
+    const message = `${powerless.length} ready Nodes have no allocatable CPU (${listed(powerless)})`;
+    return unknown('NodeWithoutCpu', powerless, message);
+  }
+  const nano = new Map<string, bigint>();
+  for (const node of candidates) nano.set(zoneOfNode(node), (nano.get(zoneOfNode(node)) ?? 0n) + cpuOf(node));
+  if (nano.size < 2) {
+    return unknown('FewerThanTwoZones', [], `ready worker Nodes are in ${nano.size} zones, and two are needed`);
+  }
+  const total = milliFromNano([...nano.values()].reduce((sum, own) => sum + own, 0n));
+  const milliCpu = new Map([...nano].sort(([a], [b]) => byText(a, b)).map(([zone, own]) => [zone, milliFromNano(own)]));
+  return { kind: 'known', milliCpu, ratios: new Map([...milliCpu].map(([zone, own]) => [zone, own / total])) };
+};
 
 /** Endpoints of one zone: whole `minimum` and `maximum`, and the fractional number that is aimed at. */
 export interface ZoneAllocation {
@@ -60,4 +123,42 @@ export const isOverloaded = (hinted: ReadonlyMap<string, number>, ratios: ZoneRa
     const count = hinted.get(zone);
     return count === undefined || count < Math.ceil(total * ratio * MINIMUM_FACTOR);
   });
+};
+
+/** Slices to create and to update (rebuilt from Pods, so without hints) and those that stay as they are stored. */
+export interface SlicePlan {
+  readonly create: readonly EndpointSlice[];
+  readonly update: readonly EndpointSlice[];
+  readonly unchanged: readonly EndpointSlice[];
+}
+
+/**
+ * Ready as the controller reads it (k8s.io/endpointslice topologycache, EndpointReady): only where `ready` says so; kube-proxy takes
+ * absence for ready (pkg/proxy/endpointslicecache.go).
+ */
+export const isReadyToController = ({ conditions }: Endpoint): boolean => conditions?.ready === true;
+
+/** All slices in the order in which the controller walks them. */
+export const allSlices = ({ create, update, unchanged }: SlicePlan): readonly EndpointSlice[] => [
+  ...create,
+  ...update,
+  ...unchanged,
+];
+
+export const withHints = ({ hints: _, ...endpoint }: Endpoint, hints: EndpointHints | undefined): Endpoint =>
+  hints === undefined ? endpoint : { ...endpoint, hints };
+
+/** Replaces endpoints; an object that has none keeps what it has. */
+export const mapEndpoints = (slice: EndpointSlice, change: (endpoint: Endpoint) => Endpoint): EndpointSlice =>
+  endpointsOf(slice).length === 0 ? slice : { ...slice, endpoints: endpointsOf(slice).map(change) };
+
+/** Removes the hints of every slice; an unchanged one with any hints becomes one to update. */
+export const stripHints = ({ create, update, unchanged }: SlicePlan): SlicePlan => {
+  const hinted = unchanged.filter((slice) => endpointsOf(slice).some(({ hints }) => hints !== undefined));
+  const strip = (slice: EndpointSlice): EndpointSlice => mapEndpoints(slice, (item) => withHints(item, undefined));
+  return {
+    create: create.map(strip),
+    update: [...update, ...hinted].map(strip),
+    unchanged: unchanged.filter((slice) => !hinted.includes(slice)),
+  };
 };

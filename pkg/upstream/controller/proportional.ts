@@ -1,12 +1,120 @@
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
+// How many endpoints each zone lends to others so that every zone comes close to what it should have.
+// Which stored slices keep their proportional hints.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { endpointsOf } from '../names.ts';
-import type { ZoneAllocation } from './allocation.ts';
-import { planLending } from './lending.ts';
-import { isReadyToController, mapEndpoints, withHints } from './slice-plan.ts';
-import type { SlicePlan } from './slice-plan.ts';
-import { splitByValidity } from './slice-validity.ts';
-import { byText } from '../../apis/order.ts';
+import { byText } from '../../apis/values.ts';
+import { endpointsOf, hintedZones } from '../features.ts';
+import { type SlicePlan, type ZoneAllocation, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
+
+/** Whole endpoints by zone. */
+export interface Lending {
+  readonly give: ReadonlyMap<string, number>;
+  readonly receive: ReadonlyMap<string, number>;
+}
+
+const WHOLE = 1;
+const WORTHWHILE = 0.5;
+
+/** Largest value above zero; ties, random in the original, go to the first name. */
+const largest = (values: ReadonlyMap<string, number>): string | undefined => {
+  let best: string | undefined;
+  for (const zone of [...values.keys()].sort(byText)) {
+    const value = values.get(zone) ?? 0;
+    if (value > 0 && (best === undefined || value > (values.get(best) ?? 0))) best = zone;
+  }
+  return best;
+};
+
+/** `counts` are hinted endpoints by zone so far; zones without allocation neither give nor receive. */
+export const planLending = (
+  zones: ReadonlyMap<string, Pick<ZoneAllocation, 'desired'>>,
+  counts: ReadonlyMap<string, number>,
+): Lending => {
+  const surplus = new Map<string, number>();
+  const demand = new Map<string, number>();
+  for (const [zone, { desired }] of zones) {
+    const count = counts.get(zone) ?? 0;
+    if (count > desired) surplus.set(zone, count - desired);
+    if (count < desired) demand.set(zone, desired - count);
+  }
+  const give = new Map<string, number>();
+  const receive = new Map<string, number>();
+  for (;;) {
+    const [giver, taker] = [largest(surplus), largest(demand)];
+    if (giver === undefined || taker === undefined) break;
+    const [spare, wanted] = [surplus.get(giver) ?? 0, demand.get(taker) ?? 0];
+    if ((spare < WHOLE && wanted < WHOLE) || spare < WORTHWHILE || wanted < WORTHWHILE) break;
+    add(give, giver, 1);
+    add(receive, taker, 1);
+    add(surplus, giver, -1);
+    add(demand, taker, -1);
+  }
+  return { give, receive };
+};
+
+export interface PodState {
+  /** The Pod's Ready condition. */
+  readonly ready: boolean;
+  /** The Pod has a deletion timestamp. */
+  readonly deleting: boolean;
+  /** `spec.publishNotReadyAddresses` of the Service. */
+  readonly publishNotReady: boolean;
+}
+
+export interface EndpointConditions {
+  ready: boolean;
+  serving: boolean;
+  terminating: boolean;
+}
+
+/** publishNotReady lifts `ready` only: `serving` and `terminating` always show the Pod's own state. */
+export const endpointConditions = ({ ready, deleting, publishNotReady }: PodState): EndpointConditions => ({
+  ready: publishNotReady || (ready && !deleting),
+  serving: ready,
+  terminating: deleting,
+});
+
+/** Hints of a slice's ready endpoints by zone; undefined when one has none or names a zone without allocation. */
+const hintsByZone = (
+  slice: EndpointSlice,
+  zones: ReadonlyMap<string, ZoneAllocation>,
+): ReadonlyMap<string, number> | undefined => {
+  const own = new Map<string, number>();
+  for (const endpoint of endpointsOf(slice).filter(isReadyToController)) {
+    const hinted = hintedZones(endpoint);
+    if (hinted.length === 0) return undefined;
+    for (const zone of hinted) {
+      if (!zones.has(zone)) return undefined;
+      own.set(zone, (own.get(zone) ?? 0) + 1);
+    }
+  }
+  return own;
+};
+
+/**
+ * Splits stored slices, in order, into those whose hints still fit and those to be hinted anew. A slice fits when no zone
+ * comes above its maximum, counting the valid slices before it.
+ */
+export const splitByValidity = (
+  slices: readonly EndpointSlice[],
+  zones: ReadonlyMap<string, ZoneAllocation>,
+): { valid: EndpointSlice[]; invalid: EndpointSlice[]; counts: Map<string, number> } => {
+  const valid: EndpointSlice[] = [];
+  const invalid: EndpointSlice[] = [];
+  const counts = new Map<string, number>();
+  for (const slice of slices) {
+    const own = hintsByZone(slice, zones);
+    const above = ([zone, count]: readonly [string, number]): boolean =>
+      (counts.get(zone) ?? 0) + count > (zones.get(zone)?.maximum ?? 0);
+    if (own === undefined || [...own].some(above)) {
+      invalid.push(slice);
+      continue;
+    }
+    valid.push(slice);
+    for (const [zone, count] of own) counts.set(zone, (counts.get(zone) ?? 0) + count);
+  }
+  return { valid, invalid, counts };
+};
 
 export type Proportional =
   | {

@@ -1,23 +1,97 @@
 // One sync of the EndpointSlice controller, as far as hints go: slices of one Service and family in, slices and events out.
+// The events that the EndpointSlice controller records on a Service, word for word as users find them.
+// What a Service asks of the EndpointSlice controller, by annotations, field and version.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { byText } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
+import { formatVersion } from '../../routing/version.ts';
+import { asksForProportionalHints, endpointsOf, fullName, isEnabled, topologyAnnotation } from '../features.ts';
 import type { FeatureGates } from '../features.ts';
-import { endpointsOf, fullName } from '../names.ts';
-import { explained } from '../reasons.ts';
-import type { Explained } from '../reasons.ts';
-import { allocate } from './allocation.ts';
-import type { ZoneAllocation } from './allocation.ts';
-import { controllerEvent } from './events.ts';
-import type { ControllerEvent, Occurrence } from './events.ts';
+import { type Explained, explained } from '../reasons.ts';
+import { allSlices, allocate, isReadyToController, stripHints, zoneShares } from './allocation.ts';
+import type { RefusedAllocation, SlicePlan, ZoneAllocation, ZoneShares } from './allocation.ts';
 import { hintProportionally } from './proportional.ts';
-import { hintRequest } from './request.ts';
-import type { HintMode } from './request.ts';
-import { allSlices, isReadyToController, stripHints } from './slice-plan.ts';
-import type { SlicePlan } from './slice-plan.ts';
-import { hintByDistribution } from './traffic-distribution.ts';
-import { zoneShares } from './zone-shares.ts';
-import type { ZoneShares } from './zone-shares.ts';
-import { byText } from '../../apis/order.ts';
+import { distributionOf, hintByDistribution } from './traffic-distribution.ts';
+
+/** Source component of these events. */
+export const EVENT_SOURCE = 'endpoint-slice-controller';
+
+export interface ControllerEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled';
+  readonly message: string;
+}
+
+/** What may be reported; a refusal carries its figures. */
+export type Occurrence =
+  RefusedAllocation | { readonly reason: 'ProportionalHints' | 'EndpointWithoutZone' | 'AnnotationRemoved' };
+
+/** The message without the address family that every event ends with. */
+export const eventText = (occurrence: Occurrence): string => {
+  switch (occurrence.reason) {
+    case 'ProportionalHints':
+      return 'Topology Aware Hints has been enabled';
+    case 'InsufficientNodeInformation':
+      return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+    case 'NodesInOneZone':
+      return 'Nodes only ready in one zone';
+    case 'TooFewEndpoints':
+      return `Insufficient number of endpoints (${occurrence.endpoints} endpoints, ${occurrence.zones} zones)`;
+    case 'OverloadThreshold':
+      return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (${occurrence.endpoints} endpoints, ${occurrence.zones} zones)`;
+    case 'EndpointWithoutZone':
+      return 'One or more endpoints do not have a zone specified';
+    case 'AnnotationRemoved':
+      return 'Topology Aware Hints has been disabled';
+  }
+};
+
+/** `family` is the slices' addressType; every message ends with it. */
+export const controllerEvent = (occurrence: Occurrence, family: string): ControllerEvent => {
+  const message = `${eventText(occurrence)}, addressType: ${family}`;
+  return occurrence.reason === 'ProportionalHints'
+    ? { type: 'Normal', reason: 'TopologyAwareHintsEnabled', message }
+    : { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message };
+};
+
+export type HintMode = 'none' | 'proportional' | 'same-zone' | 'same-node';
+
+export interface HintRequest extends Explained {
+  readonly mode: HintMode;
+}
+
+/** Why a Service that says something about topology, or nothing at all, gets no hints. */
+const refusal = (service: Service, version: KubernetesVersion): Explained => {
+  const facts = { service: fullName(service), version: formatVersion(version) };
+  const { trafficDistribution } = service.spec ?? {};
+  if (trafficDistribution !== undefined) {
+    return explained('TrafficDistributionNotRecognized', { ...facts, value: trafficDistribution });
+  }
+  const value = topologyAnnotation(service, version);
+  if (value !== undefined) return explained('AnnotationNotRecognized', { ...facts, value: JSON.stringify(value) });
+  if (service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] !== undefined) {
+    return explained('AnnotationKeyNotRead', facts);
+  }
+  return explained('NotRequested', facts);
+};
+
+/** The annotation wins over the field, even where its gate is off and nothing comes of it. */
+export const hintRequest = (service: Service, version: KubernetesVersion, gates: FeatureGates = {}): HintRequest => {
+  const facts = { service: fullName(service), version: formatVersion(version) };
+  const value = service.spec?.trafficDistribution;
+  if (asksForProportionalHints(service, version)) {
+    if (!isEnabled('TopologyAwareHints', version, gates)) {
+      return { mode: 'none', ...explained('HintsControllerGateOff', facts) };
+    }
+    const reason = value === undefined ? 'ProportionalHints' : 'AnnotationWins';
+    return { mode: 'proportional', ...explained(reason, { ...facts, value: value ?? '' }) };
+  }
+  const distribution = distributionOf(value, version, gates);
+  if (distribution === undefined) return { mode: 'none', ...refusal(service, version) };
+  const reason = distribution === 'same-zone' ? 'SameZoneRequested' : 'SameNodeRequested';
+  return { mode: distribution, ...explained(reason, { ...facts, value: value ?? '' }) };
+};
 
 export interface SyncInput {
   readonly service: Service;

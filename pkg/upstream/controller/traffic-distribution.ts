@@ -1,12 +1,9 @@
 // Hints for spec.trafficDistribution: each ready endpoint for its own zone, and for its own node where asked.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
-import { isEnabled } from '../features.ts';
-import type { FeatureGates } from '../features.ts';
-import { endpointsOf } from '../names.ts';
+import { type FeatureGates, endpointsOf, isEnabled } from '../features.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import { isReadyToController, mapEndpoints, withHints } from './slice-plan.ts';
-import type { SlicePlan } from './slice-plan.ts';
+import { type SlicePlan, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
 
 export type Distribution = 'same-zone' | 'same-node';
 

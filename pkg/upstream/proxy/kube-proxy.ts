@@ -1,16 +1,128 @@
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
-import type { Service, ServicePort } from '../../apis/core.ts';
-import { nameOf } from '../../apis/object.ts';
-import { byText } from '../../apis/order.ts';
-import { zoneOfNode } from '../../apis/readings.ts';
-import { atLeast } from '../../routing/version.ts';
-import { isEnabled } from '../features.ts';
-import type { Reason } from '../reasons.ts';
-import { mergeEndpoints } from './endpoints.ts';
-import type { ProxyEndpoint } from './endpoints.ts';
-import { hintDecision } from './hint-mode.ts';
-import { buildRoute, familyOf, portOf, whyNotProxied } from './route.ts';
-import type { Route, RouteInput, TopologyMode } from './types.ts';
+// Whether kube-proxy on a node filters by hints, and by which; rules by version, 1.21 to 1.36.
+// The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
+import { type Service, type ServicePort, zoneOfNode } from '../../apis/core.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { atLeast, formatVersion } from '../../routing/version.ts';
+import { annotationAdmitsHints, fullName, isEnabled, primaryFamily, topologyAnnotation } from '../features.ts';
+import { type Reason, explained } from '../reasons.ts';
+import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
+
+interface HintDecision {
+  readonly mode: TopologyMode;
+  readonly reason: Reason;
+}
+
+/** Since this minor hints of endpoints that are not ready do not matter. */
+const READY_ONLY_SINCE = 23;
+/** Since this minor presence of hints alone can decide, where the gate is on. */
+const FIELD_GATE_SINCE = 30;
+/** Since this minor there is one rule without annotation and with node hints. */
+const MODE_SINCE = 33;
+
+/** Why this kube-proxy does not even look at the hints. */
+const obstacle = ({ service, version, gates = {} }: RouteInput): Reason | undefined => {
+  if (atLeast(version, MODE_SINCE)) return undefined;
+  const byPresence = atLeast(version, FIELD_GATE_SINCE) && isEnabled('ServiceTrafficDistribution', version, gates);
+  if (byPresence) return undefined;
+  if (!isEnabled('TopologyAwareHints', version, gates)) return 'HintsGateOff';
+  return annotationAdmitsHints(service, version) ? undefined : 'ProxyNeedsAnnotation';
+};
+
+/** How the annotation reads in a message. */
+const describeAnnotation = ({ service, version }: RouteInput): string => {
+  const value = topologyAnnotation(service, version);
+  return value === undefined ? 'missing' : JSON.stringify(value);
+};
+
+const whyNot = (endpoints: readonly ProxyEndpoint[], zone: string): Reason => {
+  const hinted = endpoints.filter(({ zoneHints }) => zoneHints.size > 0);
+  if (hinted.length < endpoints.length) return 'EndpointWithoutHint';
+  return zone === '' ? 'ClientNodeWithoutZone' : 'ZoneNotHinted';
+};
+
+/**
+ * Decides for endpoints of which at least one is ready. Nothing hinted at all is named as the cause before any other,
+ * since nothing else would help then.
+ */
+const hintDecision = (
+  input: RouteInput,
+  endpoints: readonly ProxyEndpoint[],
+  { nodeName, zone }: { nodeName: string; zone: string },
+): HintDecision => {
+  const { version, gates = {} } = input;
+  const judged = atLeast(version, READY_ONLY_SINCE) ? endpoints.filter(({ ready }) => ready) : endpoints;
+  const useNodes = isEnabled('PreferSameTrafficDistribution', version, gates);
+  const allForNodes = useNodes && judged.every(({ nodeHints }) => nodeHints.size > 0);
+  if (allForNodes && judged.some(({ nodeHints }) => nodeHints.has(nodeName))) {
+    return { mode: 'PreferSameNode', reason: 'SameNodeHints' };
+  }
+  if (judged.every(({ zoneHints }) => zoneHints.size === 0)) {
+    return { mode: '', reason: allForNodes ? 'NodeNotHinted' : 'NoHints' };
+  }
+  const reason = obstacle(input);
+  if (reason !== undefined) return { mode: '', reason };
+  if (zone === '' && !atLeast(version, MODE_SINCE)) return { mode: '', reason: 'ClientNodeWithoutZone' };
+  const allForZones = judged.every(({ zoneHints }) => zoneHints.size > 0);
+  return allForZones && judged.some(({ zoneHints }) => zoneHints.has(zone))
+    ? { mode: 'PreferSameZone', reason: 'SameZoneHints' }
+    : { mode: '', reason: whyNot(judged, zone) };
+};
+
+/** Names of the Service's ports; a port without a name has the empty one. */
+export const portNames = ({ spec }: Service): readonly string[] => (spec?.ports ?? []).map(({ name }) => name ?? '');
+
+export const portOf = ({ service, port }: RouteInput): { name: string; port: ServicePort | undefined } => {
+  const name = port ?? portNames(service)[0] ?? '';
+  return { name, port: (service.spec?.ports ?? []).find((candidate) => (candidate.name ?? '') === name) };
+};
+
+export const familyOf = ({ service, family }: RouteInput): string => family ?? primaryFamily(service);
+
+const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+
+/** Why no proxy serves this Service; undefined if one does. */
+export const whyNotProxied = ({ metadata, spec }: Service): string | undefined => {
+  if (spec?.type === 'ExternalName') return 'it is an ExternalName';
+  if (spec?.clusterIP === 'None') return 'it is headless, its clients get addresses by DNS';
+  return metadata?.labels?.[LABEL_PROXY_NAME] === undefined ? undefined : 'its label names another proxy';
+};
+
+interface Lists {
+  readonly mode?: TopologyMode;
+  readonly cluster?: readonly ProxyEndpoint[] | null;
+  readonly local?: readonly ProxyEndpoint[] | null;
+  readonly reachable?: readonly ProxyEndpoint[];
+  readonly used?: readonly ProxyEndpoint[];
+}
+
+interface Outcome extends Lists {
+  readonly reason: Reason;
+  /** Endpoints that were judged, for the figures of the sentence. */
+  readonly endpoints?: readonly ProxyEndpoint[];
+  readonly cause?: string;
+}
+
+/** Completes what a model decided. */
+export const buildRoute = (input: RouteInput, outcome: Outcome): Route => {
+  const { reason, endpoints = [], cause = '', mode = '', cluster = null, local = null } = outcome;
+  const { reachable = cluster ?? [], used = cluster ?? [] } = outcome;
+  const [node, zone, { name: port }] = [nameOf(input.node), zoneOfNode(input.node), portOf(input)];
+  const ready = endpoints.filter((endpoint) => endpoint.ready);
+  const facts = {
+    service: fullName(input.service),
+    node,
+    zone,
+    port: port === '' ? 'without a name' : port,
+    version: formatVersion(input.version),
+    value: describeAnnotation(input),
+    ready: ready.length,
+    unhinted: ready.filter(({ zoneHints }) => zoneHints.size === 0).length,
+    used: used.length,
+    cause,
+  };
+  return { node, zone, port, mode, cluster, local, reachable, used, ...explained(reason, facts) };
+};
 
 interface TrafficPolicy {
   /** Connections may go to endpoints of other nodes. */

@@ -1,11 +1,7 @@
 // The proxy models behind one call: which endpoints does a connection from this node get, and which rule decided.
-import { ciliumRoute } from './cilium.ts';
-import type { CiliumOptions } from './cilium.ts';
-import { ruledRoute } from './hint-rule.ts';
-import type { HintRule, RuledProxy } from './hint-rule.ts';
-import { kubeProxyRoute } from './kube-proxy.ts';
-import { portNames } from './route.ts';
-import type { Route, RouteInput } from './types.ts';
+import { type CiliumOptions, type HintRule, type RuledProxy, ciliumRoute, ruledRoute } from './hint-rule.ts';
+import { kubeProxyRoute, portNames } from './kube-proxy.ts';
+import type { Route, RouteInput } from './endpoints.ts';
 
 /** Which proxy routes, with the options that decide about hints there. */
 export type Proxy =

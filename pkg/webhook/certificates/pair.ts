@@ -1,10 +1,71 @@
 // Reads a PEM certificate and its key and makes sure that they belong together.
-import { X509Certificate, createPrivateKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { createSecureContext } from 'node:tls';
-import { contextOptions } from './context.ts';
-import { CertificateError } from './types.ts';
-import type { Pem } from './types.ts';
+// The contract between where a serving certificate comes from and the HTTPS server that uses it.
+import { type KeyObject, X509Certificate, createPrivateKey } from 'node:crypto';
+import { type SecureContextOptions, createSecureContext } from 'node:tls';
+
+/** PEM of a certificate (possibly with its chain) and of its private key. */
+export interface Pem {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What the server hands to its TLS context, as PEM. */
+export interface ServingCertificate extends Pem {
+  /** Authorities that callers should trust, if the source knows them: goes into webhook registrations. */
+  readonly caBundle?: string;
+}
+
+export interface CertificateSource {
+  current(): ServingCertificate;
+  /** Calls `listener` after `current` changed (certificate or bundle); the returned function ends that. */
+  onChange(listener: () => void): () => void;
+  /** End of the current certificate's validity, milliseconds since the epoch. */
+  readonly notAfter: number;
+}
+
+/** A source that follows its origin as long as `run` runs. */
+export interface RefreshingCertificateSource extends CertificateSource {
+  /** Looks for changes until the signal aborts; resolves then, and rejects never. The last good certificate stays in use meanwhile. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Looks now: replicas that share an origin must not publish what one of them has replaced. Rejects never. */
+  refresh?(signal: AbortSignal): Promise<void>;
+}
+
+/** Why a certificate cannot be used. */
+type CertificateErrorReason = 'Unreadable' | 'InvalidCertificate' | 'InvalidKey' | 'KeyMismatch' | 'NotValidNow';
+
+/** A certificate or key that cannot be used; the message names where it came from, never its content. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError';
+  readonly reason: CertificateErrorReason;
+
+  constructor(reason: CertificateErrorReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+  }
+}
+
+/** Those of Mozilla's intermediate profile: forward secrecy, and no CBC, which Node's defaults still offer in TLS 1.2. */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
+export const contextOptions = ({ cert, key }: Pem): SecureContextOptions => ({
+  cert,
+  key,
+  minVersion: 'TLSv1.2',
+  ciphers: CIPHERS,
+  // Clients show no certificate: without this, Node parses all public authorities of the world for each context.
+  ca: [],
+});
 
 /** A certificate with the key that belongs to it. */
 export interface Pair extends Pem {
@@ -17,7 +78,7 @@ export interface Pair extends Pem {
 }
 
 /** Where a pair came from, for messages. */
-export interface PairOrigin {
+interface PairOrigin {
   /** For example `/certs/tls.crt` or `Secret garden/ca-x-webhook ca.crt`. */
   readonly cert: string;
   readonly key: string;

@@ -1,12 +1,19 @@
 // How authority and server certificate are laid out in their two Secrets.
+// Certificates from the built-in authority, kept in two Secrets that all replicas share and agree on by optimistic locking.
 import { isIP } from 'node:net';
-import { defined } from '../../apis/defined.ts';
+import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { readPair, readServingPair } from './pair.ts';
-import type { Pair } from './pair.ts';
-import type { ServerFacts, StoredFacts } from './rotation.ts';
-import { CertificateError } from './types.ts';
-import type { Pem } from './types.ts';
+import { SECRETS } from '../../apis/resources.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { sleep } from '../../kubernetes/wait.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { type HeldCertificate, createHolder } from './files.ts';
+import { type RandomBytes, issueAuthority, issueServerCertificate } from './issue.ts';
+import { CertificateError, readPair, readServingPair } from './pair.ts';
+import type { Pair, Pem, RefreshingCertificateSource } from './pair.ts';
+import { DEFAULT_POLICY, decideRotation } from './rotation.ts';
+import type { RotationDecision, RotationPolicy, ServerFacts, StoredFacts } from './rotation.ts';
 
 /** core/v1 Secret; `data` is base64. */
 export interface Secret extends KubernetesObject {
@@ -15,7 +22,7 @@ export interface Secret extends KubernetesObject {
 }
 
 /** What the two Secrets hold that can be used. */
-export interface StoredPairs {
+interface StoredPairs {
   readonly current?: Pair;
   readonly previous?: Pair;
   readonly server?: Pair;
@@ -72,7 +79,7 @@ const readStored = (
 };
 
 /** What is usable in the two Secrets at `now`; expired authorities are left out. */
-export const readSecrets = (
+const readSecrets = (
   secrets: { authority: Secret | undefined; server: Secret | undefined },
   now: number,
   onUnusable: (problem: CertificateError) => void,
@@ -106,13 +113,13 @@ const serverFacts = (server: Pair, stored: StoredPairs, names: readonly string[]
 };
 
 /** What the rotation decision needs to know. */
-export const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => ({
+const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => ({
   ...defined({ current: stored.current, previous: stored.previous }),
   ...(stored.server === undefined ? {} : { server: serverFacts(stored.server, stored, names) }),
 });
 
 /** PEM of the authorities to trust, the newest first. */
-export const bundleOf = (current: Pem | undefined, previous: Pem | undefined): string =>
+const bundleOf = (current: Pem | undefined, previous: Pem | undefined): string =>
   `${current?.cert ?? ''}${previous?.cert ?? ''}`;
 
 const secretOf = (ref: ObjectRef, type: string, data: Record<string, string>, base: Secret | undefined): Secret => ({
@@ -126,12 +133,7 @@ const secretOf = (ref: ObjectRef, type: string, data: Record<string, string>, ba
 });
 
 /** The authority Secret to write over `base` (absent: to create). */
-export const authoritySecret = (
-  ref: ObjectRef,
-  current: Pem,
-  previous: Pem | undefined,
-  base: Secret | undefined,
-): Secret =>
+const authoritySecret = (ref: ObjectRef, current: Pem, previous: Pem | undefined, base: Secret | undefined): Secret =>
   secretOf(
     ref,
     'Opaque',
@@ -145,5 +147,180 @@ export const authoritySecret = (
   );
 
 /** The server Secret to write over `base` (absent: to create). */
-export const serverSecret = (ref: ObjectRef, server: Pem, base: Secret | undefined): Secret =>
+const serverSecret = (ref: ObjectRef, server: Pem, base: Secret | undefined): Secret =>
   secretOf(ref, 'kubernetes.io/tls', { [FIELDS.server.cert]: server.cert, [FIELDS.server.key]: server.key }, base);
+
+export interface SecretCertificatesOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  /** Own namespace: where the Secrets are. */
+  namespace: string;
+  /** Of the extension or command: Secrets are `ca-<name>-webhook` and `<name>-webhook-server`. */
+  name: string;
+  /** DNS names and IP addresses that the server is called by. */
+  names: readonly string[];
+  clock: Clock;
+  randomBytes: RandomBytes;
+  logger: Logger;
+  policy?: RotationPolicy;
+}
+
+/** Milliseconds between looks at the Secrets, as Gardener's extension library. */
+const CHECK_INTERVAL_MS = 300_000;
+/** First wait after a failed look, milliseconds; doubles up to the check interval. */
+const RETRY_MS = 10_000;
+
+/** Rounds of read, decide, write. Three are needed from nothing; more only when other replicas write at the same time. */
+const MAX_ROUNDS = 10;
+
+interface Snapshot {
+  readonly authority: Secret | undefined;
+  readonly server: Secret | undefined;
+  readonly stored: StoredPairs;
+}
+
+/** Names a Service is called by inside its cluster. The API server uses the one ending in `.svc`. */
+export const serviceNames = (service: string, namespace: string): string[] => [
+  service,
+  `${service}.${namespace}`,
+  `${service}.${namespace}.svc`,
+  `${service}.${namespace}.svc.cluster.local`,
+];
+
+const createAccess = (options: SecretCertificatesOptions) => {
+  const { client, namespace, name, names, clock, randomBytes, logger, policy = DEFAULT_POLICY } = options;
+  const secrets = secretNames(name);
+  const refs = { authority: { namespace, name: secrets.authority }, server: { namespace, name: secrets.server } };
+
+  const readOne = async (
+    ref: { namespace: string; name: string },
+    signal?: AbortSignal,
+  ): Promise<Secret | undefined> => {
+    try {
+      return await client.get<Secret>(SECRETS, ref, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
+  const read = async (signal?: AbortSignal): Promise<Snapshot> => {
+    // The server first: an authority that was written between the two reads is then at least as new as its server.
+    const server = await readOne(refs.server, signal);
+    const authority = await readOne(refs.authority, signal);
+    const stored = readSecrets({ authority, server }, clock.now(), (problem) =>
+      logger.warn('the stored certificate cannot be used and is replaced', { error: problem }),
+    );
+    return { authority, server, stored };
+  };
+
+  /** False if another replica was faster. */
+  const write = async (secret: Secret, exists: boolean, signal?: AbortSignal): Promise<boolean> => {
+    try {
+      await (exists ? client.update(SECRETS, secret, {}, signal) : client.create(SECRETS, secret, {}, signal));
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error) || (exists && isNotFound(error))) return false;
+      throw error;
+    }
+  };
+
+  const newAuthority = ({ authority, stored }: Snapshot): Secret => {
+    const lifetimeMs = policy.authorityLifetimeMs;
+    const issued = issueAuthority({ commonName: secrets.authority, now: clock.now(), lifetimeMs, randomBytes });
+    return authoritySecret(refs.authority, issued, stored.current, authority);
+  };
+
+  const newServer = ({ server }: Snapshot, authority: Pair): Secret => {
+    const common = { now: clock.now(), lifetimeMs: policy.serverLifetimeMs, randomBytes };
+    return serverSecret(refs.server, issueServerCertificate({ authority, commonName: name, names, ...common }), server);
+  };
+
+  /** The Secret that carries the decision out; undefined when there is nothing to write. */
+  const nextSecret = (snapshot: Snapshot, decision: RotationDecision): Secret | undefined => {
+    const { current, previous } = snapshot.stored;
+    if (decision.kind === 'RotateAuthority') return newAuthority(snapshot);
+    if (decision.kind === 'Keep' || current === undefined) return undefined;
+    if (decision.kind === 'DropPrevious')
+      return authoritySecret(refs.authority, current, undefined, snapshot.authority);
+    return newServer(snapshot, decision.signer === 'previous' ? (previous ?? current) : current);
+  };
+
+  /** One step: true if nothing is left to do. */
+  const step = async (snapshot: Snapshot, signal?: AbortSignal): Promise<boolean> => {
+    const decision = decideRotation(factsOf(snapshot.stored, names), clock.now(), policy);
+    const secret = nextSecret(snapshot, decision);
+    if (decision.kind === 'Keep' || secret === undefined) return true;
+    const exists = (decision.kind === 'IssueServer' ? snapshot.server : snapshot.authority) !== undefined;
+    const written = await write(secret, exists, signal);
+    const message = written ? 'certificates changed' : 'another replica changed the certificates first';
+    const { kind, message: why } = decision;
+    logger.info(message, { action: kind, why, secret: secret.metadata?.name });
+    return false;
+  };
+
+  return { read, step };
+};
+
+/** Brings the Secrets in order and returns what they hold. */
+const settle = async (options: SecretCertificatesOptions, signal?: AbortSignal): Promise<HeldCertificate> => {
+  const { read, step } = createAccess(options);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const snapshot = await read(signal);
+    const { current, previous, server } = snapshot.stored;
+    if ((await step(snapshot, signal)) && server !== undefined) {
+      const { cert, key, notBefore, notAfter } = server;
+      return { cert, key, caBundle: bundleOf(current, previous), notBefore, notAfter };
+    }
+  }
+  throw new Error(
+    `certificates of ${options.name} did not settle: other writers changed the Secrets ${MAX_ROUNDS} times`,
+  );
+};
+
+/**
+ * Reads or creates authority and server certificate. Rejects if the Secrets cannot be read or written; once it
+ * resolved, failures only delay the next look.
+ */
+export const openSecretCertificates = async (
+  options: SecretCertificatesOptions,
+  signal?: AbortSignal,
+): Promise<RefreshingCertificateSource> => {
+  const { clock, logger } = options;
+  const holder = createHolder({ initial: await settle(options, signal), clock, logger });
+
+  /** False where it failed; what is held stays in use. */
+  const look = async (signalOfLook: AbortSignal): Promise<boolean> => {
+    try {
+      if (holder.set(await settle(options, signalOfLook)))
+        logger.info('certificates of the Secret changed; the new ones are in use', {
+          notAfter: new Date(holder.notAfter),
+        });
+      return true;
+    } catch (error) {
+      if (!signalOfLook.aborted) logger.warn('cannot check the certificates; the last ones stay in use', { error });
+      return false;
+    }
+  };
+  /** How long to wait after a failed look that came so long after the one before. */
+  const retryAfter = (waitedMs: number): number =>
+    waitedMs >= CHECK_INTERVAL_MS ? RETRY_MS : Math.min(waitedMs * 2, CHECK_INTERVAL_MS - 1);
+
+  return {
+    current: () => holder.current(),
+    onChange: (listener) => holder.onChange(listener),
+    get notAfter() {
+      return holder.notAfter;
+    },
+    async run(signalOfRun) {
+      let waitMs = CHECK_INTERVAL_MS;
+      while (!signalOfRun.aborted) {
+        // Rejects only when aborted, which ends the loop.
+        await sleep(clock, waitMs, signalOfRun).catch(() => undefined);
+        if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
+      }
+    },
+    async refresh(signalOfRefresh) {
+      await look(signalOfRefresh);
+    },
+  };
+};

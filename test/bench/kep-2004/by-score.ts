@@ -1,9 +1,7 @@
 // The planner's local search with the simulator's score as its objective, and the score that nothing can beat.
 import { transportationBound } from '../../../pkg/flow/bounds.ts';
-import type { Solution } from '../../../pkg/flow/figures.ts';
-import { localSearch } from '../../../pkg/flow/local-search.ts';
-import { spreadGroups } from '../../../pkg/flow/problem.ts';
-import type { Group, Problem } from '../../../pkg/flow/problem.ts';
+import { type Group, type Problem, type Solution, spreadGroups } from '../../../pkg/flow/problem.ts';
+import { localSearch } from '../../../pkg/flow/solve.ts';
 import type { Case } from './grid.ts';
 import { measure, scoreOf } from './measure.ts';
 import { lend, plannerGroups, problemOf, upstreamGroups } from './strategies.ts';

@@ -1,6 +1,5 @@
 // The simulator's figures of one case: share of the traffic that stays in its zone, deviation from the fair load, score.
-import { servedBy } from '../../../pkg/flow/figures.ts';
-import type { Group, Problem } from '../../../pkg/flow/problem.ts';
+import { type Group, type Problem, servedBy } from '../../../pkg/flow/problem.ts';
 
 export interface Measured {
   /** Fraction of the traffic. */

@@ -1,6 +1,5 @@
 // A Service in seconds: kube-proxy's choice, endpoints with a capacity, noise, metrics that are averaged and late.
-import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
-import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { type HintsInForce, hintsOf, sharingOf } from '../../../pkg/flow/demand/arrivals.ts';
 import type { Observation } from '../../../pkg/flow/loop/types.ts';
 import { createAutoscaler } from './autoscaler.ts';
 import { createCounter } from './counter.ts';

@@ -1,9 +1,9 @@
 // Ours, and the rules that it is compared with.
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
-import { planWithin } from '../../../pkg/flow/loop/plan-within.ts';
-import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { planWithin } from '../../../pkg/flow/loop/decide.ts';
+import type { HintsInForce } from '../../../pkg/flow/demand/arrivals.ts';
 import { COUNTED_SECONDS } from './counter.ts';
 import { METERED } from './table.ts';
 import type { PlantEndpoint, Rule } from './types.ts';

@@ -1,5 +1,5 @@
 // What a simulated Service is, what a rule sees of it, and what is measured.
-import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import type { HintsInForce } from '../../../pkg/flow/demand/arrivals.ts';
 import type { MeasuredDemand, Observation } from '../../../pkg/flow/loop/types.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 

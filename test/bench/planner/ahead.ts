@@ -1,8 +1,8 @@
 // What plans that are kept ready would buy: for "this zone doubles, triples, quadruples" instead of the demand that a window shows.
 import { evaluatePlan } from '../../../pkg/flow/index.ts';
 import type { Demand, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../../../pkg/flow/index.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
-import { planWithin } from '../../../pkg/flow/loop/plan-within.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
+import { planWithin } from '../../../pkg/flow/loop/decide.ts';
 import { randomOf } from '../loop/random.ts';
 import { median, percentile } from '../statistics.ts';
 import { markdownTable } from '../table.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import { seed } from '../../fixtures/gardener.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';

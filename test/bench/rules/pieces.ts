@@ -1,5 +1,5 @@
 // The benchmark of rules in pieces that know nothing of each other: one rule in one scenario, one workload of SLATE's experiment.
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { simulate } from '../loop/plant.ts';
 import { loopRule } from '../loop/rules.ts';
 import { SCENARIOS } from '../loop/scenarios.ts';

@@ -1,8 +1,8 @@
 // Rules of other projects, from their documentation, in the plant that ours is measured in.
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { allocate } from '../../../pkg/upstream/controller/allocation.ts';
-import { planLending } from '../../../pkg/upstream/controller/lending.ts';
-import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { planLending } from '../../../pkg/upstream/controller/proportional.ts';
+import type { HintsInForce } from '../../../pkg/flow/demand/arrivals.ts';
 import { COUNTED_SECONDS } from '../loop/counter.ts';
 import { band, informed, loopRule, sameZone, spread } from '../loop/rules.ts';
 import type { PlantEndpoint, Rule } from '../loop/types.ts';

@@ -1,6 +1,5 @@
 // SLATE's experiment (NSDI '26) rebuilt from its published curves: four clusters, two classes of requests, one of the clusters hot.
-import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
-import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
+import { type HintsInForce, hintsOf, sharingOf } from '../../../pkg/flow/demand/arrivals.ts';
 import { normalOf, randomOf } from '../loop/random.ts';
 import { createSampler } from '../loop/sampler.ts';
 import type { PlantEndpoint, Rule } from '../loop/types.ts';

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { Lease, Service } from '../../../pkg/apis/core.ts';

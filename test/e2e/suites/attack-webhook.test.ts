@@ -13,7 +13,7 @@ import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { review } from '../../fixtures/admission.ts';

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
-import { percentText } from '../../../pkg/report/figures.ts';
+import { percentText } from '../../../pkg/report/text.ts';
 import { ATTACK, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
 import type { AuditCluster } from '../../fixtures/audit-cluster.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';

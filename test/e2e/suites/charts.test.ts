@@ -14,7 +14,7 @@ import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/en
 import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { EXTENSION_TYPE, HEARTBEAT_LEASE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { parseKubernetesVersion } from '../../../pkg/routing/version.ts';
-import { excludedNamespacesOf } from '../../../pkg/hints/served-namespaces.ts';
+import { excludedNamespacesOf } from '../../../pkg/hints/readiness.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { useBed } from '../bed/mocha.ts';

@@ -15,7 +15,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
-import { releaseOperations } from '../../../pkg/evacuation/release.ts';
+import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { service as serviceFixture } from '../../fixtures/core.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { EXTENSION_TYPE } from '../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
-import { assessReading } from '../../../pkg/gardener/extension/assess.ts';
+import { assessReading } from '../../../pkg/gardener/extension/select.ts';
 import { defaultVersion, ensureBinaries } from '../bed/binaries.ts';
 import { run } from '../bed/command.ts';
 import { COMPONENTS, INJECTED, chart, documents, openHelm, root } from '../chart.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { Extension, ExtensionCondition } from '../../../pkg/apis/extension.ts';
+import type { Extension, ExtensionCondition } from '../../../pkg/apis/gardener.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_OPERATION,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
-import type { Extension } from '../../../pkg/apis/extension.ts';
+import type { Extension } from '../../../pkg/apis/gardener.ts';
 import {
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';

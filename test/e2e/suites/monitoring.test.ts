@@ -25,7 +25,7 @@ import {
   FLOW_POLICIES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import { zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';

@@ -6,9 +6,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { after, before, describe, it } from 'mocha';
-import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
+import { type Endpoint, type EndpointSlice, isEndpointReady, zoneOfNode } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
-import { isEndpointReady, zoneOfNode } from '../../../pkg/apis/readings.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';

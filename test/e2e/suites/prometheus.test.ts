@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
 import type { PrometheusSource } from '../../../pkg/metrics/prometheus.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';

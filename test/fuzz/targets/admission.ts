@@ -1,11 +1,11 @@
 // AdmissionReviews, over TLS to the real server with its real handlers.
 import { Agent } from 'node:https';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
-import { isFields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/values.ts';
 import { hasItemsWithin } from '../../../pkg/apis/json-items.ts';
 import { MAX_BODY_BYTES, MAX_BODY_ITEMS } from '../../../pkg/webhook/body.ts';
-import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
-import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings/add.ts';
+import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints.ts';
+import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings.ts';
 import type { Random } from '../../e2e/chaos-random.ts';
 import { WRITTEN_CASES } from '../../fixtures/admission-cases.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, startAdmission } from '../../fixtures/admission-server.ts';

@@ -1,13 +1,11 @@
 // Configuration files of the three processes, FlowPolicies in files and providerConfigs: a value with all defaults, or what is wrong where.
 import { isDeepStrictEqual } from 'node:util';
+import { CONFIG_API_VERSION, type ConfigKind, loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
-import type { ConfigKind } from '../../../pkg/apis/config/config-kind.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
-import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
-import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy-check.ts';
+import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { FLOW_POLICY_API_VERSION } from '../../../pkg/apis/flow-policy-schema.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import type { RoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';

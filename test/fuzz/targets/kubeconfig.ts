@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { KubeConfigError, loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import type { KubeConfigSource } from '../../../pkg/kubernetes/kubeconfig.ts';
 import type { Input, Sample, Target } from '../types.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
 import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';

@@ -1,8 +1,8 @@
 // Services that are hard to plan through the loop's step: each plan is one that the API takes, within effort and deadline.
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState, Observation, ObservedEndpoint } from '../../../pkg/flow/loop/types.ts';
-import { MAX_HINTS } from '../../../pkg/hints/names.ts';
+import { MAX_HINTS } from '../../../pkg/hints/readiness.ts';
 import { HARDSHIPS } from '../documents/planner.ts';
 import type { Hardship } from '../documents/planner.ts';
 import type { Input, Target } from '../types.ts';

@@ -1,13 +1,12 @@
 // Seeds, Gardens, Clusters, Etcds, Extensions and Services through caches and deciders: decisions with reasons, and patches of routing settings only.
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { openSettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
 import type { SettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
 import { createReporter } from '../../../pkg/controllers/settings/reporter.ts';
-import type { NamespaceDecision } from '../../../pkg/controllers/settings/types.ts';
+import type { NamespaceDecision } from '../../../pkg/controllers/settings/context.ts';
 import { createCaches } from '../../../pkg/kubernetes/caches.ts';
 import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import { collectDecisions } from '../../../cmd/settings-reconciler/dry-run.ts';

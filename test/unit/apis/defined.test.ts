@@ -1,7 +1,7 @@
 // Absent instead of undefined.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { defined, picked } from '../../../pkg/apis/defined.ts';
+import { defined, picked } from '../../../pkg/apis/values.ts';
 
 describe('defined', () => {
   it('leaves out what is undefined, and keeps null, empty and false in their order', () =>

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
-import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy-check.ts';
-import { flowPolicyDefinition } from '../../../pkg/apis/flow-policy-crd.ts';
+import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
+import { flowPolicyDefinition } from '../../../pkg/apis/crd.ts';
 
 const HEAD = 'apiVersion: topology.extensions.gardener.cloud/v1alpha1\nkind: FlowPolicy\nmetadata: {name: web}\n';
 

@@ -2,14 +2,13 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { NOWHERE } from '../../../pkg/apis/names.ts';
-import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/readings.ts';
+import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/core.ts';
 import { readyZones } from '../../../pkg/controllers/effectiveness/reconciler.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import { baseOf } from '../../../pkg/evacuation/base-hints.ts';
-import { clientZonesOf } from '../../../pkg/flow/assemble/nodes.ts';
-import { createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
-import { zoneWeights } from '../../../pkg/flow/zone-weights.ts';
+import { baseOf } from '../../../pkg/evacuation/slice.ts';
+import { clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
+import { zoneWeights } from '../../../pkg/flow/evaluate.ts';
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import { node, slice } from '../../fixtures/core.ts';
 

@@ -1,7 +1,7 @@
 // Tests of the definition of ZoneEvacuations as far as no API server is needed; suite `evacuate` asks a real one.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import { zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
 
 /** A node of an OpenAPI schema. */
 interface Schema {

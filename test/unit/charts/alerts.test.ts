@@ -33,7 +33,7 @@ const VALUES: Readonly<Record<string, ReadonlySet<string>>> = {
   cause: literalsOf('pkg/controllers/settings/apply.ts'),
   condition: new Set(['Observed', 'Effective', 'Stable']),
   reason: new Set(
-    ['pkg/flow/assemble/conditions.ts', 'pkg/diagnosis/models/follow.ts'].flatMap((path) => [...literalsOf(path)]),
+    ['pkg/flow/assemble/conditions.ts', 'pkg/diagnosis/models/routes.ts'].flatMap((path) => [...literalsOf(path)]),
   ),
   kind: new Set(['measured', 'predicted']),
 };

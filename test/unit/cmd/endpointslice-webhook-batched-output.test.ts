@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createBatchedOutput } from '../../../cmd/endpointslice-webhook/batched-output.ts';
+import { createBatchedOutput } from '../../../cmd/endpointslice-webhook/app.ts';
 
 const target = () => {
   const writes: string[] = [];

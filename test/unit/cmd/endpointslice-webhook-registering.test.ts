@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createRegistering } from '../../../cmd/endpointslice-webhook/registering.ts';
-import type { RegisteringOptions } from '../../../cmd/endpointslice-webhook/registering.ts';
-import { aborted } from '../../../pkg/kubernetes/abortable.ts';
+import { type RegisteringOptions, createRegistering } from '../../../cmd/endpointslice-webhook/cluster.ts';
+import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { configurationOf, parseFlags } from '../../../cmd/settings-reconciler/options.ts';
 import type { Flags } from '../../../cmd/settings-reconciler/options.ts';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
 
 const text = (modes: string): string =>
   `apiVersion: ${CONFIG_API_VERSION}\nkind: SettingsReconcilerConfiguration\nmodes: ${modes}\n`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { readOnly } from '../../../cmd/shared/read-only.ts';
+import { readOnly } from '../../../cmd/shared/run-controller.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 
 describe('readOnly client', () => {

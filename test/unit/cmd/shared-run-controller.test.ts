@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { ControllerFlags } from '../../../cmd/shared/controller-flags.ts';
 import { isUsageError, runController, runWay } from '../../../cmd/shared/run-controller.ts';
-import type { Ways } from '../../../cmd/shared/run-controller.ts';
+import type { ControllerFlags, Ways } from '../../../cmd/shared/run-controller.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';

@@ -1,8 +1,7 @@
 // How every command comes from its parts to an exit code, and what it says on the way.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { runToExitCode } from '../../../cmd/shared/run.ts';
-import type { RunOptions } from '../../../cmd/shared/run.ts';
+import { type RunOptions, runToExitCode } from '../../../cmd/shared/run.ts';
 
 class Wrong extends Error {}
 

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, after, describe, it } from 'mocha';
+import { type ControllerSession, type OpenOptions, openSession } from '../../../cmd/shared/session.ts';
 import { userAgentOf } from '../../../cmd/shared/run.ts';
-import { openSession } from '../../../cmd/shared/session.ts';
-import type { ControllerSession, OpenOptions } from '../../../cmd/shared/session.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';

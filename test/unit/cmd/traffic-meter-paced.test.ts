@@ -1,7 +1,7 @@
 import { PassThrough, Readable, getDefaultHighWaterMark } from 'node:stream';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { readInBatches, restOf, withoutReadAhead } from '../../../cmd/traffic-meter/paced.ts';
+import { readInBatches, restOf, withoutReadAhead } from '../../../cmd/traffic-meter/conntrack.ts';
 
 describe('traffic-meter: reading in batches', () => {
   const rows: readonly (readonly [name: string, bytes: number, elapsedMs: number, rest: number])[] = [

@@ -2,12 +2,11 @@
 import { request } from 'node:https';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import { secureServing, tokenOf } from '../../../cmd/traffic-meter/secure.ts';
+import { secureServing, tokenOf } from '../../../cmd/traffic-meter/options.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import type { RunningServer } from '../../../pkg/telemetry/http.ts';
+import { type RunningServer, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
-import { startMetricsServer } from '../../../pkg/telemetry/ports.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 
 /** Knows the token `good` of a reader, and `poor` of one without the right. */

@@ -12,7 +12,7 @@ import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import type { Flow } from '../../../pkg/traffic/conntrack.ts';
-import { hostRoutes, hostRoutes6, localAddresses } from '../../../pkg/traffic/host-routes.ts';
+import { hostRoutes, hostRoutes6, localAddresses } from '../../../pkg/traffic/addresses.ts';
 import { createLedger } from '../../../pkg/traffic/ledger.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { editDistance, nearest } from '../../../pkg/diagnosis/nearest.ts';
+import { editDistance, nearest } from '../../../pkg/diagnosis/models/lookup.ts';
 
 describe('diagnosis: nearest name', () => {
   const distances: readonly (readonly [string, string, number])[] = [

@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
 import { decideEvacuated, decideJoining } from '../../../pkg/evacuation/admit.ts';
-import { joiningOf } from '../../../pkg/evacuation/active.ts';
+import { joiningOf } from '../../../pkg/evacuation/accept.ts';
 import { decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { slice } from '../../fixtures/core.ts';

@@ -3,9 +3,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
 import { decideInOrder, isMarked, markedSlices } from '../../../pkg/evacuation/decide.ts';
-import { printMark } from '../../../pkg/evacuation/mark.ts';
-import { countOutcomes, outcomeIn, outcomesOf } from '../../../pkg/evacuation/outcomes.ts';
-import type { Outcome } from '../../../pkg/evacuation/outcomes.ts';
+import { printMark } from '../../../pkg/evacuation/slice.ts';
+import { type Outcome, countOutcomes, outcomeIn, outcomesOf } from '../../../pkg/evacuation/progress.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 
 describe('what became of a Service in a zone', () => {

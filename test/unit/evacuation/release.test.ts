@@ -12,7 +12,7 @@ import {
   NOWHERE,
 } from '../../../pkg/apis/names.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
-import { releaseOperations } from '../../../pkg/evacuation/release.ts';
+import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { at, hintsFor, hintsIn, moved, routed, sliceOf } from './support.ts';
 

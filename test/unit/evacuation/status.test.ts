@@ -2,11 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
-import { refusalOf } from '../../../pkg/evacuation/accept.ts';
-import type { AcceptInput } from '../../../pkg/evacuation/accept.ts';
-import { concerns, isRunning } from '../../../pkg/evacuation/active.ts';
-import type { Outcome } from '../../../pkg/evacuation/outcomes.ts';
-import { refusedStatus, returningStatus, runningStatus } from '../../../pkg/evacuation/progress.ts';
+import { type AcceptInput, concerns, isRunning, refusalOf } from '../../../pkg/evacuation/accept.ts';
+import { type Outcome, refusedStatus, returningStatus, runningStatus } from '../../../pkg/evacuation/progress.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const MINUTE = 60_000;

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { capacitiesFor, capacityClasses, roundedDown } from '../../../pkg/flow/capacity-classes.ts';
-import { compile } from '../../../pkg/flow/compile.ts';
+import { capacitiesFor, capacityClasses, compile, roundedDown } from '../../../pkg/flow/compile.ts';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
 import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
 import { hostileProblem, ZONES } from './factories.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { compile } from '../../../pkg/flow/compile.ts';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
-import { isAllowed } from '../../../pkg/flow/figures.ts';
+import { isAllowed } from '../../../pkg/flow/problem.ts';
 import { solve } from '../../../pkg/flow/solve.ts';
 import { hostileProblem, problems } from './factories.ts';
 

@@ -2,22 +2,22 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { descend } from '../../../pkg/flow/descent.ts';
+import { descend, localSearch, solve } from '../../../pkg/flow/solve.ts';
 import { exhaustive, isSmall } from '../../../pkg/flow/exhaustive.ts';
 import {
+  EPSILON,
   bestOf,
   compareFigures,
+  createProblem,
   hintedExplicitly,
   isAllowed,
+  sameZoneGroups,
   servedBy,
   solutionOf,
-} from '../../../pkg/flow/figures.ts';
-import { localSearch } from '../../../pkg/flow/local-search.ts';
-import { createProblem, EPSILON, sameZoneGroups, spreadGroups } from '../../../pkg/flow/problem.ts';
+  spreadGroups,
+} from '../../../pkg/flow/problem.ts';
 import type { Group, Problem } from '../../../pkg/flow/problem.ts';
-import { realize } from '../../../pkg/flow/realize.ts';
-import { solve } from '../../../pkg/flow/solve.ts';
-import { waterfall } from '../../../pkg/flow/waterfall.ts';
+import { realize, waterfall } from '../../../pkg/flow/fit.ts';
 
 /** Problems in numbers: shares of the demand, and classes of one or more capacities in each zone. */
 const numbers = (zones: number, most: number): fc.Arbitrary<Problem> =>

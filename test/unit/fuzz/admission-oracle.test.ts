@@ -1,8 +1,8 @@
 // The oracle of admission answers takes what the protocol allows, and nothing else.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
-import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings/add.ts';
+import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints.ts';
+import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings.ts';
 import { checkAnswer } from '../../fuzz/targets/admission.ts';
 import { review } from '../../fixtures/admission.ts';
 import { service, slice } from '../../fixtures/core.ts';

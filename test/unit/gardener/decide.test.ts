@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Shoot } from '../../../pkg/apis/gardener.ts';
-import { selectEtcd, selectService } from '../../../pkg/gardener/catalogue.ts';
+import { decideLayerSeven, selectEtcd, selectService } from '../../../pkg/gardener/catalogue.ts';
 import {
   decideClusterRouting,
   decideGardenRouting,
@@ -10,7 +10,6 @@ import {
   decideSeedExtensionRouting,
   decideShootRouting,
 } from '../../../pkg/gardener/decide.ts';
-import { decideLayerSeven } from '../../../pkg/gardener/layer-seven.ts';
 import type { RoutingDecision } from '../../../pkg/gardener/types.ts';
 import { service } from '../../fixtures/core.ts';
 import { etcd, garden, seed, shoot } from '../../fixtures/gardener.ts';

@@ -6,8 +6,8 @@ import {
   isIstioTlsTerminationDisabled,
   layerSevenOf,
   mtlsServiceName,
-} from '../../../pkg/gardener/layer-seven.ts';
-import type { GardenerInformation, LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/layer-seven.ts';
+} from '../../../pkg/gardener/catalogue.ts';
+import type { GardenerInformation, LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/catalogue.ts';
 import { service } from '../../fixtures/core.ts';
 
 const OPT_OUT = { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Namespace } from '../../../pkg/apis/core.ts';
-import { classifyNamespace } from '../../../pkg/gardener/namespaces.ts';
-import type { NamespaceClass } from '../../../pkg/gardener/namespaces.ts';
+import { type NamespaceClass, classifyNamespace } from '../../../pkg/gardener/types.ts';
 import { namespace } from '../../fixtures/gardener.ts';
 
 const zones = ['eu-1a', 'eu-1b', 'eu-1c'];

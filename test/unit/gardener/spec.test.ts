@@ -16,7 +16,7 @@ import {
   isTopologyAwareRoutingEnabled,
   isTopologyAwareRoutingForShootControlPlaneEnabled,
   seedTopologyAwareRoutingEnabled,
-} from '../../../pkg/gardener/spec.ts';
+} from '../../../pkg/gardener/decide.ts';
 import { garden, seed, shoot } from '../../fixtures/gardener.ts';
 
 const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [

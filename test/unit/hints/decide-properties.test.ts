@@ -5,8 +5,8 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { decideHints } from '../../../pkg/hints/decide.ts';
-import { isNodeName, isZoneHint } from '../../../pkg/hints/names.ts';
-import type { HintsInput } from '../../../pkg/hints/types.ts';
+import { isNodeName, isZoneHint } from '../../../pkg/hints/readiness.ts';
+import type { HintsInput } from '../../../pkg/hints/table.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { CONTROLLER, PLANNER, hints, inputOf, zoneName } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { NOWHERE } from '../../../pkg/apis/names.ts';
-import { isNodeName, isZoneName } from '../../../pkg/hints/names.ts';
+import { isNodeName, isZoneName } from '../../../pkg/hints/readiness.ts';
 
 describe('isZoneName', () => {
   for (const value of ['a', 'eu-1a', 'EU_1.a', '1', 'z'.repeat(63)]) {

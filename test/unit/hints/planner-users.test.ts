@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { plannerUsersOf } from '../../../pkg/hints/planner-users.ts';
+import { plannerUsersOf } from '../../../pkg/hints/readiness.ts';
 
 const own = 'system:serviceaccount:own:flow-controller';
 const other = 'system:serviceaccount:other:flow-controller';

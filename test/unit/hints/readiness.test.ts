@@ -2,9 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { Endpoint } from '../../../pkg/apis/core.ts';
+import { type Endpoint, isEndpointReady } from '../../../pkg/apis/core.ts';
 import { LABEL_SLICE_MANAGED_BY, NOWHERE, isNowhere } from '../../../pkg/apis/names.ts';
-import { isEndpointReady } from '../../../pkg/apis/readings.ts';
 import { PLANES } from '../../../pkg/diagnosis/routers/planes.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import type { Proxy } from '../../../pkg/upstream/index.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { excludedNamespacesOf } from '../../../pkg/hints/served-namespaces.ts';
+import { excludedNamespacesOf } from '../../../pkg/hints/readiness.ts';
 
 describe('excludedNamespacesOf', () => {
   const cases = [

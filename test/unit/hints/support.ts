@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { decideHints } from '../../../pkg/hints/decide.ts';
-import type { HintsInput } from '../../../pkg/hints/types.ts';
+import type { HintsInput } from '../../../pkg/hints/table.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 

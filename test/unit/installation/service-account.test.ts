@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { serviceAccountUser } from '../../../pkg/installation/service-account.ts';
+import { serviceAccountUser } from '../../../pkg/installation/owner.ts';
 
 describe('the user of a ServiceAccount', () => {
   it('is named as the API server names it', () =>

@@ -2,10 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { NodeGroup } from '../../../pkg/apis/kubeedge.ts';
-import { decideZone } from '../../../pkg/kubeedge/decide.ts';
-import type { ZoneDecision } from '../../../pkg/kubeedge/decide.ts';
-import type { ZoneRecord } from '../../../pkg/kubeedge/record.ts';
+import type { NodeGroup } from '../../../pkg/apis/core.ts';
+import { type ZoneDecision, type ZoneRecord, decideZone } from '../../../pkg/kubeedge/decide.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 import { NOW, edge } from './support.ts';
 import type { NodeState } from './support.ts';

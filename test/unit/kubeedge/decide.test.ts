@@ -1,10 +1,8 @@
 // The zone of a Node in a NodeGroup: a table for each case.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { NodeGroup } from '../../../pkg/apis/kubeedge.ts';
-import { decideZone } from '../../../pkg/kubeedge/decide.ts';
-import type { ZoneDecision } from '../../../pkg/kubeedge/decide.ts';
-import type { ZoneRecord } from '../../../pkg/kubeedge/record.ts';
+import type { NodeGroup } from '../../../pkg/apis/core.ts';
+import { type ZoneDecision, type ZoneRecord, decideZone } from '../../../pkg/kubeedge/decide.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 import { NOW, edge } from './support.ts';
 import type { NodeState } from './support.ts';

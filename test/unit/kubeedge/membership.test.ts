@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { NodeGroup } from '../../../pkg/apis/kubeedge.ts';
-import { nameOf } from '../../../pkg/apis/object.ts';
-import { groupsOf, isTopologyEnabled, isMember, isLabelValue, mayTakeOver } from '../../../pkg/kubeedge/membership.ts';
+import type { NodeGroup } from '../../../pkg/apis/core.ts';
+import { nameOf } from '../../../pkg/apis/values.ts';
+import { groupsOf, isLabelValue, isMember, isTopologyEnabled, mayTakeOver } from '../../../pkg/kubeedge/decide.ts';
 import { node } from '../../fixtures/core.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 

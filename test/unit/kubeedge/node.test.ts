@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import { managersOf, projectGroupNode, zoneLabelOf } from '../../../pkg/kubeedge/node.ts';
+import { managersOf, projectGroupNode, zoneLabelOf } from '../../../pkg/kubeedge/decide.ts';
 import { node } from '../../fixtures/core.ts';
 
 const owns = (manager: string, ...labels: string[]): object => ({

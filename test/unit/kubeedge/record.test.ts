@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { formatRecord, parseRecord } from '../../../pkg/kubeedge/record.ts';
-import type { ZoneRecord } from '../../../pkg/kubeedge/record.ts';
+import { type ZoneRecord, formatRecord, parseRecord } from '../../../pkg/kubeedge/decide.ts';
 
 describe('the record of a zone', () => {
   const zone = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);

@@ -1,8 +1,6 @@
 // Nodes and groups for the tests of zones.
 import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import type { GroupNode } from '../../../pkg/kubeedge/node.ts';
-import { formatRecord } from '../../../pkg/kubeedge/record.ts';
-import type { ZoneRecord } from '../../../pkg/kubeedge/record.ts';
+import { type GroupNode, type ZoneRecord, formatRecord } from '../../../pkg/kubeedge/decide.ts';
 
 export const NOW = 1_800_000_000;
 

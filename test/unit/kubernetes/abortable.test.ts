@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { abortable } from '../../../pkg/kubernetes/abortable.ts';
+import { abortable } from '../../../pkg/kubernetes/wait.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 
 describe('abortable', () => {

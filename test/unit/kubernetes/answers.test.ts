@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { asList, asObject } from '../../../pkg/kubernetes/answers.ts';
+import { asList, asObject } from '../../../pkg/kubernetes/request.ts';
 import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 
 const REQUEST = { method: 'GET', path: '/api/v1/nodes' };

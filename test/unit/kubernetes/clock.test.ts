@@ -1,7 +1,7 @@
 // The real clock's promises that the fake one cannot show: it moves, it cancels, it holds delays beyond Node's limit.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 
 describe('systemClock', () => {
   it('calls back once and not before its time', async () => {

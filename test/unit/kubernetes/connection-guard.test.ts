@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { guardConnection } from '../../../pkg/kubernetes/connection-guard.ts';
+import { guardConnection } from '../../../pkg/kubernetes/transport.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 

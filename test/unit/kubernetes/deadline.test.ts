@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createDeadline } from '../../../pkg/kubernetes/deadline.ts';
+import { createDeadline } from '../../../pkg/kubernetes/wait.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import { SERVICES } from '../../../pkg/apis/resources.ts';
-import { NotLeadingError, createFencedClient } from '../../../pkg/kubernetes/guarded-client.ts';
+import { NotLeadingError, createFencedClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { createGrowingBuffer } from '../../../pkg/kubernetes/growing-buffer.ts';
+import { createGrowingBuffer } from '../../../pkg/kubernetes/exchange.ts';
 
 describe('growing buffer', () => {
   it('holds what was pushed, however it was cut', () => {

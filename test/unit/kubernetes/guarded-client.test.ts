@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { SERVICES } from '../../../pkg/apis/resources.ts';
-import { createGuardedClient } from '../../../pkg/kubernetes/guarded-client.ts';
+import { createGuardedClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client, DeleteOptions, Refusal } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
-import { inClusterSource } from '../../../pkg/kubernetes/in-cluster.ts';
+import { inClusterSource } from '../../../pkg/kubernetes/credentials.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 

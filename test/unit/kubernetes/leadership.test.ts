@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leadership.ts';
+import { type Fence, workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leader-election.ts';
 import { candidateOf } from '../../../cmd/shared/session.ts';
-import type { Fence } from '../../../pkg/kubernetes/leadership.ts';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import { CLUSTER_ROLES, LEASES, NAMESPACES } from '../../../pkg/apis/resources.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
+import { HOLDER_TIMEOUT_MS, createHolderLiveness, createLeaseWatch, microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { microTime } from '../../../pkg/kubernetes/lease.ts';
-import { createHolderLiveness, createLeaseWatch, HOLDER_TIMEOUT_MS } from '../../../pkg/kubernetes/lease-liveness.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';

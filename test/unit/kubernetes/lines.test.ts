@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { createLineSplitter } from '../../../pkg/kubernetes/lines.ts';
+import { createLineSplitter } from '../../../pkg/kubernetes/watch.ts';
 
 const LIMIT = 1_000;
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');

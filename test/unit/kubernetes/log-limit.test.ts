@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { limitLog } from '../../../pkg/kubernetes/log-limit.ts';
-import type { Logger } from '../../../pkg/telemetry/types.ts';
+import { limitLog } from '../../../pkg/kubernetes/rate-limiter.ts';
+import type { Logger } from '../../../pkg/telemetry/log.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';

@@ -4,7 +4,7 @@ import { candidateOf } from '../../../cmd/shared/session.ts';
 import type { Event, Service } from '../../../pkg/apis/core.ts';
 import { EVENTS, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
-import { NotLeadingError } from '../../../pkg/kubernetes/guarded-client.ts';
+import { NotLeadingError } from '../../../pkg/kubernetes/client.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 import { createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
 import type { ControllerSpec, Manager, Task } from '../../../pkg/kubernetes/manager.ts';

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import { pagesOf } from '../../../pkg/kubernetes/pages.ts';
-import type { FetchPage } from '../../../pkg/kubernetes/pages.ts';
+import { type FetchPage, pagesOf } from '../../../pkg/kubernetes/request.ts';
 import { AnswerTooLongError } from '../../../pkg/kubernetes/exchange.ts';
 import type { ListOptions } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createRecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
-import type { RecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
+import { type RecentWrites, createRecentWrites } from '../../../pkg/kubernetes/store.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 
 const object = (resourceVersion: string, uid = 'u'): KubernetesObject => ({

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { DEFAULT_RETRY, parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/retry.ts';
+import { DEFAULT_RETRY, parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 

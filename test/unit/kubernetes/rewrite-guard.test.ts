@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'mocha';
 import { createRewriteGuard } from '../../../pkg/kubernetes/rewrite-guard.ts';
 import type { RewriteGuard } from '../../../pkg/kubernetes/rewrite-guard.ts';
 
-import { createPlanGuard } from '../../../pkg/controllers/flow/apply.ts';
+import { createPlanGuard } from '../../../pkg/controllers/flow/write.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 

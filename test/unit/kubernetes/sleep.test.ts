@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { sleep } from '../../../pkg/kubernetes/sleep.ts';
+import { sleep } from '../../../pkg/kubernetes/wait.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 

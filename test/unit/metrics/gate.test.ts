@@ -1,7 +1,7 @@
 // How many tasks run at a time, in which order the others follow, and what an abort frees.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createGate } from '../../../pkg/metrics/gate.ts';
+import { createGate } from '../../../pkg/metrics/shared-reads.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 
 const never = new AbortController().signal;

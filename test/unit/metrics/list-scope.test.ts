@@ -1,8 +1,7 @@
 // When Services of a namespace share one list of it, and when each lists its own Pods.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createListScope } from '../../../pkg/metrics/list-scope.ts';
-import type { ListScope } from '../../../pkg/metrics/list-scope.ts';
+import { type ListScope, createListScope } from '../../../pkg/metrics/resource-metrics.ts';
 
 const podsOf = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, index) => `p${index}`));
 

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createLoadSources } from '../../../pkg/metrics/load-sources.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 

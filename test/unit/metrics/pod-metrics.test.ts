@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { parseTimestamp, readPodMetrics } from '../../../pkg/metrics/pod-metrics.ts';
+import { parseTimestamp, readPodMetrics } from '../../../pkg/metrics/resource-metrics.ts';
 import { upTo } from '../../support/depth.ts';
 
 const container = (cpu: unknown, name = 'main'): object => ({ name, usage: { cpu, memory: '1Mi' } });

@@ -1,7 +1,7 @@
 // Sentences about bad samples: few, short, and without what an answer smuggled into a name.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createProblems, quoted, sayMissing } from '../../../pkg/metrics/problems.ts';
+import { createProblems, quoted, sayMissing } from '../../../pkg/metrics/prometheus-answer.ts';
 
 describe('problems of samples', () => {
   it('counts by kind and names the first', () => {

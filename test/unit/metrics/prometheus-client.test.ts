@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
 import type { PrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';

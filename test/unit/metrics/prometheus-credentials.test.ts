@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { openCredentials } from '../../../pkg/metrics/prometheus-credentials.ts';
+import { openCredentials } from '../../../pkg/metrics/prometheus-client.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';

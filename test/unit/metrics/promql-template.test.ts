@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { fillTemplate } from '../../../pkg/metrics/promql-template.ts';
+import { fillTemplate } from '../../../pkg/metrics/prometheus.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { upTo } from '../../support/depth.ts';
 

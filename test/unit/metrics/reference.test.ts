@@ -5,13 +5,12 @@ import type { SchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
-import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { METRIC_SOURCES_SCHEMA } from '../../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference } from '../../../pkg/apis/config/reference.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
-import { fillTemplate } from '../../../pkg/metrics/promql-template.ts';
+import { fillTemplate } from '../../../pkg/metrics/prometheus.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(resolve(root, path), 'utf8');

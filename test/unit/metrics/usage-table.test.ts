@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { buildUsageTable, newerUsage } from '../../../pkg/metrics/usage-table.ts';
-import type { KnownUsage, UsageTable } from '../../../pkg/metrics/usage-table.ts';
+import { buildUsageTable, newerUsage } from '../../../pkg/metrics/resource-metrics.ts';
+import type { KnownUsage, UsageTable } from '../../../pkg/metrics/resource-metrics.ts';
 import { upTo } from '../../support/depth.ts';
 
 const NOW = 1_800_000_000;

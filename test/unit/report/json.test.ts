@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { renderJson } from '../../../pkg/report/json.ts';
+import { renderJson } from '../../../pkg/report/text.ts';
 
 describe('renderJson', () => {
   it('indents by two, keeps the order of keys and ends in a line break', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { paintFor, wrapText } from '../../../pkg/report/paint.ts';
+import { paintFor, wrapText } from '../../../pkg/report/text.ts';
 import { renderYaml } from '../../../pkg/report/yaml.ts';
 
 describe('report: text', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { ageText, daysText, holderText, imageText } from '../../../pkg/report/status-parts.ts';
+import { ageText, daysText, holderText, imageText } from '../../../pkg/report/status.ts';
 
 describe('parts of a status', () => {
   const AGES: readonly [seconds: number | null, text: string][] = [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { renderTable } from '../../../pkg/report/table.ts';
+import { renderTable } from '../../../pkg/report/text.ts';
 
 describe('renderTable', () => {
   it('lines columns up, two spaces apart, without trailing blanks', () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { formatApplied, parseApplied } from '../../../pkg/routing/applied.ts';
+import { formatApplied, parseApplied } from '../../../pkg/routing/slots.ts';
 import { CONSIDER, HINTS, MODE, STRATEGY, withoutEmpty } from './support.ts';
 
 describe('parseApplied', () => {

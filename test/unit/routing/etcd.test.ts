@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from '../../../pkg/routing/etcd.ts';
-import { routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/mechanism.ts';
+import { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from '../../../pkg/routing/helper.ts';
+import { routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/plan.ts';
 import type { EtcdFieldSupport, RoutingSettings } from '../../../pkg/routing/types.ts';
 import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
 import { CONSIDER, MODE } from './support.ts';

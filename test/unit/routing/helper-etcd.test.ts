@@ -9,7 +9,7 @@ import {
   reconcileEtcdTopologyAwareRouting,
   reconcileTopologyAwareRouting,
 } from '../../../pkg/routing/helper.ts';
-import { routingSettings } from '../../../pkg/routing/mechanism.ts';
+import { routingSettings } from '../../../pkg/routing/plan.ts';
 import type { EtcdFieldSupport, EtcdLike } from '../../../pkg/routing/types.ts';
 import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../../pkg/routing/version.ts';
 import { service } from '../../fixtures/core.ts';

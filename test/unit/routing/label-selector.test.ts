@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
-import { matchesSelector } from '../../../pkg/routing/label-selector.ts';
+import { matchesSelector } from '../../../pkg/routing/types.ts';
 
 describe('a label selector', () => {
   const labels = { team: 'a', tier: 'web' };

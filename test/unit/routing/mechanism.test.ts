@@ -8,7 +8,7 @@ import {
   routingSettings,
   strategySettings,
   withOldProxies,
-} from '../../../pkg/routing/mechanism.ts';
+} from '../../../pkg/routing/plan.ts';
 import { isCovered } from '../../../pkg/routing/slots.ts';
 import type { RoutingSettings } from '../../../pkg/routing/types.ts';
 

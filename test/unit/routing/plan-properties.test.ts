@@ -3,10 +3,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { STRATEGIES } from '../../../pkg/apis/names.ts';
-import { parseApplied } from '../../../pkg/routing/applied.ts';
-import { routingSettings, strategySettings } from '../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../pkg/routing/plan.ts';
-import { SLOTS, settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
+import { SLOTS, parseApplied, settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
+import { planSettings, routingSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import type { RoutingSettings, ServiceLike } from '../../../pkg/routing/types.ts';
 import {
   APPLIED,

@@ -1,8 +1,7 @@
 // Plans that revert the settings of a single object, a malformed record, and the report.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { strategySettings } from '../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../pkg/routing/plan.ts';
+import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, deepFreeze } from './support.ts';
 import { check, on, patchOf, plan } from './plan-support.ts';
 

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
-import { routingSettings } from '../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../pkg/routing/plan.ts';
+import { planSettings, routingSettings } from '../../../pkg/routing/plan.ts';
 import type { ForeignValue, RoutingSettings, ServiceLike, SettingsPlan } from '../../../pkg/routing/types.ts';
 import { APPLIED, KEEP, deepFreeze } from './support.ts';
 

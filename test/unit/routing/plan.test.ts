@@ -1,6 +1,6 @@
 // Plans that set something on a single object: what is set, what stays, and who owns it.
 import { describe } from 'mocha';
-import { strategySettings } from '../../../pkg/routing/mechanism.ts';
+import { strategySettings } from '../../../pkg/routing/plan.ts';
 import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY } from './support.ts';
 import { check, on } from './plan-support.ts';
 

@@ -1,9 +1,16 @@
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { decideSlot, isSameDistribution, resolveModeClash, revertSlot } from '../../../pkg/routing/slot-decision.ts';
-import type { SlotDecision, SlotState } from '../../../pkg/routing/slot-decision.ts';
-import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT } from '../../../pkg/routing/slots.ts';
+import {
+  HINTS_SLOT,
+  MODE_SLOT,
+  STRATEGY_SLOT,
+  decideSlot,
+  isSameDistribution,
+  resolveModeClash,
+  revertSlot,
+} from '../../../pkg/routing/slots.ts';
+import type { SlotDecision, SlotState } from '../../../pkg/routing/slots.ts';
 
 const FIELD = { section: 'trafficDistribution' } as const;
 const none = { current: undefined, want: undefined, claimed: undefined, removed: undefined };

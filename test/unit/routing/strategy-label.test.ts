@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { strategySettings } from '../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../pkg/routing/plan.ts';
+import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import { planRelease, planStrategyLabel, requestedStrategy } from '../../../pkg/routing/strategy.ts';
 import type { ServiceLike } from '../../../pkg/routing/types.ts';
 import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, arbitrarySettings, deepFreeze, mergePatch } from './support.ts';

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
-import { domainPrefixedMode, strategySettings } from '../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../pkg/routing/plan.ts';
+import { domainPrefixedMode, planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import {
   conflictingMode,
   effectiveStrategy,

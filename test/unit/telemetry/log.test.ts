@@ -2,9 +2,7 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createLogger, nullLogger } from '../../../pkg/telemetry/log.ts';
-import type { LoggerOptions } from '../../../pkg/telemetry/log.ts';
-import type { Logger } from '../../../pkg/telemetry/types.ts';
+import { type Logger, type LoggerOptions, createLogger, nullLogger } from '../../../pkg/telemetry/log.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 

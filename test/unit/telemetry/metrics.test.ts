@@ -1,8 +1,7 @@
 // Metrics: exposition text, definitions for docs, and registries that share nothing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createControllerMetrics } from '../../../pkg/telemetry/controller-metrics.ts';
-import { LATENCY_BUCKETS_SECONDS, createMetrics } from '../../../pkg/telemetry/metrics.ts';
+import { LATENCY_BUCKETS_SECONDS, createControllerMetrics, createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import type { Metrics } from '../../../pkg/telemetry/metrics.ts';
 
 const samples = async (metrics: Metrics): Promise<string[]> =>

@@ -8,13 +8,17 @@ import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { cachesListed } from '../../../pkg/kubernetes/manager.ts';
-import { bareApp, listen, messagesOf } from '../../../pkg/telemetry/http.ts';
-import type { RunningServer } from '../../../pkg/telemetry/http.ts';
-import { nullLogger } from '../../../pkg/telemetry/log.ts';
+import {
+  bareApp,
+  listen,
+  messagesOf,
+  openPorts,
+  startHealthServer,
+  startMetricsServer,
+} from '../../../pkg/telemetry/ports.ts';
+import type { Ports, RunningServer } from '../../../pkg/telemetry/ports.ts';
+import { type HealthCheck, nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
-import { openPorts, startHealthServer, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
-import type { Ports } from '../../../pkg/telemetry/ports.ts';
-import type { HealthCheck } from '../../../pkg/telemetry/types.ts';
 import { FREE_PORT } from '../../fixtures/controller-session.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';

@@ -4,10 +4,14 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { RELEASE } from '../../../pkg/apis/release.ts';
-import { countFailures, showStaleness } from '../../../pkg/telemetry/cache-metrics.ts';
-import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
-import type { Metrics } from '../../../pkg/telemetry/metrics.ts';
-import { createEventMetrics, createProcessMetrics } from '../../../pkg/telemetry/process-metrics.ts';
+import {
+  type Metrics,
+  countFailures,
+  createEventMetrics,
+  createMetrics,
+  createProcessMetrics,
+  showStaleness,
+} from '../../../pkg/telemetry/metrics.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 

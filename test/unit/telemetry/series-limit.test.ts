@@ -1,7 +1,7 @@
 // How many Services get series of their own: bounded a namespace and in all, whoever comes first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { SERVICES_IN_ALL, SERVICES_PER_NAMESPACE, limitServices } from '../../../pkg/telemetry/series-limit.ts';
+import { SERVICES_IN_ALL, SERVICES_PER_NAMESPACE, limitServices } from '../../../pkg/telemetry/metrics.ts';
 
 interface Item {
   readonly namespace: string;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { Counter, Registry } from 'prom-client';
-import { parseExposition } from '../../../pkg/traffic/exposition.ts';
+import { parseExposition } from '../../../pkg/traffic/meter-reading.ts';
 
 const of = (text: string): unknown => parseExposition(text, ['m'])?.get('m');
 

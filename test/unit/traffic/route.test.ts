@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import { type Routing, parseFlow, routeOf } from '../../../pkg/traffic/conntrack.ts';
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import type { Directory } from '../../../pkg/traffic/directory.ts';
-import { routeOf } from '../../../pkg/traffic/route.ts';
-import type { Routing } from '../../../pkg/traffic/route.ts';
 import { line, own, threeZones } from './support.ts';
 
 const routing = (directory: Directory, ...ends: Parameters<typeof line>): Routing => {

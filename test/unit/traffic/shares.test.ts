@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, constantFrom, integer, property, tuple } from 'fast-check';
 import { describe, it } from 'mocha';
-import { createShares } from '../../../pkg/traffic/shares.ts';
+import { createShares } from '../../../pkg/traffic/claims.ts';
 
 interface Entry {
   readonly namespace: string;

@@ -1,7 +1,7 @@
 // A cluster of three zones for the tests of the meter, and flows as conntrack prints them.
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import type { Directory } from '../../../pkg/traffic/directory.ts';
-import type { OwnNode } from '../../../pkg/traffic/route.ts';
+import type { OwnNode } from '../../../pkg/traffic/conntrack.ts';
 
 /** Node n1 of zone a, which knows its own address. */
 export const own: OwnNode = {

@@ -1,11 +1,7 @@
 // Who reads which annotation, and which values count, by version.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  annotationAdmitsHints,
-  asksForProportionalHints,
-  topologyAnnotation,
-} from '../../../pkg/upstream/annotation.ts';
+import { annotationAdmitsHints, asksForProportionalHints, topologyAnnotation } from '../../../pkg/upstream/features.ts';
 import { HINTS, MODE, aService, minor } from './support.ts';
 
 describe('asksForProportionalHints', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { createReviewCollector } from '../../../cmd/shared/collector.ts';
-import { createBodyBuffers, createReclaim } from '../../../pkg/webhook/body-buffers.ts';
+import { createBodyBuffers, createReclaim } from '../../../pkg/webhook/body.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -9,7 +9,7 @@ const reference = read('docs/reference/errors.md');
 
 describe('docs/reference/errors.md', () => {
   it('explains every reason why a review is not served, and no other', () => {
-    const declaration = /type UnservedReason =([^;]*);/.exec(read('pkg/webhook/types.ts'))?.[1] ?? '';
+    const declaration = /type UnservedReason =([^;]*);/.exec(read('pkg/webhook/review.ts'))?.[1] ?? '';
     const reasons = [...declaration.matchAll(/'(\w+)'/g)].map(([, reason]) => reason);
     const explained = [...reference.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason);
     expect(reasons).to.have.length.above(3);
@@ -17,7 +17,7 @@ describe('docs/reference/errors.md', () => {
   });
 
   it('explains every status that the server answers with', () => {
-    const sources = ['exchange', 'app', 'server'].map((name) => read(`pkg/webhook/${name}.ts`)).join('\n');
+    const sources = ['exchange', 'app', 'body'].map((name) => read(`pkg/webhook/${name}.ts`)).join('\n');
     const codes = new Set(
       [...sources.matchAll(/\b(?:rejected|refuse|send)\((?:response, )?(4\d\d|503)|code: (4\d\d)/g)].map(
         ([, one, other]) => one ?? other,

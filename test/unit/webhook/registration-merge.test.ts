@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN } from '../../../pkg/apis/names.ts';
-import { mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
+import { mergeRegistration } from '../../../pkg/webhook/register.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 

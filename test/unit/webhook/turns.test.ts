@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createTurns } from '../../../pkg/webhook/turns.ts';
+import { createTurns } from '../../../pkg/webhook/body.ts';
 
 describe('turns of large reviews', () => {
   /** Each task takes the milliseconds that it is called by; what is waited for is played at once, until nothing is. */

@@ -1,5 +1,5 @@
 // Turns the decision for a namespace into one plan for each of its Services, and one row for each Etcd. Pure.
-import type { Service } from '../../../apis/core.ts';
+import { SWITCHED_OFF, type Service } from '../../../apis/core.ts';
 import type { Etcd } from '../../../apis/gardener.ts';
 import type { KubernetesObject } from '../../../apis/meta.ts';
 import {
@@ -9,31 +9,27 @@ import {
   LABEL_STRATEGY,
 } from '../../../apis/names.ts';
 import type { Strategy } from '../../../apis/names.ts';
-import { nameOf, refOf } from '../../../apis/object.ts';
-import { SWITCHED_OFF } from '../../../apis/readings.ts';
-import { droppedBy } from '../../../diagnosis/models/follow.ts';
-import { selectEtcd, selectService } from '../../../gardener/catalogue.ts';
-import type { Selection } from '../../../gardener/catalogue.ts';
-import { configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
-import type { Governing } from '../../../gardener/extension/types.ts';
+import { nameOf, refOf } from '../../../apis/values.ts';
+import { droppedBy } from '../../../diagnosis/models/routes.ts';
+import { layerSevenOfLabelled, selectEtcd, selectService } from '../../../gardener/catalogue.ts';
+import type { LayerSevenDecision, Selection } from '../../../gardener/catalogue.ts';
+import { type Governing, configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
 import { decideObjectRouting, isHeld } from '../../../gardener/decide.ts';
-import { layerSevenOfLabelled } from '../../../gardener/layer-seven.ts';
-import type { LayerSevenDecision } from '../../../gardener/layer-seven.ts';
 import type { RoutingDecision, Scope } from '../../../gardener/types.ts';
-import { parseApplied } from '../../../routing/applied.ts';
+import { parseApplied } from '../../../routing/slots.ts';
 import { etcdClientSettings } from '../../../routing/etcd-clients.ts';
 import {
   configuredSettings,
+  planSettings,
   routingSettings,
   strategySettings,
-  withOlderName,
   withOldProxies,
-} from '../../../routing/mechanism.ts';
-import { planSettings } from '../../../routing/plan.ts';
+  withOlderName,
+} from '../../../routing/plan.ts';
 import { conflictingMode, planRelease, requestedStrategy, strategyLabel } from '../../../routing/strategy.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan } from '../../../routing/types.ts';
 import { atLeast } from '../../../routing/version.ts';
-import type { ObjectDecision, RoutingContext } from '../types.ts';
+import type { ObjectDecision, RoutingContext } from '../context.ts';
 
 export interface ObjectsInput {
   /** The decision for the namespace. */

@@ -2,10 +2,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { stringify } from 'yaml';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
-import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
-import type { ConfigHeader, ConfigKind } from '../../../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
+import type { ConfigHeader, ConfigKind } from '../../../../pkg/apis/config/load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from '../../../../pkg/apis/config/load-sources.ts';
 import type { MetricSourceConfiguration } from '../../../../pkg/apis/config/load-sources.ts';
 

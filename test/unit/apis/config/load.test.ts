@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
+import type { ConfigKind } from '../../../../pkg/apis/config/load.ts';
 import type { ConfigProblem } from '../../../../pkg/apis/config/config-error.ts';
-import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
-import type { ConfigKind } from '../../../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { upTo } from '../../../support/depth.ts';
 
 interface Sample {

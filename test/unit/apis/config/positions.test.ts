@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LineCounter, parseDocument } from 'yaml';
-import { locate, locateKey, pathOfPointer, renderPath } from '../../../../pkg/apis/config/positions.ts';
+import { locate, locateKey, pathOfPointer } from '../../../../pkg/apis/config/load.ts';
+import { renderPath } from '../../../../pkg/apis/config/config-error.ts';
 
 const parse = (text: string) => {
   const lines = new LineCounter();

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
-import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
-import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
 

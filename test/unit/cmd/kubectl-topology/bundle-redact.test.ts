@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'mocha';
 import { parse, parseAllDocuments } from 'yaml';
-import { redacted } from '../../../../cmd/kubectl-topology/bundle/redact.ts';
+import { redacted } from '../../../../cmd/kubectl-topology/snapshot/redact.ts';
 import type { Explanation } from '../../../../pkg/diagnosis/explain/types.ts';
 import { createTestPki } from '../../../fixtures/pki.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';

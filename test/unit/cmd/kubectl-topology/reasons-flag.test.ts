@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InvalidArgumentError } from 'commander';
 import { describe, it } from 'mocha';
-import { reasonsFlag } from '../../../../cmd/kubectl-topology/reasons-flag.ts';
+import { reasonsFlag } from '../../../../cmd/kubectl-topology/flags.ts';
 
 const read = reasonsFlag(['any', 'SingleZone', 'NoEndpoints'], 'no reason');
 

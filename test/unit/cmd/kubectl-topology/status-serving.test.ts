@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { servingCertificates } from '../../../../cmd/kubectl-topology/status/serving.ts';
+import { servingCertificates } from '../../../../cmd/kubectl-topology/gather-status.ts';
 import type { RegistrationEntry } from '../../../../pkg/diagnosis/status/evidence.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';

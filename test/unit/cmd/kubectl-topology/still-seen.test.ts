@@ -1,10 +1,9 @@
 // Tests of the new connections that a zone still gets while it is evacuated, from readings that the test makes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { measuredFromNow, watchStillSeen } from '../../../../cmd/kubectl-topology/evacuation/still-seen.ts';
-import { stillSeen, stillSeenText } from '../../../../pkg/traffic/still-seen.ts';
-import type { LiveTraffic } from '../../../../cmd/kubectl-topology/live-traffic.ts';
-import type { Measured } from '../../../../pkg/traffic/measured.ts';
+import { measuredFromNow, watchStillSeen } from '../../../../cmd/kubectl-topology/evacuation/follow.ts';
+import { type Measured, stillSeen, stillSeenText } from '../../../../pkg/traffic/measured.ts';
+import type { LiveTraffic } from '../../../../cmd/kubectl-topology/measured-flags.ts';
 import { flow, measured } from '../../../fixtures/measured.ts';
 
 const FLOWS = [

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../../pkg/apis/names.ts';
-import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { assessEffectiveness } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import type { AssessInput } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';

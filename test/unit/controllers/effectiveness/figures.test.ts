@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, Node, Service } from '../../../../pkg/apis/core.ts';
-import { serviceFiguresOf, followFigures } from '../../../../pkg/controllers/effectiveness/figures.ts';
-import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
+import { followFigures, serviceFiguresOf } from '../../../../pkg/controllers/effectiveness/assess.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 
 const nodes = ['a', 'b', 'c'].map((zone) => node({ zone }));

@@ -4,9 +4,9 @@ import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts'
 import { ANNOTATION_EVACUATED } from '../../../../pkg/apis/names.ts';
 import { createEffectivenessReconciler, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
-import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
+import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { routerObjects } from '../../../fixtures/data-planes.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';

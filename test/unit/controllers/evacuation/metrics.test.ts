@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { showEvacuation } from '../../../../pkg/controllers/evacuation/metrics.ts';
+import { showEvacuation } from '../../../../pkg/controllers/evacuation/controller.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 describe('metrics of evacuations', () => {

@@ -1,6 +1,6 @@
 // The extension reconciler on a server in memory.
 import { beforeEach } from 'mocha';
-import type { ExtensionStatus } from '../../../../pkg/apis/extension.ts';
+import type { ExtensionStatus } from '../../../../pkg/apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE } from '../../../../pkg/apis/names.ts';
 import { extension } from '../../../fixtures/gardener.ts';
 import { createWorld } from './support.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { LastOperation } from '../../../../pkg/apis/extension.ts';
+import type { LastOperation } from '../../../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_OPERATION, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Extension } from '../../../../pkg/apis/extension.ts';
+import type { Extension } from '../../../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { EXTENSION_FINALIZER, EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
 import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';

@@ -1,13 +1,11 @@
 // An extension reconciler over an in-memory API server whose cache is as fresh, or as stale, as a test wants it.
-import type { Extension, ExtensionClass } from '../../../../pkg/apis/extension.ts';
-import type { Shoot } from '../../../../pkg/apis/gardener.ts';
+import type { Extension, ExtensionClass, Shoot } from '../../../../pkg/apis/gardener.ts';
 import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
-import { createExtensionProjection } from '../../../../pkg/controllers/settings/extension-projection.ts';
+import { createExtensionProjection } from '../../../../pkg/controllers/settings/caches.ts';
 import { createExtensionReconciler } from '../../../../pkg/controllers/extension/reconciler.ts';
 import type { SeenNamespace, SeenService } from '../../../../pkg/gardener/extension/condition.ts';
-import { governingExtension } from '../../../../pkg/gardener/extension/governing.ts';
-import type { ReadExtension } from '../../../../pkg/gardener/extension/types.ts';
+import { type ReadExtension, governingExtension } from '../../../../pkg/gardener/extension/select.ts';
 import type { Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../../fixtures/memory-client.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { createFairQueue } from '../../../../pkg/controllers/flow/fair-queue.ts';
+import { createFairQueue } from '../../../../pkg/controllers/flow/planning.ts';
 
 /** Serves all that waits, each item at its cost; the owners in the order in which they were served. */
 const serve = (queue: ReturnType<typeof createFairQueue<number>>, count = Infinity): string[] => {

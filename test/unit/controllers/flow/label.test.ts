@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/label.ts';
+import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
 import { service } from '../../../fixtures/core.ts';
 
 const mode = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });

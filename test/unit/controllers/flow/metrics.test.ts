@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import type { ServiceFigures } from '../../../../pkg/controllers/flow/metrics.ts';
-import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
+import type { TurnFigures } from '../../../../pkg/flow/assemble/job.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 const figuresOf = (zones: number): TurnFigures => ({

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { createPodProjection, projectNode, projectService } from '../../../../pkg/controllers/flow/projections.ts';
+import { createPodProjection, projectNode, projectService } from '../../../../pkg/controllers/flow/caches.ts';
 import { node, service } from '../../../fixtures/core.ts';
 
 const cpu = (requests?: string, limits?: string) => ({

@@ -5,11 +5,11 @@ import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../..
 import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { FlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
-import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/types.ts';
+import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.ts';
 import { turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
-import type { Following } from '../../../../pkg/diagnosis/models/follow.ts';
+import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { service } from '../../../fixtures/core.ts';

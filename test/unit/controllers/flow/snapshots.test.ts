@@ -1,8 +1,7 @@
 // Tests of which namespaces are ours, by name and by label.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createSnapshots, splitKey } from '../../../../pkg/controllers/flow/snapshots.ts';
-import type { FlowCaches } from '../../../../pkg/controllers/flow/caches.ts';
+import { type FlowCaches, createSnapshots, splitKey } from '../../../../pkg/controllers/flow/caches.ts';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import { node } from '../../../fixtures/core.ts';

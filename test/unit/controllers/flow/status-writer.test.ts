@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
-import { createStatusWriter, isOwnPolicy } from '../../../../pkg/controllers/flow/status-writer.ts';
-import type { StatusWriter, StatusWriterOptions } from '../../../../pkg/controllers/flow/status-writer.ts';
+import { createStatusWriter, isOwnPolicy } from '../../../../pkg/controllers/flow/write.ts';
+import type { StatusWriter, StatusWriterOptions } from '../../../../pkg/controllers/flow/write.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

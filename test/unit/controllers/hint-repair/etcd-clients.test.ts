@@ -9,7 +9,7 @@ import {
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
 import { createHintRelease, isChosen, isLeftOver } from '../../../../pkg/controllers/hint-repair/etcd-clients.ts';
-import { needsResync } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import { LABEL_CONSIDER, LABEL_SLICE_MANAGED_BY, LABEL_STRATEGY, NOWHERE } from '../../../../pkg/apis/names.ts';
-import { holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
 const consider = { [LABEL_CONSIDER]: 'true' };

@@ -1,18 +1,16 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Node } from '../../../../pkg/apis/core.ts';
-import type { NodeGroup } from '../../../../pkg/apis/kubeedge.ts';
+import type { Node, NodeGroup } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject, ObjectList, StringMap } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { openNodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
-import type { NodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
 import {
+  type NodeGroupCaches,
   createNodeGroupControllers,
   nodeWatches,
+  openNodeGroupCaches,
   touchWatches,
 } from '../../../../pkg/controllers/node-groups/controller.ts';
-import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
-import type { GroupNode } from '../../../../pkg/kubeedge/node.ts';
+import { type GroupNode, projectGroupNode } from '../../../../pkg/kubeedge/decide.ts';
 import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
 import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';

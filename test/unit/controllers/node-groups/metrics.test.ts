@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createTouchCounter, showNodeGroups } from '../../../../pkg/controllers/node-groups/metrics.ts';
+import { createTouchCounter, showNodeGroups } from '../../../../pkg/controllers/node-groups/controller.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 describe('metrics about NodeGroups', () => {

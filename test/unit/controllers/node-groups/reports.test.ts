@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createReports } from '../../../../pkg/controllers/node-groups/reports.ts';
-import type { Reports } from '../../../../pkg/controllers/node-groups/reports.ts';
+import { type Reports, createReports } from '../../../../pkg/controllers/node-groups/zones.ts';
 import type { ZoneDecision, ZoneRefusal, ZoneWrite } from '../../../../pkg/kubeedge/decide.ts';
 import { node } from '../../../fixtures/core.ts';
 import { nodeGroup } from '../../../fixtures/kubeedge.ts';

@@ -1,12 +1,9 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { NodeGroup } from '../../../../pkg/apis/kubeedge.ts';
-import type { Node } from '../../../../pkg/apis/core.ts';
+import type { Node, NodeGroup } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../../pkg/apis/names.ts';
 import { createZoneReconciler } from '../../../../pkg/controllers/node-groups/zones.ts';
-import type { ZoneDecision } from '../../../../pkg/kubeedge/decide.ts';
-import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
-import type { GroupNode } from '../../../../pkg/kubeedge/node.ts';
+import { type GroupNode, type ZoneDecision, projectGroupNode } from '../../../../pkg/kubeedge/decide.ts';
 import type { Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { node } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { EXTENSION_FINALIZER, EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
-import { createExtensionProjection } from '../../../../pkg/controllers/settings/extension-projection.ts';
+import { createExtensionProjection } from '../../../../pkg/controllers/settings/caches.ts';
 import { extension, routingConfig } from '../../../fixtures/gardener.ts';
 
 const project = createExtensionProjection(createRoutingConfigReader());

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { Extension } from '../../../../pkg/apis/extension.ts';
+import type { Extension } from '../../../../pkg/apis/gardener.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
-import { extensionClassesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/homes.ts';
+import { extensionClassesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/decider.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 import { extension } from '../../../fixtures/gardener.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/metrics.ts';
-import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/metrics.ts';
-import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/metrics.ts';
-import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
+import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
+import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/controller.ts';
+import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/controller.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { node } from '../../../fixtures/core.ts';
 import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { isOwnedElsewhere, ownerOf } from '../../../../pkg/controllers/settings/ownership.ts';
-import type { OwnershipRules } from '../../../../pkg/controllers/settings/ownership.ts';
+import { type OwnershipRules, isOwnedElsewhere, ownerOf } from '../../../../pkg/controllers/settings/context.ts';
 import { namespace } from '../../../fixtures/gardener.ts';
 
 const garden = { namespace: 'garden', gardener: {} };

@@ -20,11 +20,10 @@ import {
   projectSeed,
   projectService,
   projectSlice,
-} from '../../../../pkg/controllers/settings/projections.ts';
+} from '../../../../pkg/controllers/settings/caches.ts';
 import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
-import { classifyNamespace } from '../../../../pkg/gardener/namespaces.ts';
-import { planSettings } from '../../../../pkg/routing/plan.ts';
-import { routingSettings } from '../../../../pkg/routing/mechanism.ts';
+import { classifyNamespace } from '../../../../pkg/gardener/types.ts';
+import { planSettings, routingSettings } from '../../../../pkg/routing/plan.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed, shoot } from '../../../fixtures/gardener.ts';
 

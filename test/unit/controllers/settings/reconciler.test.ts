@@ -7,7 +7,7 @@ import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { decideRelease } from '../../../../pkg/controllers/settings/decider.ts';
 import { createSettingsReconciler } from '../../../../pkg/controllers/settings/reconciler.ts';
 import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
-import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
+import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import type { RewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
-import { labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
-import type { LabelWish, NamespaceLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
+import { labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/apply.ts';
+import type { LabelWish, NamespaceLabels } from '../../../../pkg/controllers/settings/apply.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { apiError } from '../../../fixtures/memory-client.ts';
 import { etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';

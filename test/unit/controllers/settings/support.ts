@@ -1,6 +1,10 @@
 // Context and decisions for the tests of the settings reconcilers.
 import { decideObjects, planService } from '../../../../pkg/controllers/settings/decide/objects.ts';
-import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../../../../pkg/controllers/settings/types.ts';
+import type {
+  NamespaceDecision,
+  ObjectDecision,
+  RoutingContext,
+} from '../../../../pkg/controllers/settings/context.ts';
 import type { RoutingDecision } from '../../../../pkg/gardener/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';

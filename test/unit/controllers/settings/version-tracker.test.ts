@@ -7,8 +7,8 @@ import {
   createVersionTracker,
   resumeVersion,
   stepVersion,
-} from '../../../../pkg/controllers/settings/version-tracker.ts';
-import type { VersionState, VersionTracker } from '../../../../pkg/controllers/settings/version-tracker.ts';
+} from '../../../../pkg/controllers/settings/version.ts';
+import type { VersionState, VersionTracker } from '../../../../pkg/controllers/settings/version.ts';
 import { UnsupportedVersionError, formatVersion } from '../../../../pkg/routing/version.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';

@@ -5,8 +5,13 @@ import { STRATEGIES } from '../../../../pkg/apis/names.ts';
 import { acceptsSettingsOf, carriedVersion } from '../../../../pkg/controllers/settings/version.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client, WriteOptions } from '../../../../pkg/kubernetes/types.ts';
-import { mechanismOf, routingSettings, strategySettings, withOldProxies } from '../../../../pkg/routing/mechanism.ts';
-import { planSettings } from '../../../../pkg/routing/plan.ts';
+import {
+  mechanismOf,
+  planSettings,
+  routingSettings,
+  strategySettings,
+  withOldProxies,
+} from '../../../../pkg/routing/plan.ts';
 import type { RoutingSettings } from '../../../../pkg/routing/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';

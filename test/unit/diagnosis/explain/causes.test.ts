@@ -1,10 +1,15 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { LabelSelector } from '../../../../pkg/apis/admission.ts';
-import { cause, counted, firstOfEach, listed } from '../../../../pkg/diagnosis/explain/cause.ts';
-import { workingCounts } from '../../../../pkg/diagnosis/explain/given.ts';
+import {
+  cause,
+  counted,
+  firstOfEach,
+  listed,
+  selects,
+  workingCounts,
+} from '../../../../pkg/diagnosis/explain/given.ts';
 import { DIAGNOSIS_REASONS } from '../../../../pkg/diagnosis/explain/reasons.ts';
-import { selects } from '../../../../pkg/diagnosis/explain/webhook.ts';
 import { REASONS } from '../../../../pkg/upstream/reasons.ts';
 
 const equal = (zones: number): Map<string, number> =>

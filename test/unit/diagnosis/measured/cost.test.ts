@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
 import type { AuditReport } from '../../../../pkg/diagnosis/audit/types.ts';
-import { measuredParts } from '../../../../pkg/diagnosis/measured/cost.ts';
+import { measuredParts } from '../../../../pkg/diagnosis/measured.ts';
 import { BUILT_IN_PRICES, DAYS_PER_MONTH, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import type { MeasuredFlow } from '../../../../pkg/traffic/measured.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';

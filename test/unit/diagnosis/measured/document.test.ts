@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { isTraffic, parseTraffic, trafficDocument } from '../../../../pkg/diagnosis/measured/document.ts';
-import type { Fields } from '../../../../pkg/apis/fields.ts';
+import { isTraffic, parseTraffic, trafficDocument } from '../../../../pkg/diagnosis/measured.ts';
+import type { Fields } from '../../../../pkg/apis/values.ts';
 import { flow, measured } from '../../../fixtures/measured.ts';
 
 const parsed = (object: unknown): unknown => parseTraffic(JSON.parse(JSON.stringify(object)) as Fields);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { FieldError } from '../../../../pkg/diagnosis/project/fields.ts';
-import { flowPolicyOf } from '../../../../pkg/diagnosis/project/flow-policy.ts';
+import { flowPolicyOf } from '../../../../pkg/diagnosis/project/collect.ts';
 
 const observed = (zones: readonly object[], status = 'True') => ({
   conditions: [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { capacityOf } from '../../../../pkg/diagnosis/simulate/capacity.ts';
+import { capacityOf } from '../../../../pkg/diagnosis/simulate/context.ts';
 import type { PodSummary } from '../../../../pkg/diagnosis/snapshot.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 

@@ -2,9 +2,13 @@
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../../pkg/apis/names.ts';
-import type { SimulateOptions, SimulationReport } from '../../../../pkg/diagnosis/simulate/types.ts';
-import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
-import type { ModeReport, Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
+import type {
+  ModeName,
+  ModeReport,
+  Outcome,
+  SimulateOptions,
+  SimulationReport,
+} from '../../../../pkg/diagnosis/simulate/types.ts';
 import { simulate } from '../../../../pkg/diagnosis/simulate/simulate.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';

@@ -1,9 +1,7 @@
 // Recommendations of a simulation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
-import { MODE_NAMES, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/modes.ts';
-import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
+import { MODE_NAMES, type ModeName, type Outcome, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/types.ts';
 import { recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Candidate, Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { FAIR_SHARE, TARGET, outcome } from './verdict-support.ts';

@@ -2,9 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { MODE_NAMES } from '../../../../pkg/diagnosis/simulate/modes.ts';
-import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
-import type { SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
+import { MODE_NAMES, type ModeName, type SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
 import { AUTO, EQUAL, ONE_EACH, UNEVEN, clusterOf, modeOf, outcomeOf, reportFor, simulateCluster } from './cases.ts';
 import type { ClusterCase } from './cases.ts';
 

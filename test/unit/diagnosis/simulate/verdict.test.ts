@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { GroupRoute } from '../../../../pkg/diagnosis/models/routes.ts';
-import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../../../pkg/diagnosis/simulate/reasons.ts';
-import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
+import { type Outcome, RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../../../pkg/diagnosis/simulate/types.ts';
 import { surplusOf, judge, utilizationText, boundedPercentText } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { JudgeInput, Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Reason } from '../../../../pkg/upstream/index.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { probedNamespace } from '../../../../pkg/diagnosis/status/probe-plan.ts';
+import { probedNamespace } from '../../../../pkg/diagnosis/status/findings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { installation, namespaceObject } from '../../../fixtures/installation.ts';
 import { STATUS_NOW, statusObjects } from '../../../fixtures/status-evidence.ts';

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Leave } from '../../../../pkg/evacuation/decide.ts';
-import { overloadOf } from '../../../../pkg/diagnosis/survival/overload.ts';
-import type { Overload, OverloadInput } from '../../../../pkg/diagnosis/survival/overload.ts';
+import { type Overload, type OverloadInput, overloadOf } from '../../../../pkg/diagnosis/survival/load.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
 const leave = (zone: string, percent = 100): Leave => ({ zone, percent, rounding: 'Up' });

@@ -6,9 +6,8 @@ import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts'
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
 import type { ServiceSurvival } from '../../../../pkg/diagnosis/survival/types.ts';
-import { baseOf } from '../../../../pkg/evacuation/base-hints.ts';
+import { baseOf, evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
-import { evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
 import { kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { askOf } from '../../../../pkg/flow/assemble/ask.ts';
+import { askOf } from '../../../../pkg/flow/assemble/slice.ts';
 import { service } from '../../../fixtures/core.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 

@@ -1,7 +1,7 @@
 // Tests of what slices say together: endpoints of both families as one, plans adopted, hints as proxies take them.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { viewsOfEndpoints, hintsInForce, planOnSlices } from '../../../../pkg/flow/assemble/endpoints.ts';
+import { hintsInForce, planOnSlices, viewsOfEndpoints } from '../../../../pkg/flow/assemble/slice.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 
 const v4 = flowSlice([flowEndpoint('b'), flowEndpoint('a', { forZones: ['b', 'a'] })]);

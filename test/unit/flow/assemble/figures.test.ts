@@ -1,7 +1,7 @@
 // Figures of a turn: of every zone with clients, and of no more others than fit into a status.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { loopFiguresOf } from '../../../../pkg/flow/assemble/figures.ts';
+import { loopFiguresOf } from '../../../../pkg/flow/assemble/job.ts';
 import type { Observation } from '../../../../pkg/flow/loop/types.ts';
 
 const OWN = { spread: false, endpoints: [] };

@@ -1,9 +1,8 @@
 // Tests of observations put together: capacity from Pods, load from sources, and what is missing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { clientZonesOf } from '../../../../pkg/flow/assemble/nodes.ts';
-import { observationOf } from '../../../../pkg/flow/assemble/observation.ts';
-import type { ObservationInput } from '../../../../pkg/flow/assemble/observation.ts';
+import { clientZonesOf } from '../../../../pkg/flow/assemble/slice.ts';
+import { type ObservationInput, observationOf } from '../../../../pkg/flow/assemble/turn.ts';
 import { node } from '../../../fixtures/core.ts';
 
 const view = (name: string, more: object = {}) => ({ name, pod: name, zone: 'a', ready: true, forZones: [], ...more });

@@ -4,10 +4,10 @@ import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { NOWHERE } from '../../../../pkg/apis/names.ts';
-import { differs, patchFor, revertPatch } from '../../../../pkg/flow/assemble/patch.ts';
+import { differs, patchFor, revertPatch } from '../../../../pkg/flow/assemble/turn.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { FlowSliceEndpoint } from '../../../../pkg/flow/assemble/slice.ts';
-import type { HintsInForce } from '../../../../pkg/flow/demand/in-force.ts';
+import type { HintsInForce } from '../../../../pkg/flow/demand/arrivals.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { describePlan, newsIn, planInStatus, statusOf } from '../../../../pkg/flow/assemble/status.ts';
 import type { StatusInput } from '../../../../pkg/flow/assemble/status.ts';
 import type { FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
-import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
+import type { TurnFigures } from '../../../../pkg/flow/assemble/job.ts';
 
 const finding = (reason: string, status: 'True' | 'False' = 'True') => ({ status, reason, message: `${reason}.` });
 const findings = { Observed: finding('MetricsFresh'), Effective: finding('PlanInForce'), Stable: finding('Steady') };

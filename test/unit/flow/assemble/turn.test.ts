@@ -1,12 +1,11 @@
 // Tests of a turn: what is adopted, what is measured under which hints, what observing leaves alone, and weights.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { loopFiguresOf, boundsOf } from '../../../../pkg/flow/assemble/figures.ts';
+import { boundsOf, loopFiguresOf } from '../../../../pkg/flow/assemble/job.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import { planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn, TurnInput } from '../../../../pkg/flow/assemble/turn.ts';
-import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY, settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 
 const ZONES = { zones: ['a', 'b'], weights: { a: 1, b: 1 } };

@@ -1,7 +1,7 @@
 // Tests of what is believed of demand: how it begins, ages and follows the zones.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { aged, exactly, firstBelief, forZones, meanOf } from '../../../../pkg/flow/demand/belief.ts';
+import { aged, exactly, firstBelief, forZones, meanOf } from '../../../../pkg/flow/demand/estimate.ts';
 
 describe('belief', () => {
   it('begins with the whole demand, shared out by weight', () => {

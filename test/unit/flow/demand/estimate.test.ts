@@ -2,10 +2,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { aged, firstBelief, meanOf } from '../../../../pkg/flow/demand/belief.ts';
-import { estimateDemand, rowsOf } from '../../../../pkg/flow/demand/estimate.ts';
+import { aged, estimateDemand, firstBelief, meanOf, rowsOf } from '../../../../pkg/flow/demand/estimate.ts';
 import type { Estimate, LoadRow } from '../../../../pkg/flow/demand/estimate.ts';
-import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/arrivals.ts';
 import { normalOf, randomOf } from '../../../bench/loop/random.ts';
 
 const zones = ['a', 'b', 'c'];

@@ -1,7 +1,7 @@
 // Tests of who serves which zone's clients.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/arrivals.ts';
 
 const endpoints = [
   { name: 'a1', zone: 'a' },

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { coresPerUnit } from '../../../../pkg/flow/demand/arrivals.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { Demand } from '../../../../pkg/flow/types.ts';

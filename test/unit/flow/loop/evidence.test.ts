@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { exactly } from '../../../../pkg/flow/demand/belief.ts';
-import { accumulate, ENOUGH, excessOf } from '../../../../pkg/flow/loop/evidence.ts';
+import { exactly } from '../../../../pkg/flow/demand/estimate.ts';
+import { ENOUGH, accumulate, excessOf } from '../../../../pkg/flow/loop/step.ts';
 
 const endpoints = ['a1', 'a2', 'b1'].map((name) => ({ name, zone: name[0] ?? '', capacity: 1 }));
 const own = { spread: false, endpoints: [] };

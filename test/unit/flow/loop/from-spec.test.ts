@@ -1,9 +1,8 @@
 // Tests of what a FlowPolicy's spec means to the loop.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { parseDuration } from '../../../../pkg/apis/duration.ts';
-import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { parseDuration } from '../../../../pkg/apis/quantity.ts';
+import { DEFAULT_LOOP_POLICY, settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 
 describe('the settings of a FlowPolicy', () => {
   it('of an empty one are the defaults', () => {

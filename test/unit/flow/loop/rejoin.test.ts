@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { evaluatePlan, planHints } from '../../../../pkg/flow/index.ts';
 import type { Plan, PlanInput } from '../../../../pkg/flow/index.ts';
-import { rejoined } from '../../../../pkg/flow/loop/plan-within.ts';
+import { rejoined } from '../../../../pkg/flow/loop/decide.ts';
 import { problems } from '../factories.ts';
 
 const evaluated = (input: PlanInput, hints: ReadonlyMap<string, readonly string[]>) =>

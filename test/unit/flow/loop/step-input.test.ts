@@ -1,7 +1,7 @@
 // The loop with demand that is measured or announced, zones that come and go, gaps in metrics, and odd samples.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';

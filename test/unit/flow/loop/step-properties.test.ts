@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { initialState, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
 import { inFull } from '../../../support/depth.ts';

@@ -1,7 +1,7 @@
 // Tests of the loop's one function: when hints change, to what, and when they do not.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { observe } from '../../../../pkg/flow/loop/observe.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision } from '../../../../pkg/flow/loop/types.ts';

@@ -1,6 +1,6 @@
 // Observations for the tests of the loop, and a Service that does exactly what its hints say.
-import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/arrivals.ts';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type {
   LoopDecision,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { ExtensionClass } from '../../../../pkg/apis/extension.ts';
-import { assessReading, describeProblems } from '../../../../pkg/gardener/extension/assess.ts';
+import type { ExtensionClass } from '../../../../pkg/apis/gardener.ts';
+import { assessReading, describeProblems } from '../../../../pkg/gardener/extension/select.ts';
 import { NAME, read, readingOf } from './support.ts';
 
 const cases: { name: string; config: object; class: ExtensionClass; field?: string; says?: RegExp }[] = [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { extensionClassOf, governingExtension, isResponsible } from '../../../../pkg/gardener/extension/governing.ts';
+import { extensionClassOf, governingExtension, isResponsible } from '../../../../pkg/gardener/extension/select.ts';
 import { extensionIn, lastOperation, readingOf } from './support.ts';
 
 describe('extensionClassOf', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { decideOperation } from '../../../../pkg/gardener/extension/operation.ts';
+import { decideOperation } from '../../../../pkg/gardener/extension/status.ts';
 import { extensionIn, lastOperation, settled } from './support.ts';
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };

@@ -3,11 +3,11 @@ import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, LABEL_MANAGED } from '../../../../pkg/apis/names.ts';
 import { selectEtcd, selectService } from '../../../../pkg/gardener/catalogue.ts';
 import {
+  type Governing,
   configuredEtcdSelection,
   configuredSelection,
   heldByConfiguration,
 } from '../../../../pkg/gardener/extension/select.ts';
-import type { Governing } from '../../../../pkg/gardener/extension/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
 import { NAME, governing, read, readingOf } from './support.ts';

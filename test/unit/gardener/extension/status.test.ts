@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { ExtensionCondition } from '../../../../pkg/apis/extension.ts';
+import type { ExtensionCondition } from '../../../../pkg/apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import {
   beginPatch,

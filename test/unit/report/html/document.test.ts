@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { renderPage } from '../../../../pkg/report/html/document.ts';
-import { markup } from '../../../../pkg/report/html/markup.ts';
+import { markup, renderPage } from '../../../../pkg/report/html/document.ts';
 
 const page = renderPage({
   title: '<Title>',

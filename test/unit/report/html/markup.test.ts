@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { escapeText, markup, NOTHING, sentence, trusted } from '../../../../pkg/report/html/markup.ts';
+import { NOTHING, escapeText, markup, sentence, trusted } from '../../../../pkg/report/html/document.ts';
 
 describe('report: markup', () => {
   it('escapes texts, keeps numbers, lists and markup', () => {

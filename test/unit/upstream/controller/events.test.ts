@@ -1,8 +1,7 @@
 // The messages of events, word for word.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { EVENT_SOURCE, controllerEvent } from '../../../../pkg/upstream/controller/events.ts';
-import type { Occurrence } from '../../../../pkg/upstream/controller/events.ts';
+import { EVENT_SOURCE, type Occurrence, controllerEvent } from '../../../../pkg/upstream/controller/sync.ts';
 
 const figures = { kind: 'refused', endpoints: 4, zones: 3 } as const;
 

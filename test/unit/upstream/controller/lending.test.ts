@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { planLending } from '../../../../pkg/upstream/controller/lending.ts';
+import { planLending } from '../../../../pkg/upstream/controller/proportional.ts';
 
 const desired = (wanted: Readonly<Record<string, number>>) =>
   new Map(Object.entries(wanted).map(([zone, value]) => [zone, { minimum: 0, desired: value, maximum: 99 }]));

@@ -2,10 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { allocate } from '../../../../pkg/upstream/controller/allocation.ts';
+import { type SlicePlan, allSlices, allocate } from '../../../../pkg/upstream/controller/allocation.ts';
 import { hintProportionally } from '../../../../pkg/upstream/controller/proportional.ts';
-import { allSlices } from '../../../../pkg/upstream/controller/slice-plan.ts';
-import type { SlicePlan } from '../../../../pkg/upstream/controller/slice-plan.ts';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { aSlice, at, hintCounts } from '../support.ts';
 

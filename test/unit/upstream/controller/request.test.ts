@@ -1,7 +1,7 @@
 // What a Service asks for, or why what it says means nothing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { hintRequest } from '../../../../pkg/upstream/controller/request.ts';
+import { hintRequest } from '../../../../pkg/upstream/controller/sync.ts';
 import { HINTS, MODE, aService, minor } from '../support.ts';
 
 describe('hintRequest', () => {

@@ -1,7 +1,7 @@
 // Stripping hints touches only slices that had any.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { allSlices, mapEndpoints, stripHints } from '../../../../pkg/upstream/controller/slice-plan.ts';
+import { allSlices, mapEndpoints, stripHints } from '../../../../pkg/upstream/controller/allocation.ts';
 import { aSlice, at, hintCounts } from '../support.ts';
 
 describe('stripHints', () => {

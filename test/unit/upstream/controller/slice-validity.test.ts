@@ -1,7 +1,7 @@
 // Which stored slices keep their hints.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { endpointConditions, splitByValidity } from '../../../../pkg/upstream/controller/slice-validity.ts';
+import { endpointConditions, splitByValidity } from '../../../../pkg/upstream/controller/proportional.ts';
 import { aSlice, at } from '../support.ts';
 
 const zones = new Map(['a', 'b'].map((zone) => [zone, { minimum: 1, desired: 2, maximum: 2 }]));

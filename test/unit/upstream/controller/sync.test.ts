@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { storedHints, syncHints } from '../../../../pkg/upstream/controller/sync.ts';
-import { zoneShares } from '../../../../pkg/upstream/controller/zone-shares.ts';
+import { zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
 import { MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
 
 const AUTO = { [MODE]: 'Auto' };

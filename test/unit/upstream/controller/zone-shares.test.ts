@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { zoneShares } from '../../../../pkg/upstream/controller/zone-shares.ts';
+import { zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
 import { nodeOf, nodesOf } from '../support.ts';
 
 describe('zoneShares', () => {

@@ -1,8 +1,7 @@
 // Nodes and endpoints for the tests of kube-proxy's choice.
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import { kubeProxyRoute } from '../../../../pkg/upstream/proxy/kube-proxy.ts';
-import type { ProxyEndpoint } from '../../../../pkg/upstream/proxy/endpoints.ts';
-import type { RouteInput } from '../../../../pkg/upstream/proxy/types.ts';
+import type { ProxyEndpoint, RouteInput } from '../../../../pkg/upstream/proxy/endpoints.ts';
 import { aService, aSlice, at, minor, nodeOf } from '../support.ts';
 
 export const own = (zone: string, index: number) => at(zone, index, { hints: [zone] });

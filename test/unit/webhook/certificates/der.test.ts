@@ -17,7 +17,7 @@ import {
   time,
   unsignedInteger,
   utf8String,
-} from '../../../../pkg/webhook/certificates/der.ts';
+} from '../../../../pkg/webhook/certificates/issue.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 

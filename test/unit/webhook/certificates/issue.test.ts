@@ -9,10 +9,8 @@ import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { BACKDATE_MS, issueAuthority, issueServerCertificate } from '../../../../pkg/webhook/certificates/issue.ts';
-import { readPair } from '../../../../pkg/webhook/certificates/pair.ts';
-import type { Pair } from '../../../../pkg/webhook/certificates/pair.ts';
+import { type Pair, type Pem, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
-import type { Pem } from '../../../../pkg/webhook/certificates/types.ts';
 
 const DAY = 86_400_000;
 const origin = { cert: 'tls.crt', key: 'tls.key' };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AdmissionRequest } from '../../../../pkg/apis/admission.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { createEndpointSliceHintsHandler } from '../../../../pkg/webhook/endpoint-slice-hints/handler.ts';
+import { createEndpointSliceHintsHandler } from '../../../../pkg/webhook/endpoint-slice-hints.ts';
 import { review } from '../../../fixtures/admission.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 

@@ -10,8 +10,7 @@ import {
   LABEL_STRATEGY,
 } from '../../../../pkg/apis/names.ts';
 import { UNTOUCHED_SERVICES } from '../../../../pkg/routing/keep.ts';
-import { decideSettings } from '../../../../pkg/webhook/routing-settings/decide.ts';
-import type { SettingsInput } from '../../../../pkg/webhook/routing-settings/decide.ts';
+import { type SettingsInput, decideSettings } from '../../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 
 const RECONCILER = 'system:serviceaccount:garden:settings-reconciler';

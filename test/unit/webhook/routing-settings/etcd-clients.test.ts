@@ -11,7 +11,7 @@ import {
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
 } from '../../../../pkg/apis/names.ts';
-import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings/handler.ts';
+import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AdmissionRequest } from '../../../../pkg/apis/admission.ts';
 import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
-import { createRoutingSettingsHandler } from '../../../../pkg/webhook/routing-settings/handler.ts';
+import { createRoutingSettingsHandler } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 
 const RECONCILER = 'system:serviceaccount:extension-tar:settings-reconciler';

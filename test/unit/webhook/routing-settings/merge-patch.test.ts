@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { applyMergePatch, jsonPatchOf } from '../../../../pkg/webhook/routing-settings/merge-patch.ts';
+import { applyMergePatch, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 
 const key = fc.constantFrom('a', 'b', 'a/b', 'm~n', '~1', '');

@@ -7,7 +7,7 @@ import {
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../../../../pkg/apis/names.ts';
-import { decideClusterSettings } from '../../../../../pkg/controllers/settings/decide/cluster.ts';
+import { decideClusterSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { context } from '../support.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_MANAGED } from '../../../../../pkg/apis/names.ts';
-import { decideExtensionSettings } from '../../../../../pkg/controllers/settings/decide/extension.ts';
+import { decideExtensionSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { seed } from '../../../../fixtures/gardener.ts';
 import { context } from '../support.ts';

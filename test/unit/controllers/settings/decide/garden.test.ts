@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_MANAGED } from '../../../../../pkg/apis/names.ts';
-import { decideGardenSettings } from '../../../../../pkg/controllers/settings/decide/garden.ts';
-import type { GardenSnapshot } from '../../../../../pkg/controllers/settings/decide/garden.ts';
+import { type GardenSnapshot, decideGardenSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { etcd, garden } from '../../../../fixtures/gardener.ts';
 import { context } from '../support.ts';

@@ -2,11 +2,10 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../../pkg/apis/names.ts';
-import { labelPlan } from '../../../../../pkg/controllers/flow/label.ts';
+import { labelPlan } from '../../../../../pkg/controllers/flow/write.ts';
 import { decideObjects } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
-import { heldByConfiguration } from '../../../../../pkg/gardener/extension/select.ts';
-import type { Governing } from '../../../../../pkg/gardener/extension/types.ts';
+import { type Governing, heldByConfiguration } from '../../../../../pkg/gardener/extension/select.ts';
 import { effectiveStrategy, requestedStrategy } from '../../../../../pkg/routing/strategy.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';

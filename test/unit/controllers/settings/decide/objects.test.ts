@@ -13,9 +13,9 @@ import {
 } from '../../../../../pkg/apis/names.ts';
 import { decideObjects, planService } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
-import type { RoutingContext } from '../../../../../pkg/controllers/settings/types.ts';
+import type { RoutingContext } from '../../../../../pkg/controllers/settings/context.ts';
 import type { RoutingDecision } from '../../../../../pkg/gardener/types.ts';
-import { clientsOf } from '../../../../../pkg/diagnosis/models/follow.ts';
+import { clientsOf } from '../../../../../pkg/diagnosis/models/routes.ts';
 import { kubeProxy, node, service } from '../../../../fixtures/core.ts';
 import { BPF, CALICO, CILIUM, configMap, daemonSet, routerObjects } from '../../../../fixtures/data-planes.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { chooseSeed, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
-import type { ShootSnapshot } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
+import { chooseSeed, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
+import type { ShootSnapshot } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { cluster, etcd, seed, shoot } from '../../../../fixtures/gardener.ts';
 import { context, NS } from '../support.ts';

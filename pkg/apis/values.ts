@@ -1,0 +1,94 @@
+// How objects are named: by name, by reference and by key; what has no metadata has empty names.
+import type { KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** A copy of a plain object with only the properties that are not undefined, in their order. */
+export const defined = <T extends object>(object: T): Defined<T> => {
+  const copy: Record<string, unknown> = {};
+  // Every cached object passes here: for-in takes a third of the time of Object.entries.
+  for (const key in object) if (object[key] !== undefined) copy[key] = object[key];
+  return copy as Defined<T>;
+};
+
+export const picked = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
+  Object.fromEntries(keys.flatMap((key) => (map?.[key] === undefined ? [] : [[key, map[key]]])));
+
+type Named = Pick<KubernetesObject, 'metadata'>;
+
+export const nameOf = ({ metadata }: Named): string => metadata?.name ?? '';
+
+/** Of a namespaced object. */
+export const refOf = ({ metadata }: Named): Required<ObjectRef> => ({
+  namespace: metadata?.namespace ?? '',
+  name: metadata?.name ?? '',
+});
+
+/** Without a namespace where the object has none. */
+export const scopedRefOf = ({ metadata }: Named): ObjectRef => ({
+  name: metadata?.name ?? '',
+  ...defined({ namespace: metadata?.namespace }),
+});
+
+/** `namespace/name`, of a namespaced object: the key of caches and queues. */
+export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** What caches keep of every object's metadata. */
+export const identityMeta = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>
+  defined({ name, namespace, uid, resourceVersion, deletionTimestamp });
+
+/** The reference that a key stands for. */
+export const refOfKey = (key: string): Required<ObjectRef> => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
+
+/** An object of JSON. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Absent and `null` both mean empty, as Go's decoder has it. */
+export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+/** Undefined for what is no JSON. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Order of names as Go sorts strings of ASCII, independent of any locale. */
+export const byText = (left: string, right: string): number => {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+};
+
+const withSortedFields = (_key: string, value: unknown): unknown =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value).sort(([one], [other]) => byText(one, other)));
+
+/** JSON to compare content by: API servers return the fields of custom resources in alphabetical order, whatever the order in which they were written. */
+export const orderedJson = (value: unknown): string => JSON.stringify(value, withSortedFields);
+
+/** 0 of none. */
+export const sumOf = (values: Iterable<number>): number => {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+};
+
+/** The sum of a figure of each item. */
+export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
+
+/** The message of an Error; anything else that was thrown as text. */
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A parser's message up to where it quotes the text: that may be a secret of another file. */
+export const parserText = (error: unknown): string => (errorText(error).split(/["'`!:<&*]/, 1)[0] ?? '').trim();

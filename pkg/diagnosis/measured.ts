@@ -1,0 +1,193 @@
+// What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not.
+// Measured traffic as one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
+import { type Fields, isFields, sumBy } from '../apis/values.ts';
+import { GROUP } from '../apis/names.ts';
+import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
+import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
+import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
+import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
+import { FieldError, asFields, asText, listAt, requiredTextAt } from './project/fields.ts';
+
+const SECONDS_PER_DAY = 86_400;
+/** Providers bill decimal gigabytes; those that bill GiB are 7 % cheaper than this says. */
+const GIGABYTE = 1e9;
+
+const gigabytesPerDay = (bytesPerSecond: number): number => (bytesPerSecond * SECONDS_PER_DAY) / GIGABYTE;
+
+/** Of flows that have something in common. */
+export interface MeasuredPart {
+  readonly gigabytesPerDay: number;
+  /** Between two known zones. */
+  readonly crossZoneGigabytesPerDay: number;
+  /** From or to outside of the cluster: not priced here, providers bill it by other rules. */
+  readonly externalGigabytesPerDay: number;
+  /** One end is in a zone that is not known: not priced. */
+  readonly unknownGigabytesPerDay: number;
+  readonly monthlyCost: number;
+}
+
+/** What one Service's clients really sent and got. */
+export interface MeasuredService {
+  readonly gigabytesPerDay: number;
+  /** Of the bytes between known zones; null where there are none. */
+  readonly crossZoneShare: number | null;
+  /** A second; null where the source counts none. */
+  readonly connections: number | null;
+  /** Bytes a second by client zone, then endpoint zone; zones that are known. */
+  readonly matrix: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface MeasuredReport extends Omit<Measured, 'flows'> {
+  /** Of the Services that are looked at. */
+  readonly services: MeasuredPart;
+  /** Flows that asked for no Service: what no setting of a Service can keep in its zone. */
+  readonly withoutService: MeasuredPart;
+  /** Of Services that are not examined, are gone, or cannot be distinguished. */
+  readonly others: MeasuredPart;
+  /** What routing by zone saves already, a month, by what asks for it; beside endpoints chosen evenly. */
+  readonly savedBy: Readonly<Record<string, number>>;
+}
+
+export const flowsByService = ({ flows }: Measured): ReadonlyMap<string, readonly MeasuredFlow[]> =>
+  Map.groupBy(flows.filter(isOfService), ({ service }) => service);
+
+const sum = (flows: readonly MeasuredFlow[]): number => sumBy(flows, bytesOf);
+
+/** Bytes a second between known zones. */
+const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, number>> => {
+  const cells = new Map<string, Map<string, number>>();
+  for (const flow of flows.filter(hasZones)) {
+    const row = cells.get(flow.source) ?? new Map<string, number>();
+    row.set(flow.destination, (row.get(flow.destination) ?? 0) + bytesOf(flow));
+    cells.set(flow.source, row);
+  }
+  return cells;
+};
+
+/** Of a matrix of bytes a second. */
+const costOf = (tariff: Tariff, matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay(1));
+
+const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]): MeasuredPart => {
+  const external = flows.filter(({ source, destination }) => source === ZONE_EXTERNAL || destination === ZONE_EXTERNAL);
+  const [total, outside] = [sum(flows), sum(external)];
+  return {
+    gigabytesPerDay: gigabytesPerDay(total),
+    crossZoneGigabytesPerDay: gigabytesPerDay(sum(flows.filter(crosses))),
+    externalGigabytesPerDay: gigabytesPerDay(outside),
+    unknownGigabytesPerDay: gigabytesPerDay(Math.max(0, total - outside - sum(flows.filter(hasZones)))),
+    monthlyCost: costOf(tariff, costMatrixOf(flows)),
+  };
+};
+
+export const measuredService = (flows: readonly MeasuredFlow[]): MeasuredService => {
+  const [known, counts] = [sum(flows.filter(hasZones)), flows.map(({ connections }) => connections)];
+  const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
+  return {
+    gigabytesPerDay: gigabytesPerDay(sum(flows)),
+    crossZoneShare: known === 0 ? null : sum(flows.filter(crosses)) / known,
+    connections: counts.includes(null) ? null : counts.reduce<number>((all, count) => all + (count ?? 0), 0),
+    matrix: Object.fromEntries(rows),
+  };
+};
+
+/** The same bytes of each client zone, led elsewhere; a client zone that `shares` does not have goes where it goes now. */
+const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>
+  new Map(
+    [...measured].map(([from, row]) => {
+      const wanted = [...(shares.get(from) ?? [])];
+      const whole = wanted.reduce((all, [, share]) => all + share, 0);
+      if (whole === 0) return [from, row];
+      const bytes = [...row.values()].reduce((all, value) => all + value, 0);
+      return [from, new Map(wanted.map(([to, share]) => [to, (bytes * share) / whole]))];
+    }),
+  );
+
+/** Currency a month. */
+interface MeasuredCost {
+  readonly current: number;
+  /** If every client chose evenly among all endpoints. */
+  readonly spread: number;
+  /** If every Node kept to hints, with the endpoints as they are. */
+  readonly routed: number;
+}
+
+/**
+ * What a Service's traffic costs now and would cost otherwise. `routed`: shares of the connections by client zone and endpoint
+ * zone under routing by zone; `endpoints`: ready ones by zone.
+ */
+export const measuredCost = (
+  tariff: Tariff,
+  flows: readonly MeasuredFlow[],
+  routed: TrafficShares,
+  endpoints: ReadonlyMap<string, number>,
+): MeasuredCost => {
+  const now = costMatrixOf(flows);
+  const evenly = new Map([...now.keys()].map((from) => [from, endpoints]));
+  return {
+    current: costOf(tariff, now),
+    spread: costOf(tariff, ledBy(now, evenly)),
+    routed: costOf(tariff, ledBy(now, routed)),
+  };
+};
+
+/** Flows by whether Services that are looked at, no Service, or others carried them. */
+export const measuredParts = (
+  tariff: Tariff,
+  { flows }: Measured,
+  lookedAt: ReadonlySet<string>,
+): Pick<MeasuredReport, 'services' | 'withoutService' | 'others'> => {
+  const groups = Map.groupBy(flows, (flow) =>
+    passesNoService(flow) ? 'without' : lookedAt.has(flow.service) ? 'own' : 'others',
+  );
+  return {
+    services: partOf(tariff, groups.get('own') ?? []),
+    withoutService: partOf(tariff, groups.get('without') ?? []),
+    others: partOf(tariff, groups.get('others') ?? []),
+  };
+};
+
+const KIND = 'TopologyTraffic';
+
+export const isTraffic = (object: unknown): object is Fields => isFields(object) && object['kind'] === KIND;
+
+export const trafficDocument = (measured: Measured): object => ({
+  apiVersion: `status.${GROUP}/v1alpha1`,
+  kind: KIND,
+  metadata: { name: 'traffic' },
+  ...measured,
+});
+
+/** No network moves as many bytes a second; sums of what is less stay finite. */
+const MOST = 1e18;
+
+const amountAt = (object: Fields, key: string): number => {
+  const value = object[key];
+  if (typeof value === 'number' && value >= 0 && value <= MOST) return value;
+  throw new FieldError([key], 'a number from 0 to 1e18', value);
+};
+
+const textAt = (object: Fields, key: string): string => {
+  const value = object[key];
+  if (typeof value === 'string') return value;
+  throw new FieldError([key], 'a string', value);
+};
+
+const flowOf = (item: unknown): MeasuredFlow => {
+  const flow = asFields(item);
+  return {
+    service: textAt(flow, 'service'),
+    source: textAt(flow, 'source'),
+    destination: textAt(flow, 'destination'),
+    connections: flow['connections'] === null ? null : amountAt(flow, 'connections'),
+    requestBytes: amountAt(flow, 'requestBytes'),
+    responseBytes: amountAt(flow, 'responseBytes'),
+  };
+};
+
+/** Throws a FieldError with the path of the field that is wrong. */
+export const parseTraffic = (object: Fields): Measured => ({
+  by: requiredTextAt(object, 'by'),
+  seconds: amountAt(object, 'seconds'),
+  flows: listAt(object, 'flows', flowOf) ?? [],
+  notes: listAt(object, 'notes', asText) ?? [],
+});

@@ -1,0 +1,149 @@
+// Waits for a signal to abort, or for something else until then, even if that does not notice.
+// Joins a caller's AbortSignal with a deadline of our own on an injected clock.
+import { setImmediate } from 'node:timers/promises';
+import type { Clock, TimerHandle } from './types.ts';
+
+/** Resolves once the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/**
+ * Settles as `promise` does, or rejects with the signal's reason as soon as it aborts.
+ *
+ * undici cannot abort a request that it holds back for a new connection, for example after a GOAWAY frame.
+ *
+ * @param discard - Receives what `promise` resolves with after the abort, to release it.
+ */
+export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?: (late: T) => void): Promise<T> =>
+  new Promise<T>((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+      promise.then(discard, () => undefined);
+    };
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    const settle = (): void => signal.removeEventListener('abort', onAbort);
+    promise.then(
+      (value) => {
+        settle();
+        resolve(value);
+      },
+      (error: Error) => {
+        settle();
+        reject(error);
+      },
+    );
+  });
+
+/** Resolves after `delayMs` on `clock`; rejects with the signal's reason as soon as it aborts, and leaves no timer behind. */
+export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> => {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    const timer = clock.setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, delayMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+};
+
+/** One signal that aborts with the caller's or when time is up, whichever is first. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** True when time was up before the caller aborted. */
+  readonly expired: boolean;
+  /**
+   * True when time is up, also where the timer only had no turn yet: after a freeze of the process, answers that had
+   * arrived meanwhile are handled before timers. Aborts the signal then.
+   */
+  check(): boolean;
+  /** Starts the time anew: `delayMs` from now. */
+  restart(delayMs: number): void;
+  /** Aborts at once for a reason of the owner, neither expiry nor the caller. */
+  abort(reason: unknown): void;
+  /** Releases timer and listener; must be called, or both outlive the request. */
+  dispose(): void;
+}
+
+export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSignal): Deadline => {
+  // AbortSignal.any would do without the listener, but keeps the joined signal alive as long as the caller's.
+  const controller = new AbortController();
+  let expired = false;
+  let timer: TimerHandle | undefined;
+  let dueAt = Number.POSITIVE_INFINITY;
+  const expire = (): void => {
+    if (controller.signal.aborted) return;
+    expired = true;
+    controller.abort();
+  };
+  const follow = (): void => controller.abort(signal?.reason);
+  if (signal?.aborted === true) follow();
+  else signal?.addEventListener('abort', follow, { once: true });
+  const restart = (next: number): void => {
+    timer?.cancel();
+    dueAt = clock.monotonic() + next;
+    timer = clock.setTimeout(expire, next);
+  };
+  restart(delayMs);
+  return {
+    signal: controller.signal,
+    get expired() {
+      return expired;
+    },
+    check() {
+      if (clock.monotonic() >= dueAt) expire();
+      return expired;
+    },
+    restart,
+    abort: (reason) => controller.abort(reason),
+    dispose() {
+      timer?.cancel();
+      dueAt = Number.POSITIVE_INFINITY;
+      signal?.removeEventListener('abort', follow);
+    },
+  };
+};
+
+/** Smaller ones take some ten milliseconds, whatever is in them. */
+const LARGE_BYTES = 1024 * 1024;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Before an answer of `bytes` is parsed. Large ones of the whole process get one turn of the event loop each. */
+export const ownTurn = async (bytes: number): Promise<void> => {
+  if (bytes < LARGE_BYTES) return;
+  last = last.then(() => setImmediate());
+  await last;
+};
+
+/** Longest delay that Node's timers can hold; anything above fires after 1 ms instead. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const startTimer = (callback: () => void, delayMs: number): TimerHandle => {
+  let remaining = Math.max(0, delayMs);
+  let handle: NodeJS.Timeout;
+  const arm = (): void => {
+    const slice = Math.min(remaining, MAX_TIMER_MS);
+    remaining -= slice;
+    handle = setTimeout(() => (remaining > 0 ? arm() : callback()), slice);
+  };
+  arm();
+  return { cancel: () => clearTimeout(handle) };
+};
+
+/** Wall clock, monotonic clock and timers of this process. Pending timers keep the process alive until cancelled. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout: startTimer,
+};

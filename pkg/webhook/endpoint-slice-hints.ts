@@ -1,0 +1,129 @@
+// Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
+// How the hints of EndpointSlices are registered: path, rules, and which slices are asked about.
+import type { GroupVersionKind } from '../apis/admission.ts';
+import {
+  ETCD_CLIENT_SERVICES,
+  GROUP,
+  LABEL_ETCD_CLIENTS,
+  LABEL_NAMESPACE_NAME,
+  LABEL_SERVICE_NAME,
+} from '../apis/names.ts';
+import { ENDPOINT_SLICES } from '../apis/resources.ts';
+import { withoutEvacuation } from '../evacuation/admit.ts';
+import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS, decideHints, patchText } from '../hints/index.ts';
+import type { RegistrationOptions, WebhookEntry } from './registration-types.ts';
+import type { AdmissionDecision, AdmissionHandler } from './review.ts';
+
+interface EndpointSliceHintsOptions {
+  /** Users whose planned hints pass untouched. */
+  flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
+  /** False while the flow controller is known to be gone. */
+  plannerAlive: () => boolean;
+  /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
+  nodeHints: () => boolean;
+  /** Slices arrive that were chosen by namespace and name instead of a label. Default false. */
+  chosen?: boolean;
+}
+
+/** The decision as the server answers it. */
+export const answerOf = (decision: HintsDecision): AdmissionDecision => {
+  switch (decision.kind) {
+    case 'unchanged':
+      return decision;
+    case 'patch':
+      return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
+    case 'invalid':
+      return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
+  }
+};
+
+export const createEndpointSliceHintsHandler =
+  ({ flowControllerUsers, plannerAlive, nodeHints, chosen = false }: EndpointSliceHintsOptions): AdmissionHandler =>
+  ({ object, oldObject, operation, userInfo }) =>
+    answerOf(
+      decideHints({
+        object,
+        // A plan is carried over as it was before the zone was left.
+        oldObject: operation === 'UPDATE' ? withoutEvacuation(oldObject) : undefined,
+        userName: userInfo?.username ?? '',
+        flowControllerUsers,
+        plannerAlive: plannerAlive(),
+        nodeHints: nodeHints(),
+        chosen,
+      }),
+    );
+
+export const HINTS_NAME = 'endpoint-slice-hints';
+export const HINTS_PATH = `/webhooks/${HINTS_NAME}`;
+/** For slices that are chosen by namespace and name: their labels need not ask for anything. */
+export const CHOSEN_HINTS_PATH = `${HINTS_PATH}/etcd-clients`;
+
+const { group, version, kind, plural } = ENDPOINT_SLICES;
+export const HINTS_KINDS: readonly GroupVersionKind[] = [{ group, version, kind }];
+
+const valuesOf = (key: string): string[] =>
+  HINT_STRATEGIES.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
+
+/** Labels that ask for no strategy in any of these ways. */
+const asksForNothing = (keys: readonly string[]) =>
+  keys.map((key) => ({ key, operator: 'NotIn' as const, values: valuesOf(key) }));
+
+export const SLICE_RULES = [
+  {
+    apiGroups: [group],
+    apiVersions: [version],
+    resources: [plural],
+    operations: ['CREATE', 'UPDATE'],
+    scope: 'Namespaced',
+  },
+];
+
+const COMMON = {
+  mayFail: true,
+  rules: SLICE_RULES,
+  matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
+};
+
+const notExcluded = (excludedNamespaces: readonly string[]) => ({
+  matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn' as const, values: [...excludedNamespaces] }],
+});
+
+/** The slices of Etcds' client Services where the namespace says so: they cannot have this project's labels. No etcd ever waits for us. */
+const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
+  name: `etcd-clients.${HINTS_NAME}.${GROUP}`,
+  ...COMMON,
+  mayFail: false,
+  path: CHOSEN_HINTS_PATH,
+  namespaceSelector: { matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' }, ...notExcluded(excludedNamespaces) },
+  objectSelector: {
+    matchExpressions: [
+      { key: LABEL_SERVICE_NAME, operator: 'In', values: [...ETCD_CLIENT_SERVICES] },
+      ...asksForNothing(SELECTING_LABELS),
+    ],
+  },
+});
+
+/**
+ * A selector cannot say "this label or that one", so there is one entry a label. An entry leaves out what an earlier one
+ * selects: no slice is asked about twice.
+ */
+export const hintsEntries = (options: RegistrationOptions): WebhookEntry[] => {
+  const { address, excludedNamespaces } = options;
+  const byLabel = SELECTING_LABELS.map((key, index) => ({
+    name: `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`,
+    ...COMMON,
+    path: HINTS_PATH,
+    namespaceSelector: notExcluded(excludedNamespaces),
+    objectSelector: {
+      matchExpressions: [
+        { key, operator: 'In' as const, values: valuesOf(key) },
+        ...asksForNothing(SELECTING_LABELS.slice(0, index)),
+        // Whatever is excluded or not: the slices of the Service through which we are reached never wait for us.
+        ...(address.kind === 'service'
+          ? [{ key: LABEL_SERVICE_NAME, operator: 'NotIn' as const, values: [address.name] }]
+          : []),
+      ],
+    },
+  }));
+  return [...byLabel, chosenEntry(options)];
+};
