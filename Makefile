@@ -53,7 +53,7 @@ bench: $(MODULES) ## Benchmarks side by side with a Go peer. ARGS=--quick for a 
 e2e: $(MODULES) ## Real etcd, kube-apiserver, kube-controller-manager and kube-proxies; needs root, Go, iproute2 and nftables.
 	@test/e2e/run $(SUITES) $(ARGS)
 
-soak: $(MODULES) ## The long forms of the same. SUITES=chaos,day for some, VERSIONS=all or 1.31,1.33, ARGS=--help.
+soak: $(MODULES) ## The long forms of the same. SUITES=chaos,scale for some, VERSIONS=all or 1.31,1.33, ARGS=--help.
 	@test/e2e/soak $(if $(SUITES),--suites $(SUITES)) $(if $(VERSIONS),--versions $(VERSIONS)) $(ARGS)
 
 run: $(MODULES) ## settings-reconciler against a cluster: make run KUBECONFIG=... CONFIG=... ARGS=--dry-run

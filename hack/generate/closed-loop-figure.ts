@@ -1,5 +1,5 @@
 // The figure of the closed loop on real traffic: load, traffic between zones, errors and latency over time.
-import type { ScenarioRun, StrategyRun } from '../../test/e2e/closed-loop-types.ts';
+import type { ScenarioRun, StrategyRun } from '../../test/e2e/closed-loop-results.ts';
 
 const WIDTH = 760;
 const LEFT = 76;

@@ -1,8 +1,16 @@
 // The page and the figure about the closed loop on real traffic, from the last kept long run of the e2e suite.
 import { describeMachine } from '../../test/bench/table.ts';
-import { hotZone, LONG, REACTED, REACTING } from '../../test/e2e/closed-loop-scenarios.ts';
-import { describeChanges, describeRun, formatRun, formatSummary } from '../../test/e2e/closed-loop-table.ts';
-import type { ClosedLoopResults, ScenarioRun } from '../../test/e2e/closed-loop-types.ts';
+import {
+  describeChanges,
+  describeRun,
+  formatRun,
+  formatSummary,
+  hotZone,
+  LONG,
+  REACTED,
+  REACTING,
+} from '../../test/e2e/closed-loop-results.ts';
+import type { ClosedLoopResults, ScenarioRun } from '../../test/e2e/closed-loop-results.ts';
 import { closedLoopFigure } from './closed-loop-figure.ts';
 import { readResults } from './results.ts';
 import type { Generator } from './types.ts';

@@ -1,13 +1,113 @@
-// Plays scheduler and kubelets for the Pods of a namespace, so that real Deployments roll out without a container.
+// Plain Nodes and Pods without programs, and Deployments of them that are rolled.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { PODS } from '../../pkg/apis/resources.ts';
+import { NODES, PODS } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { ConnectionError, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { node as nodeObject } from '../fixtures/core.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { DEPLOYMENTS, deployment, setPodStatus } from './churn-objects.ts';
-import type { PlainNode, Pod } from './churn-objects.ts';
+import { each } from './hints-support.ts';
+
+export const DEPLOYMENTS: Resource = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+};
+
+export interface PlainNode {
+  readonly name: string;
+  readonly zone: string;
+}
+
+/** core/v1 Pod, as far as these tests look at it. */
+export interface Pod extends KubernetesObject {
+  spec?: { nodeName?: string; [field: string]: unknown };
+  status?: { phase?: string; podIP?: string; [field: string]: unknown };
+}
+
+/** Creates ready Nodes, zone by zone in turns: `<zone>1`, …; no program stands behind them. */
+export const createNodes = async (
+  client: Client,
+  zones: readonly string[],
+  perZone: number,
+  kubeletVersion = 'v1.36.0',
+): Promise<PlainNode[]> => {
+  const nodes = Array.from({ length: perZone }, (_, index) =>
+    zones.map((zone) => ({ name: `${zone}${index + 1}`, zone })),
+  ).flat();
+  await each(nodes, 8, ({ name, zone }) =>
+    client.create<Node>(NODES, nodeObject({ zone, kubeletVersion, metadata: { name } })),
+  );
+  return nodes;
+};
+
+const container = { name: 'main', image: 'none', ports: [{ containerPort: 8080 }] };
+const tolerations = [{ operator: 'Exists' }];
+
+/** The addresses of the Pod with this number, both families; 65,000 at the most. */
+const addressesOf = (number: number): string[] => [
+  `198.19.${number >> 8}.${number & 255}`,
+  `2001:db8:19::1:${number.toString(16)}`,
+];
+
+/** Writes the status that a kubelet would. */
+export const setPodStatus = async (
+  client: Client,
+  pod: { readonly namespace: string; readonly name: string },
+  number: number,
+  ready: boolean,
+): Promise<void> => {
+  const condition = (type: string, status: boolean): object => ({ type, status: status ? 'True' : 'False' });
+  const podIPs = addressesOf(number).map((ip) => ({ ip }));
+  const conditions = [
+    condition('Ready', ready),
+    condition('ContainersReady', ready),
+    condition('Initialized', true),
+    condition('PodScheduled', true),
+  ];
+  const status = { phase: 'Running', podIP: podIPs[0]?.ip, podIPs, conditions };
+  await client.patch(PODS, pod, 'merge', { status }, { subresource: 'status' });
+};
+
+export interface PlainPodOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly app: string;
+  readonly node: PlainNode;
+  /** Decides its addresses; unique in the bed. */
+  readonly number: number;
+}
+
+/** Creates a Pod that is ready on its Node. */
+export const createPod = async (client: Client, options: PlainPodOptions): Promise<void> => {
+  const { namespace, name, app, node: on, number } = options;
+  await client.create<Pod>(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels: { app } },
+    spec: { nodeName: on.name, tolerations, containers: [container] },
+  });
+  await setPodStatus(client, { namespace, name }, number, true);
+};
+
+/** A Deployment that is rolled out as Kubernetes does by default: a quarter more, a quarter less. */
+export const deployment = (namespace: string, name: string, replicas: number): KubernetesObject & { spec: object } => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { namespace, name },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { tolerations, containers: [container], terminationGracePeriodSeconds: 1 },
+    },
+  },
+});
 
 const BINDINGS: Resource = { group: '', version: 'v1', kind: 'Binding', plural: 'bindings', namespaced: true };
 

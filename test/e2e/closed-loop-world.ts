@@ -1,16 +1,20 @@
-// Three zones with a Service for each strategy, its Pods that are queues, and clients that ask all Services for the same.
+// Three zones with a Service for each strategy, the real flow-controller, and the sources that it reads load from.
+import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
+import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import type { Component } from './bed/component.ts';
 import type { Bed, BedService } from './bed/index.ts';
 import type { ServiceOptions } from './bed/service.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { createRecorder } from './closed-loop-recorder.ts';
-import type { Recorder } from './closed-loop-recorder.ts';
-import { PODS_PER_ZONE, ZONES } from './closed-loop-scenarios.ts';
-import type { ZoneRates } from './closed-loop-types.ts';
-import { killZone, reviveZone, startZone } from './closed-loop-zone.ts';
-import type { Zone } from './closed-loop-zone.ts';
+import { POD, PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
+import type { MetricsPath, PlanChange, ZoneRates } from './closed-loop-results.ts';
+import { createRecorder, killZone, reviveZone, startZone } from './closed-loop-zone.ts';
+import type { Recorder, Zone } from './closed-loop-zone.ts';
+import { describeFlowController, policyOf } from './flow-world.ts';
 import { zonesOf } from './hints-support.ts';
-import { readRules } from './model-rules.ts';
+import type { PodReading } from './metrics-api/index.ts';
+import { readRules } from './model-cluster.ts';
+import type { Series } from './prometheus.ts';
 
 export const SHOP = 'shop';
 export const LOAD_AWARE = 'load-aware';
@@ -122,5 +126,127 @@ export const createWorld = async (bed: Bed): Promise<World> => {
     async stop() {
       await Promise.all([...zones.values()].map(({ traffic }) => traffic.stop()));
     },
+  };
+};
+
+/** Metrics-server's: a sample every fifteen seconds, over as many, and known when kubelet and metrics-server have passed it on. */
+const SAMPLE_SECONDS = 15;
+const LATE_SECONDS = 15;
+
+/** Prometheus scrapes every second here; what lies between the last two scrapes is at most two seconds old. */
+export const RATE_SECONDS = 2;
+
+/** Name of the source in the flow-controller's configuration. */
+export const PROMETHEUS_SOURCE = 'prometheus';
+
+const SERVED = 'shop_requests_served_total';
+
+/** As metrics-server has it: what each Pod served, one core being all that it can. `now`: seconds since 1970. */
+export const readingsOf = (
+  { pods, recorder }: Pick<World, 'pods' | 'recorder'>,
+  now = Date.now() / 1_000,
+): PodReading[] => {
+  const until = SAMPLE_SECONDS * Math.floor((now - LATE_SECONDS) / SAMPLE_SECONDS);
+  return pods.flatMap(({ name, zone }) => {
+    const rate = recorder.served(zone, name, SAMPLE_SECONDS, until);
+    if (rate === undefined) return [];
+    return {
+      namespace: SHOP,
+      pod: name,
+      labels: { app: LOAD_AWARE },
+      cores: rate.requestsPerSecond / POD.requestsPerSecond,
+      sampledAt: rate.endsAt,
+      window: SAMPLE_SECONDS,
+    };
+  });
+};
+
+/** Every Pod's counter of served requests. */
+export const countersOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>): Series[] =>
+  pods.flatMap(({ name }) => {
+    const value = recorder.total(name);
+    return value === undefined ? [] : { name: SERVED, labels: { namespace: SHOP, pod: name }, value };
+  });
+
+/** How a FlowPolicy asks for its metrics. */
+export const METRICS: Readonly<Record<MetricsPath, NonNullable<FlowPolicySpec['metrics']>>> = {
+  'metrics.k8s.io': { source: 'metrics.k8s.io' },
+  Prometheus: {
+    source: PROMETHEUS_SOURCE,
+    query: `sum by (namespace, pod) (irate(${SERVED}[5s])) / ${POD.requestsPerSecond}`,
+    // As often as it scrapes.
+    interval: '1s',
+  },
+};
+
+/** Everything else is the default. */
+const POLICY: FlowPolicySpec = {
+  // What a Pod serves is given in cores: one is as much as it can.
+  capacity: { from: 'Value', value: '1' },
+};
+
+export interface FlowController {
+  readonly component: Component;
+  /**
+   * Begins anew, once the plan of the run before is returned from: a run that was disturbed may leave endpoints that help other zones, and the
+   * early return that the loop has once an hour is not used up.
+   */
+  restart(): Promise<void>;
+  /** From now on the load is read in this way. */
+  read(metrics: NonNullable<FlowPolicySpec['metrics']>): Promise<void>;
+  /** Its changes of hints from a second to another, both since 1970. */
+  changes(from: number, to: number): Promise<PlanChange[]>;
+}
+
+const POLICIES = `/apis/${GROUP}/v1alpha1/namespaces/${SHOP}/flowpolicies`;
+
+/** The changes that a FlowPolicy lists, in seconds since `from`. */
+export const changesBetween = ({ status }: FlowPolicy, from: number, to: number): PlanChange[] =>
+  (status?.lastChanges ?? [])
+    .map(({ time, reason }) => ({ at: Math.round(Date.parse(time) / 1000 - from), reason }))
+    .filter(({ at }) => at >= 0 && at < to - from)
+    .sort((left, right) => left.at - right.at);
+
+const installFlowPolicies = async (bed: Bed): Promise<void> => {
+  await bed.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', flowPolicyDefinition());
+  await waitFor(
+    'FlowPolicies are served',
+    () => bed.api.list(POLICIES),
+    () => true,
+  );
+};
+
+/** Starts it with both sources. */
+export const startFlowController = async (bed: Bed, prometheusUrl: string): Promise<FlowController> => {
+  await installFlowPolicies(bed);
+  const common = { cacheSeconds: 0 };
+  const prometheus = { name: PROMETHEUS_SOURCE, type: 'Prometheus', windowSeconds: RATE_SECONDS, ...common };
+  const metricSources = [
+    { name: 'metrics.k8s.io', type: 'ResourceMetrics', ...common },
+    { ...prometheus, url: prometheusUrl },
+  ];
+  await bed.api.create(POLICIES, policyOf(SHOP, LOAD_AWARE, POLICY));
+  const { controller, ready } = await describeFlowController(bed, { metricSources });
+  controller.start();
+  await ready();
+  const path = `${POLICIES}/${LOAD_AWARE}`;
+  return {
+    component: controller,
+    async restart() {
+      await waitFor(
+        'every endpoint serves its own zone',
+        () => bed.api.get<FlowPolicy>(path),
+        ({ status }) => status?.plan === undefined || (!status.plan.spread && status.plan.endpoints.length === 0),
+        { timeoutSeconds: 420, intervalMs: 1_000, assert: () => controller.assertRunning() },
+      );
+      await controller.stop();
+      controller.start();
+      await ready();
+    },
+    async read(metrics) {
+      // A merge patch keeps what is not named.
+      await bed.api.patch(path, { spec: { metrics: { query: null, ...metrics } } });
+    },
+    changes: async (from, to) => changesBetween(await bed.api.get<FlowPolicy>(path), from, to),
   };
 };

@@ -1,12 +1,123 @@
-// One zone of the closed-loop suite: a node, the Pods of every Service on it, its clients, and its death.
+// One zone of real traffic: a node with the program that plays its Pods and clients, what it reports, and its death.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
+import { fileURLToPath } from 'node:url';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { startTrafficNode } from './closed-loop-node.ts';
-import type { TrafficNode } from './closed-loop-node.ts';
-import type { Recorder } from './closed-loop-recorder.ts';
-import { POD, PODS_PER_ZONE } from './closed-loop-scenarios.ts';
+import { enterPrefix } from './bed/namespaces.ts';
+import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
+import { POD, PODS_PER_ZONE } from './closed-loop-results.ts';
+import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-traffic.ts';
+
+/** What a Pod served over a window that is over. */
+export interface ServedRate {
+  readonly requestsPerSecond: number;
+  /** End of the window, seconds since 1970. */
+  readonly endsAt: number;
+}
+
+export interface Recorder {
+  add(report: TrafficReport): void;
+  count(totals: ServedTotals): void;
+  /** All nodes' reports of the seconds from the first to before the second. */
+  between(from: number, to: number): TrafficReport[];
+  /** The newest second that this zone has reported; undefined before the first. */
+  newest(zone: string): number | undefined;
+  /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */
+  served(zone: string, pod: string, windowSeconds: number, until: number): ServedRate | undefined;
+  /** A Pod's own counter of served requests; undefined before its first. */
+  total(pod: string): number | undefined;
+}
+
+export const createRecorder = (): Recorder => {
+  const byZone = new Map<string, TrafficReport[]>();
+  const totals = new Map<string, number>();
+  const of = (zone: string): TrafficReport[] => byZone.get(zone) ?? [];
+  return {
+    add(report) {
+      byZone.set(report.zone, [...of(report.zone), report]);
+    },
+    count({ served }) {
+      for (const [pod, total] of Object.entries(served)) totals.set(pod, total);
+    },
+    total: (pod) => totals.get(pod),
+    between: (from, to) =>
+      [...byZone.values()].flatMap((reports) => reports.filter(({ second }) => second >= from && second < to)),
+    newest: (zone) => of(zone).at(-1)?.second,
+    served(zone, pod, windowSeconds, until) {
+      const reports = of(zone).filter(({ second }) => second >= until - windowSeconds && second < until);
+      if (reports.length < windowSeconds) return undefined;
+      const count = reports.reduce((sum, { pods }) => sum + (pods[pod]?.served ?? 0), 0);
+      return { requestsPerSecond: count / windowSeconds, endsAt: until };
+    },
+  };
+};
+
+const programFile = fileURLToPath(new URL('./closed-loop-agent.ts', import.meta.url));
+
+export interface TrafficNodeOptions {
+  /** Network namespace of the node. */
+  readonly namespace: string;
+  readonly zone: string;
+  readonly seed: number;
+  readonly logFile: string;
+  readonly onReport: (report: TrafficReport) => void;
+  readonly onTotals: (totals: ServedTotals) => void;
+}
+
+export interface TrafficNode {
+  readonly pid: number;
+  /** Rejects when the program reports an error or ends. */
+  perform(task: TrafficTask): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the program; it ends by itself when this process does. */
+export const startTrafficNode = (options: TrafficNodeOptions): TrafficNode => {
+  const { namespace, zone, seed, logFile, onReport, onTotals } = options;
+  const log = openSync(logFile, 'a');
+  const [program, ...prefix] = enterPrefix(namespace);
+  const child = spawn(program, [...prefix, process.execPath, programFile, zone, String(seed)], {
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+  });
+  closeSync(log);
+  const pending = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
+  let lastId = 0;
+  const failAll = (error: Error): void => {
+    for (const { reject } of pending.values()) reject(error);
+    pending.clear();
+  };
+  child.on('error', failAll);
+  child.on('exit', () => failAll(new Error(`the traffic program of zone ${zone} ended; see ${logFile}`)));
+  child.on('message', (message: TrafficMessage) => {
+    if ('report' in message) return onReport(message.report);
+    if ('totals' in message) return onTotals(message.totals);
+    const waiting = pending.get(message.id);
+    pending.delete(message.id);
+    if (message.error === undefined) waiting?.resolve();
+    else waiting?.reject(new Error(`traffic of zone ${zone}: ${message.error}`));
+  });
+  return {
+    pid: child.pid ?? 0,
+    perform: (task) =>
+      new Promise((resolve, reject) => {
+        const id = ++lastId;
+        pending.set(id, { resolve, reject });
+        child.send({ id, task }, (error) => {
+          if (error) reject(error);
+        });
+      }),
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+};
 
 export interface Zone {
   readonly node: BedNode;

@@ -12,14 +12,14 @@ import { CLUSTERS, ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES } from '../../pkg
 import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { service } from '../fixtures/core.ts';
-import { ZONES, cluster, namespace, seed } from '../fixtures/gardener.ts';
+import { cluster, namespace, seed, ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/wait-for.ts';
 import { FLOW, RECONCILER, WEBHOOK } from './chart.ts';
-import { createPod, setPodStatus } from './churn-objects.ts';
+import { createPod, setPodStatus } from './churn.ts';
 import { commandReady } from './commands.ts';
-import type { ProbedProgram } from './faults-probes.ts';
+import type { ProbedProgram } from './faults-checks.ts';
 import { installFlowPolicies } from './flow-world.ts';
 import { each } from './hints-support.ts';
 import { openWorld } from './settings-world.ts';

@@ -1,16 +1,25 @@
-// What the suites about hints share: clients that keep their connection, and how a slice is looked at.
+// Commands of this project as processes of the bed, and what its suites ask of slices.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
+import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { Endpoint, EndpointSlice } from '../../pkg/apis/core.ts';
-import { LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
+import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { isLate } from './hints-audit.ts';
+import { commandReady, ownNamespace, startWebhook } from './commands.ts';
+import type { WebhookOptions } from './commands.ts';
+import { isLate } from './settings-audit.ts';
 
 /** The user that the real controller writes slices as. */
 export const SLICE_CONTROLLER = 'system:serviceaccount:kube-system:endpointslice-controller';
@@ -102,4 +111,74 @@ export const each = async <T>(
 /** Fails with the first few of the findings. */
 export const expectNone = (what: string, findings: readonly string[]): void => {
   expect(findings.length, `${what}: ${findings.length}, e.g.\n${findings.slice(0, 5).join('\n')}`).to.equal(0);
+};
+
+/** Writes the configuration file of the webhook; a process reads it when it starts. */
+export const configureWebhook = (bed: Bed, failurePolicy: 'Ignore' | 'Fail'): string => {
+  const file = join(bed.directory, 'webhook.json');
+  const { kind } = ENDPOINTSLICE_WEBHOOK_CONFIGURATION;
+  writeFileSync(file, JSON.stringify({ apiVersion: CONFIG_API_VERSION, kind, registration: { failurePolicy } }));
+  return file;
+};
+
+/**
+ * Starts the webhook for suites that judge every version stored: a machine that stands still for as long as API servers wait has
+ * them store a slice without hints with `Ignore`; with `Fail` the write is late, and its writer tries again.
+ */
+export const startStrictWebhook = (bed: Bed, options: Pick<WebhookOptions, 'nodeFlags'> = {}): Promise<Component> =>
+  startWebhook(bed, { ...options, flags: ['--config', configureWebhook(bed, 'Fail')] });
+
+export const RECONCILER_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.settingsReconciler}`;
+
+export interface ReconcilerOptions {
+  /** Laid over its configuration, one level deep. Default: nothing. */
+  readonly config?: object;
+  /** Tells replicas apart in ports, files and logs. Default 0. */
+  readonly replica?: number;
+}
+
+/** Free beside the default ports of the webhook: health and metrics of each replica. */
+const firstPort = 8083;
+
+/** Describes `settings-reconciler` for a cluster without Gardener, in the rights of its ServiceAccount's user. */
+export const describeReconciler = async (
+  bed: Bed,
+  { config = {}, replica = 0 }: ReconcilerOptions = {},
+): Promise<{ reconciler: Component; configure(more: object): void; ready(): Promise<void> }> => {
+  const name = COMMANDS.settingsReconciler;
+  const file = join(bed.directory, `${name}-${replica}.json`);
+  const port = firstPort + 2 * replica;
+  const configure = (more: object): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        apiVersion: CONFIG_API_VERSION,
+        kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
+        modes: { cluster: {} },
+        leaderElection: { enabled: false },
+        health: { port },
+        metrics: { port: port + 1 },
+        ...config,
+        ...more,
+      }),
+    );
+  configure({});
+  const source = fileURLToPath(new URL(`../../cmd/${name}/main.ts`, import.meta.url));
+  const reconciler = bed.program({
+    name: replica === 0 ? name : `${name}-${replica}`,
+    command: [process.execPath, source, '--config', file],
+    environment: {
+      POD_NAMESPACE: ownNamespace,
+      KUBECONFIG: await bed.kubeconfig({ user: RECONCILER_USER, groups: [mastersGroup] }),
+    },
+  });
+  return { reconciler, configure, ready: () => commandReady(reconciler, port) };
+};
+
+/** Starts it, and waits until it is ready. */
+export const startReconciler = async (bed: Bed, options: ReconcilerOptions = {}): Promise<Component> => {
+  const { reconciler, ready } = await describeReconciler(bed, options);
+  reconciler.start();
+  await ready();
+  return reconciler;
 };

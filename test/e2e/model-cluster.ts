@@ -1,8 +1,101 @@
-// Turns a random cluster into objects of the real API, and takes them away again.
+// A cluster of random cases in the bed: its Nodes, kube-proxies, their rules, changes and connections.
+import type { FeatureGates } from '../../pkg/upstream/index.ts';
 import { ApiFailure } from './bed/api.ts';
+import { defaultVersion } from './bed/binaries.ts';
+import { run } from './bed/command.ts';
 import type { Bed, BedNode } from './bed/index.ts';
-import type { ClusterCase, EndpointCase, NodeCase, PodCase, ServiceCase } from './model-cases.ts';
+import { enterPrefix } from './bed/namespaces.ts';
+import type { ServiceOptions } from './bed/service.ts';
 import { waitFor } from './bed/wait-for.ts';
+import type { ClusterCase, EndpointCase, NodeCase, PodCase, ServiceCase } from './model-cases.ts';
+import { describeDisagreements, disagreements, predictedEndpoints, readStoredObjects } from './traffic-agreement.ts';
+
+/** A verdict map's key, as nft prints it; with a comment it is wrapped. */
+type Key = { readonly concat: readonly (string | number)[] } | { readonly elem: { readonly val: Key } };
+interface Goto {
+  readonly goto: { readonly target: string };
+}
+interface Choice<T> {
+  readonly key?: { readonly numgen?: { readonly mod: number } };
+  readonly data: { readonly set: readonly (readonly [number, T])[] };
+}
+interface Destination {
+  readonly concat: readonly [address: string, port: number];
+}
+interface Statement {
+  readonly dnat?: { readonly addr: string | { readonly map: Choice<Destination> }; readonly port?: number };
+  readonly vmap?: Choice<Goto>;
+}
+
+/** What `nft -j list table` prints, as far as it is looked at. */
+export interface Ruleset {
+  readonly nftables: readonly {
+    readonly map?: { readonly name: string; readonly elem?: readonly (readonly [Key, Partial<Goto>])[] };
+    readonly rule?: { readonly chain: string; readonly expr: readonly Statement[] };
+  }[];
+}
+
+export interface ProxyRules {
+  /**
+   * Endpoints (`IP:PORT`, sorted) of connections to a cluster IP and TCP port; empty where the proxy refuses them, undefined
+   * where it does not know the Service.
+   *
+   * @throws Error when the endpoints are not chosen uniformly, which every model takes for granted.
+   */
+  used(clusterIp: string, port: number): readonly string[] | undefined;
+}
+
+const keyOf = (key: Key): string => ('elem' in key ? keyOf(key.elem.val) : key.concat.join(' '));
+
+const endpointKey = (address: string, port: number): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+
+/** Every slot of the random choice, one endpoint each. */
+const slotsOf = <T>({ key, data }: Choice<T>, chain: string): readonly T[] => {
+  if (key?.numgen?.mod !== data.set.length) {
+    throw new Error(`${chain} chooses among ${data.set.length} endpoints by a number below ${key?.numgen?.mod}`);
+  }
+  return data.set.map(([, target]) => target);
+};
+
+/** Since 1.34 the Service's chain names the endpoints; before, it jumps to a chain for each. */
+const destinationsOf = (chain: string, rules: ReadonlyMap<string, readonly Statement[]>): readonly string[] =>
+  (rules.get(chain) ?? []).flatMap(({ dnat, vmap }): readonly string[] => {
+    if (vmap !== undefined) {
+      return slotsOf(vmap, chain).flatMap(({ goto }) => destinationsOf(goto.target, rules));
+    }
+    if (dnat === undefined) return [];
+    if (typeof dnat.addr === 'string') return [endpointKey(dnat.addr, dnat.port ?? 0)];
+    return slotsOf(dnat.addr.map, chain).map(({ concat }) => endpointKey(...concat));
+  });
+
+export const proxyRules = ({ nftables }: Ruleset): ProxyRules => {
+  const rules = new Map<string, Statement[]>();
+  const maps = new Map<string, ReadonlyMap<string, string | undefined>>();
+  for (const { map, rule } of nftables) {
+    if (rule !== undefined) rules.set(rule.chain, [...(rules.get(rule.chain) ?? []), ...rule.expr]);
+    if (map !== undefined) {
+      maps.set(map.name, new Map((map.elem ?? []).map(([key, verdict]) => [keyOf(key), verdict.goto?.target])));
+    }
+  }
+  return {
+    used(clusterIp, port) {
+      const key = `${clusterIp} tcp ${port}`;
+      const chain = maps.get('service-ips')?.get(key);
+      if (chain === undefined) return maps.get('no-endpoint-services')?.has(key) === true ? [] : undefined;
+      const destinations = [...destinationsOf(chain, rules)].sort();
+      if (new Set(destinations).size < destinations.length) throw new Error(`${chain} names an endpoint twice`);
+      return destinations;
+    },
+  };
+};
+
+/** The rules of a node's kube-proxy now, for one address family. */
+export const readRules = async (namespace: string, family: 'IPv4' | 'IPv6'): Promise<ProxyRules> => {
+  const [program, ...prefix] = enterPrefix(namespace);
+  const table = ['-j', 'list', 'table', family === 'IPv4' ? 'ip' : 'ip6', 'kube-proxy'];
+  return proxyRules(JSON.parse(await run(program, [...prefix, 'nft', ...table])) as Ruleset);
+};
 
 const zoneLabel = 'topology.kubernetes.io/zone';
 const controlPlaneLabel = 'node-role.kubernetes.io/control-plane';
@@ -191,4 +284,106 @@ export const removeCluster = async (
   await remove(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`);
   const objects = [...nodes.keys()].slice(fleet.length).map(nodeName);
   await inLanes([...objects, `marker-${namespace}`], (name) => remove(`/api/v1/nodes/${name}`));
+};
+
+/** One kube-proxy. */
+export interface ProxyKind {
+  /** A folder of hack/kubernetes. */
+  readonly version: string;
+  /** Gates that differ from the version's defaults. */
+  readonly gates: FeatureGates;
+}
+
+export interface FleetMember {
+  readonly node: BedNode;
+  readonly proxy: ProxyKind;
+}
+
+/** Environment variable with the versions of kube-proxy, e.g. `1.36,1.30`. */
+const proxiesVariable = 'E2E_PROXIES';
+const oldestBuilt = '1.30';
+
+/** Settings that change what a version does with hints; the first one is its defaults. */
+const gatesByVersion: Readonly<Record<string, readonly FeatureGates[]>> = {
+  '1.30': [{}, { ServiceTrafficDistribution: true }, { TopologyAwareHints: false }],
+  '1.31': [{}, { ServiceTrafficDistribution: false }, { ServiceTrafficDistribution: false, TopologyAwareHints: false }],
+  '1.33': [{}, { PreferSameTrafficDistribution: true }],
+  '1.34': [{}, { PreferSameTrafficDistribution: false }],
+};
+
+/** As many proxies as asked for: versions in turn, each with its settings in turn. */
+export const proxyKinds = (count: number, versions: readonly string[]): ProxyKind[] =>
+  Array.from({ length: count }, (_, index) => {
+    const version = versions[index % versions.length] ?? defaultVersion;
+    const settings = gatesByVersion[version] ?? [{}];
+    return { version, gates: settings[Math.floor(index / versions.length) % settings.length] ?? {} };
+  });
+
+/** Versions to compare: those that the environment names, else the newest and the oldest that is built here. */
+export const proxyVersions = (environment: NodeJS.ProcessEnv): string[] =>
+  (environment[proxiesVariable] ?? `${defaultVersion},${oldestBuilt}`).split(',').map((version) => version.trim());
+
+/** Starts the nodes; each gets a zone first, so that its proxy listens to changes of it. */
+export const startFleet = async (bed: Bed, kinds: readonly ProxyKind[]): Promise<FleetMember[]> => {
+  const fleet: FleetMember[] = [];
+  for (const [index, proxy] of kinds.entries()) {
+    const { version, gates } = proxy;
+    const node = await bed.node({ name: nodeName(index), zone: 'a', proxyVersion: version, featureGates: gates });
+    fleet.push({ node, proxy });
+  }
+  return fleet;
+};
+
+/** How a proxy is called in a report. */
+export const describeProxy = ({ node, proxy: { version, gates } }: FleetMember): string =>
+  [`${node.name}, kube-proxy ${version}`, ...Object.entries(gates).map(([gate, on]) => `${gate}=${on}`)].join(' ');
+
+const namespace = 'connections';
+const app = 'server';
+const connections = 60;
+
+/** Two nodes a zone, a Pod that answers on each. */
+export const startServers = async (bed: Bed, fleet: readonly FleetMember[]): Promise<void> => {
+  await bed.api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+  for (const [index, { node }] of fleet.entries()) {
+    const labels = { 'topology.kubernetes.io/zone': 'abc'.charAt(Math.floor(index / 2) % 3) };
+    await bed.api.patch(`/api/v1/nodes/${node.name}`, { metadata: { labels } });
+    await bed.pod({ node, app, namespace });
+  }
+};
+
+/** Connects from every node to one Service; returns one line for each share that the model cannot explain. */
+export const checkConnections = async (
+  bed: Bed,
+  fleet: readonly FleetMember[],
+  options: Omit<ServiceOptions, 'namespace' | 'app'>,
+): Promise<string[]> => {
+  const service = await bed.service({ ...options, namespace, app });
+  const hinted = options.trafficDistribution !== undefined;
+  await waitFor(
+    `${fleet.length} endpoints of ${options.name}`,
+    () => service.endpoints(),
+    (endpoints) =>
+      endpoints.length === fleet.length && endpoints.every(({ hints }) => (hints?.forZones !== undefined) === hinted),
+  );
+  const objects = await readStoredObjects(bed.api, namespace, service.name);
+  const lines: string[] = [];
+  for (const member of fleet) {
+    const node = objects.nodes.find(({ metadata }) => metadata?.name === member.node.name);
+    const used = node === undefined ? [] : predictedEndpoints(objects, node, member.proxy.gates);
+    const keys = used.map(({ key }) => key).sort();
+    await waitFor(
+      `rules of ${describeProxy(member)} for ${keys.join(', ')}`,
+      async () => (await readRules(member.node.namespace, 'IPv4')).used(service.clusterIPs[0] ?? '', service.port),
+      (rules) => rules?.join() === keys.join(),
+    );
+    const { byNode, errors } = await bed.connect({ node: member.node, service, count: connections });
+    const predicted = Object.fromEntries(used.map((one) => [one.nodeName, 1 / used.length]));
+    const wrong = disagreements(
+      { [describeProxy(member)]: predicted },
+      { [describeProxy(member)]: { ...byNode, ...errors } },
+    );
+    if (wrong.length > 0) lines.push(describeDisagreements(wrong));
+  }
+  return lines;
 };

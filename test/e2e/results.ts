@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeResults } from '../support/results.ts';
 
+/** Whether suites take their long forms, as `make soak` has them. */
+export const isLongForm = process.env['E2E_SOAK'] === '1';
+
 /** Environment variable with the folder that results are written to; without it they are only printed. */
 const resultsVariable = 'E2E_RESULTS';
 

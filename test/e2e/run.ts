@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { prepareBinaries } from './prepare.ts';
 import { missingRequirements } from './bed/requirements.ts';
 import {
   builtFor,
@@ -18,6 +17,7 @@ import {
   listSuites,
   missingForSuite,
   needsBed,
+  prepareBinaries,
   runSuites,
   selectSuites,
   settle,

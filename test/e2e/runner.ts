@@ -1,15 +1,48 @@
-// Runs suites, each in a mocha process inside a network namespace of its own, and counts the results.
+// Runs suites.
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FAILED } from '../support/failure-line.ts';
+import { defaultVersion, ensureBinaries } from './bed/binaries.ts';
+import { run as runCommand } from './bed/command.ts';
 import { runInPlace, runIsolated } from './bed/isolate.ts';
 import { missingPrograms } from './bed/requirements.ts';
-import { missingBuilt } from './built.ts';
-import { runInLanes } from './lanes.ts';
-import { FAILED } from '../support/failure-line.ts';
+import { buildWithin, missingBuilt } from './built.ts';
 import { outcomeVariable } from './reporter.ts';
 import type { Counts, Outcome } from './reporter.ts';
+import { oldestProxy } from './versions-plan.ts';
+
+export interface LanesOptions<Item, Result> {
+  /** In the order that results are wanted in. */
+  readonly items: readonly Item[];
+  /** How many run at the same time; at least 1. */
+  readonly lanes: number;
+  /** Runs after all others, one at a time. */
+  readonly alone: (item: Item) => boolean;
+  /** `shared`: others run at the same time. */
+  readonly run: (item: Item, shared: boolean) => Promise<Result>;
+}
+
+/** Results in the order of the items. Rejects with the first rejection, once what had begun has ended. */
+export const runInLanes = async <Item, Result>(options: LanesOptions<Item, Result>): Promise<Result[]> => {
+  const { items, lanes, alone, run } = options;
+  const results: Result[] = [];
+  const together = [...items.entries()].filter(([, item]) => !alone(item));
+  const last = [...items.entries()].filter(([, item]) => alone(item));
+  const shared = lanes > 1 && together.length > 1;
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let entry = together[next++]; entry !== undefined; entry = together[next++]) {
+      const [index, item] = entry;
+      results[index] = await run(item, shared);
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.max(1, lanes) }, lane));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  for (const [index, item] of last) results[index] = await run(item, false);
+  return results;
+};
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folderOfSuites = join(root, 'test/e2e/suites');
@@ -58,7 +91,7 @@ const linesOf = (suite: string): string[] =>
   readFileSync(join(folderOfSuites, `${suite}${suffix}`), 'utf8').split('\n');
 
 /** The first sentence that a suite says of itself. */
-const purposeOf = (suite: string): string => (linesOf(suite)[1] ?? '').replace(/^\/\/ /, '');
+const purposeOf = (suite: string): string => (linesOf(suite)[0] ?? '').replace(/^\/\/ /, '');
 
 /** The names in the line of a suite's head that begins with `words`. */
 const namesIn = (suite: string, words: string): string[] => {
@@ -293,4 +326,33 @@ export const formatSummary = (results: readonly SuiteResult[]): string => {
     )
     .map((row) => row.join('  '))
     .join('\n');
+};
+
+const builder = join(fileURLToPath(new URL('../..', import.meta.url)), 'hack/kubernetes/build');
+
+export interface PrepareOptions {
+  /** Versions that are needed whole, beside the default one. Default: none. */
+  readonly versions?: readonly string[];
+  /** Programs of suites beside a bed, see `builtFor`. Default: those of Gardener that take a few minutes. */
+  readonly programs?: readonly string[];
+  /** How long the building of those may take in all; suites whose programs are missing then count as skipped. Default 25 min. */
+  readonly limitSeconds?: number;
+  readonly signal: AbortSignal;
+}
+
+/** The rest of Gardener takes most of an hour where nothing is cached: left to the long forms. */
+const QUICK = [
+  'gardener/etcd-druid-0.36/etcd-druid',
+  'gardener/owner/owner',
+  'gardener/gardener-1.141/gardener-resource-manager',
+  'gardener/oras/oras',
+];
+
+/** The default version whole, the oldest kube-proxy alone, helm, and what suites start beside. */
+export const prepareBinaries = async (options: PrepareOptions): Promise<void> => {
+  const { versions = [], programs = QUICK, limitSeconds = 25 * 60, signal } = options;
+  for (const version of new Set([defaultVersion, ...versions])) await ensureBinaries(version, { signal });
+  await ensureBinaries(oldestProxy, { programs: ['kube-proxy'], signal });
+  await runCommand(builder, ['helm']);
+  buildWithin(programs, limitSeconds);
 };

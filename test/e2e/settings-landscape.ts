@@ -1,9 +1,14 @@
-// A seed that is also the garden runtime, its settings off, and what operators and readers do with it.
+// A seed and a garden in real etcd: objects that the settings-reconciler routes, and the owners that overwrite them.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';
-import { GARDENS, SEEDS } from '../../pkg/apis/resources.ts';
+import { GARDENS, SEEDS, SERVICES } from '../../pkg/apis/resources.ts';
+import { isConflict } from '../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { gardenletRewritesService, ownerReconciles } from '../demo/actors.ts';
 import { service } from '../fixtures/core.ts';
-import { ZONES, cluster, etcd, garden, namespace, seed, shoot } from '../fixtures/gardener.ts';
+import { cluster, etcd, garden, namespace as namespaceObject, seed, shoot, ZONES } from '../fixtures/gardener.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/wait-for.ts';
 import { subjectOf } from './settings-audit.ts';
@@ -20,7 +25,7 @@ export const MANAGED = { [LABEL_MANAGED]: 'true' };
 const SHOOT_SERVICES = ['gardener-resource-manager', 'kube-apiserver', 'vpa-webhook'];
 
 const shootObjects = (ns: string): KubernetesObject[] => [
-  namespace({ metadata: { name: ns } }),
+  namespaceObject({ metadata: { name: ns } }),
   cluster({ spec: { shoot: shoot({ status: { technicalID: ns } }), seed: seed({ enabled: false }) } }),
   ...[...SHOOT_SERVICES, 'other'].map((name) => service({ metadata: { name, namespace: ns } })),
   ...['etcd-main', 'etcd-events'].map((name) => etcd({ metadata: { name, namespace: ns } })),
@@ -69,8 +74,8 @@ export const createLandscape = async (world: World, assert: () => void): Promise
   await world.create(
     seed({ metadata: { name: SEED }, enabled: false }),
     garden({ enabled: false }),
-    namespace({ role: 'garden' }),
-    namespace({ role: 'extension' }),
+    namespaceObject({ role: 'garden' }),
+    namespaceObject({ role: 'extension' }),
     ...shootObjects(NS),
     ...shootObjects(FOUGHT),
     service({ metadata: { name: 'webhook', namespace: EXTENSION, labels: MANAGED } }),
@@ -110,5 +115,79 @@ export const createLandscape = async (world: World, assert: () => void): Promise
         () => world.eventsAbout(about),
         (events) => events.some((event) => pattern.test(event)),
       ),
+  };
+};
+
+/** What one round of overwriting left in the objects, as the API server answered. */
+export interface Round {
+  /** Service that gardenlet patches. */
+  readonly patched: string | undefined;
+  /** Service that the resource manager replaces. */
+  readonly replaced: string | undefined;
+}
+
+export interface Fight {
+  /** The last complete round. */
+  readonly last: Round | undefined;
+  /** Ends the overwriting; rejects with what went wrong in it. */
+  stop(): Promise<void>;
+}
+
+/** The Service as its ManagedResource has it: foreign labels and annotations stay, spec and owners are the desired ones. See its contract. */
+export const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
+  const stored = await client.get<Service>(SERVICES, { namespace, name });
+  if (stored.metadata?.annotations?.['resources.gardener.cloud/mode'] === 'Ignore') return stored;
+  const { trafficDistribution: _, ...spec } = stored.spec ?? {};
+  const { ownerReferences: _owners, ...metadata } = stored.metadata ?? {};
+  return client.update<Service>(SERVICES, { ...stored, metadata, spec });
+};
+
+/** A reconciler in the middle of another writer's write comes back later, as they all do. */
+const withoutConflict = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
+  }
+};
+
+const ROUND_MS = 500;
+
+/** Everybody overwrites twice a second what is theirs in this namespace, until stopped. */
+export const startFight = async (world: World, namespace: string): Promise<Fight> => {
+  const gardenlet = await world.clientAs('gardenlet');
+  const manager = await world.clientAs('gardener-resource-manager');
+  const druid = await world.clientAs('etcd-druid');
+  const stop = new AbortController();
+  let last: Round | undefined;
+  const field = async (name: string): Promise<string | undefined> =>
+    (await world.service(namespace, name)).spec?.trafficDistribution;
+  const rounds = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await gardenletRewritesService(gardenlet, namespace, 'kube-apiserver');
+      await gardenletRewritesService(gardenlet, namespace, 'vpa-webhook');
+      const patched = await field('vpa-webhook');
+      const replaced = await withoutConflict(() =>
+        resourceManagerReplaces(manager, namespace, 'gardener-resource-manager'),
+      );
+      await withoutConflict(() => ownerReconciles(druid, namespace, false, '1.36'));
+      last = {
+        patched,
+        replaced: replaced?.spec?.trafficDistribution,
+      };
+      await delay(ROUND_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  };
+  const running = rounds();
+  running.catch(() => undefined);
+  return {
+    get last() {
+      return last;
+    },
+    stop: () => {
+      stop.abort();
+      return running;
+    },
   };
 };

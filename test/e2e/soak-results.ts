@@ -7,7 +7,6 @@ import { formatSeconds } from './runner.ts';
 export const longForms: Readonly<Record<string, string>> = {
   'closed-loop': 'a zone outage, connections that stay and a real Prometheus as well, all over longer times',
   chaos: 'every process broken in every way for ten minutes while zones are evacuated, memory watched',
-  day: 'a day of 24 short hours at scale, with six evacuations: 1,000 Nodes, 500 Services, 5,000 Pods',
   'evacuate-rights': 'kube-proxies of all versions',
   'evacuate-scale': '1,000 Services with 20,000 endpoints instead of 100 with 2,000',
   'evacuate-traffic': 'the same phases, two to three times as long',

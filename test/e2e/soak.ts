@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeResults } from '../support/results.ts';
 import { missingRequirements } from './bed/requirements.ts';
-import { prepareBinaries } from './prepare.ts';
 import {
   builtFor,
   closingLine,
@@ -15,6 +14,7 @@ import {
   formatFailures,
   formatSeconds,
   formatSummary,
+  prepareBinaries,
   runSuites,
   totalOf,
 } from './runner.ts';

@@ -8,8 +8,7 @@ import type { NodeOptions } from './bed/node.ts';
 import type { ServiceOptions, SliceEndpoint } from './bed/service.ts';
 import { waitFor } from './bed/wait-for.ts';
 import { startWebhook } from './commands.ts';
-import { startReconciler } from './hints-commands.ts';
-import { zonesOf } from './hints-support.ts';
+import { startReconciler, zonesOf } from './hints-support.ts';
 
 /** Of each node, in every count that is judged. */
 const connections = 100;

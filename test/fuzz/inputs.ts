@@ -1,7 +1,7 @@
 // Makes the inputs of a target from a seed: the same seed, target and index always give the same input.
 import { createHash } from 'node:crypto';
-import { createRandom } from '../e2e/chaos-random.ts';
-import type { Random } from '../e2e/chaos-random.ts';
+import { createRandom } from '../e2e/chaos-faults.ts';
+import type { Random } from '../e2e/chaos-faults.ts';
 import { changeFields, damage, wordsOf } from './mutate.ts';
 import { print } from './print.ts';
 import type { Input, OpenTarget, Sample, Target } from './types.ts';

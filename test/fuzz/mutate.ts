@@ -1,6 +1,6 @@
 // Changes one to three fields of a valid document, or damages its text.
-import { createRandom } from '../e2e/chaos-random.ts';
-import type { Random } from '../e2e/chaos-random.ts';
+import { createRandom } from '../e2e/chaos-faults.ts';
+import type { Random } from '../e2e/chaos-faults.ts';
 import { print, Raw } from './print.ts';
 import { hostileValue, PROTOTYPE_KEYS } from './values.ts';
 

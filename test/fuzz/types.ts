@@ -1,5 +1,5 @@
 // What a fuzz target is: valid documents, a place that takes hostile ones, and an oracle that says what may come of it.
-import type { Random } from '../e2e/chaos-random.ts';
+import type { Random } from '../e2e/chaos-faults.ts';
 
 /** A valid document: JSON, printed as such or as YAML. */
 export interface Sample {

@@ -1,5 +1,5 @@
 // Hostile values: what a field is replaced by, whatever it was.
-import type { Random } from '../e2e/chaos-random.ts';
+import type { Random } from '../e2e/chaos-faults.ts';
 import { print, Raw } from './print.ts';
 
 /** Names that objects have from their prototype. */

@@ -1,6 +1,6 @@
 // Prints documents as people write them: YAML in blocks, in one line, or the JSON that YAML takes as well.
 import { stringify } from 'yaml';
-import type { Random } from '../e2e/chaos-random.ts';
+import type { Random } from '../e2e/chaos-faults.ts';
 import { hasRaw, print } from './print.ts';
 
 /** Throws where YAML cannot say it. */

@@ -1,20 +1,13 @@
 // The traffic of the closed-loop suite on loopback: Pods that are queues, connections, and clients that keep to their rate.
-import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
+import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { createClients } from '../e2e/closed-loop-client.ts';
-import type { Clients } from '../e2e/closed-loop-client.ts';
-import { openConnection } from '../e2e/closed-loop-connection.ts';
-import { createLedger } from '../e2e/closed-loop-ledger.ts';
-import type { Ledger, Outcome } from '../e2e/closed-loop-ledger.ts';
-import type { SendTask } from '../e2e/closed-loop-protocol.ts';
-import { byLine } from '../e2e/closed-loop-lines.ts';
-import { servePod } from '../e2e/closed-loop-server.ts';
-import type { ServedPod } from '../e2e/closed-loop-server.ts';
-import { waitFor } from '../e2e/bed/wait-for.ts';
 import { freePort } from '../bench/processes.ts';
+import { waitFor } from '../e2e/bed/wait-for.ts';
+import { byLine, createClients, createLedger, openConnection, servePod } from '../e2e/closed-loop-traffic.ts';
+import type { Clients, Ledger, Outcome, SendTask, ServedPod } from '../e2e/closed-loop-traffic.ts';
 
 const address = '127.0.0.1';
 const now = (): number => performance.timeOrigin + performance.now();

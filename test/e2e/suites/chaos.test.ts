@@ -6,25 +6,28 @@ import { after, before, describe, it } from 'mocha';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
-import { describeProxies } from '../commands.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { startChurn } from '../chaos-churn.ts';
-import { SHORTEST, startEvacuations } from '../chaos-evacuations.ts';
-import type { ChurnedShoot } from '../chaos-churn.ts';
-import { deckOf } from '../chaos-faults.ts';
+import { createRandom, deckOf, seedOf } from '../chaos-faults.ts';
 import type { Fault } from '../chaos-faults.ts';
-import { BY_LOAD, BY_WEIGHT, CALM, HOT, createPlanned } from '../chaos-planned.ts';
-import type { PlannedShoot } from '../chaos-planned.ts';
-import { createRandom, seedOf } from '../chaos-random.ts';
-import { median } from '../chaos-heap.ts';
-import type { HeapWatch } from '../chaos-heap.ts';
-import { startWitnesses } from '../chaos-witnesses.ts';
-import { isLongForm } from '../day-plan.ts';
+import {
+  BY_LOAD,
+  BY_WEIGHT,
+  CALM,
+  createPlanned,
+  HOT,
+  median,
+  SHORTEST,
+  startChurn,
+  startEvacuations,
+  startWitnesses,
+} from '../chaos-world.ts';
+import type { ChurnedShoot, HeapWatch, PlannedShoot } from '../chaos-world.ts';
+import { describeProxies } from '../commands.ts';
+import { isLongForm } from '../results.ts';
 import { allReturned, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
-import { auditSince, auditSize, countByKind, lastingWrites } from '../faults-audit.ts';
-import { startProbes, untruths } from '../faults-probes.ts';
-import type { Probes } from '../faults-probes.ts';
+import { auditSince, auditSize, countByKind, lastingWrites, startProbes, untruths } from '../faults-checks.ts';
+import type { Probes } from '../faults-checks.ts';
 import { createShoot, finishShoot, install } from '../faults-world.ts';
 import type { Installed } from '../faults-world.ts';
 import { followLoad } from '../followed-load.ts';
@@ -38,7 +41,6 @@ import type { SteadyService } from '../steady-service.ts';
 import { supervise } from '../supervisor.ts';
 import type { Supervisor } from '../supervisor.ts';
 
-const long = isLongForm(process.env);
 const LONG_MS = 600_000;
 const seed = seedOf(process.env);
 const leaderElection = { leaseDurationSeconds: 6, renewDeadlineSeconds: 4, retryPeriodSeconds: 1 };
@@ -54,7 +56,7 @@ const carriesOwn = (plan: readonly string[]): boolean => plan.every((one) => CAR
 const helps = (plan: readonly string[]): boolean => plan.some((one) => !CARRIES_OWN.test(one));
 
 describe('chaos', function () {
-  this.timeout(long ? LONG_MS + 600_000 : 300_000);
+  this.timeout(isLongForm ? LONG_MS + 600_000 : 300_000);
   let installed: Installed;
   let supervisor: Supervisor;
   let probes: Probes;
@@ -116,7 +118,7 @@ describe('chaos', function () {
   };
 
   before('two replicas of each command, and a shoot that is left alone', async () => {
-    console.log(`      E2E_SEED=${seed} plays this again; ${long ? 'long' : 'short'} form`);
+    console.log(`      E2E_SEED=${seed} plays this again; ${isLongForm ? 'long' : 'short'} form`);
     // Before the flow-controllers look for the first time: the next look is ten minutes later.
     await describeProxies(bed());
     installed = await install(bed(), { leaderElection, flowControllers: 2 });
@@ -144,7 +146,7 @@ describe('chaos', function () {
     );
     await installed.world.quiet();
     undisturbed = await textOf(calm);
-    if (long) heaps = await startWitnesses(bed(), installed.world);
+    if (isLongForm) heaps = await startWitnesses(bed(), installed.world);
     const { etcd, apiServer, controllerManager } = bed().controlPlane;
     programs = [etcd, apiServer, controllerManager, ...installed.programs.map(({ component }) => component)];
     supervisor = supervise(programs);
@@ -156,7 +158,7 @@ describe('chaos', function () {
       if (performance.now() > until) return;
       injected.push({ kind: fault.kind, target: fault.target });
       await fault.inject(signal);
-      await pause(random.between(200, long ? 2_000 : 800));
+      await pause(random.between(200, isLongForm ? 2_000 : 800));
     }
   };
 
@@ -174,14 +176,14 @@ describe('chaos', function () {
           'metrics API': 10_443,
         },
         random,
-        seconds: long ? [1, 10] : [0.5, 2.5],
+        seconds: isLongForm ? [1, 10] : [0.5, 2.5],
       });
     const churn = startChurn(shoots, random);
     const evacuating = startEvacuations(installed.world.client, ZONES, random);
     const { signal } = new AbortController();
     const until = performance.now() + LONG_MS;
     do await play(deck(), until, signal);
-    while (long && performance.now() < until);
+    while (isLongForm && performance.now() < until);
     await Promise.all([churn.stop(), evacuating.stop()]);
     ({ changes } = churn);
     evacuations = evacuating.changes;
@@ -274,7 +276,7 @@ describe('chaos', function () {
   const lastAnswer = ({ name }: Component): string | undefined =>
     probes.seen.findLast((one) => one.name === name && one.path === '/readyz')?.answer;
 
-  if (long) {
+  if (isLongForm) {
     it('keeps its memory: the heap after collection in the last quarter is that of the first', () => {
       for (const [name, samples] of heaps?.samples ?? []) {
         const quarter = Math.floor(samples.length / 4);
@@ -295,7 +297,7 @@ describe('chaos', function () {
     const restarts = Object.fromEntries(supervisor.restarts);
     const results = {
       seed,
-      long,
+      long: isLongForm,
       faults,
       restarts,
       changes,

@@ -5,24 +5,30 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { useBed } from '../bed/mocha.ts';
-import { startFlowController } from '../closed-loop-controller.ts';
-import type { FlowController } from '../closed-loop-controller.ts';
-import { countersOf, METRICS, readingsOf } from '../closed-loop-metrics.ts';
-import { runScenario } from '../closed-loop-run.ts';
-import { hotZone, LONG, longLived, POD, PODS_PER_ZONE, SHORT, SLOW, zoneOutage } from '../closed-loop-scenarios.ts';
-import { describeChanges, describeRun, formatRun } from '../closed-loop-table.ts';
-import type { ClosedLoopResults, MetricsPath, Scenario, ScenarioRun } from '../closed-loop-types.ts';
-import { findingsOf, isDisturbed } from '../closed-loop-verdict.ts';
-import { createWorld, SHOP } from '../closed-loop-world.ts';
-import type { World } from '../closed-loop-world.ts';
+import {
+  describeChanges,
+  describeRun,
+  formatRun,
+  hotZone,
+  LONG,
+  longLived,
+  POD,
+  PODS_PER_ZONE,
+  SHORT,
+  SLOW,
+  zoneOutage,
+} from '../closed-loop-results.ts';
+import type { ClosedLoopResults, MetricsPath, Scenario, ScenarioRun } from '../closed-loop-results.ts';
+import { findingsOf, isDisturbed, runScenario } from '../closed-loop-run.ts';
+import { countersOf, createWorld, METRICS, readingsOf, SHOP, startFlowController } from '../closed-loop-world.ts';
+import type { FlowController, World } from '../closed-loop-world.ts';
 import { startWebhook } from '../commands.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import { startExporter, startPrometheus } from '../prometheus.ts';
 import type { Exporter, Prometheus } from '../prometheus.ts';
-import { keepResults } from '../results.ts';
+import { isLongForm, keepResults } from '../results.ts';
 
-const long = process.env['E2E_SOAK'] === '1';
 const shortForm: readonly [Scenario, MetricsPath][] = [[hotZone(SHORT), 'Prometheus']];
 const longForm: readonly [Scenario, MetricsPath][] = [
   [hotZone(LONG), 'Prometheus'],
@@ -79,10 +85,10 @@ describe('the closed loop on real traffic', function () {
       timing: 'defaults',
       runs,
     };
-    if (long) keepResults('closed-loop', results);
+    if (isLongForm) keepResults('closed-loop', results);
   });
 
-  for (const [scenario, metrics] of long ? longForm : shortForm) {
+  for (const [scenario, metrics] of isLongForm ? longForm : shortForm) {
     it(`${scenario.title}; metrics from ${metrics}`, async () => {
       await flow.read(METRICS[metrics]);
       const play = async (): Promise<ScenarioRun> => {

@@ -28,10 +28,7 @@ import { waitFor } from '../bed/wait-for.ts';
 import { describeProxies } from '../commands.ts';
 import { allReturned, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
 import { installFlowPolicies } from '../flow-world.ts';
-import { RECONCILER_USER } from '../hints-commands.ts';
-import { readAudit, untilQuiet } from '../hints-audit.ts';
-import type { Write } from '../hints-audit.ts';
-import { connectAs, each } from '../hints-support.ts';
+import { connectAs, each, RECONCILER_USER } from '../hints-support.ts';
 import {
   auditLogOn,
   cutOff,
@@ -41,6 +38,8 @@ import {
   startApiServerOn,
   startReplica,
 } from '../outage-world.ts';
+import { readAudit, untilQuiet } from '../settings-audit.ts';
+import type { Write } from '../settings-audit.ts';
 
 const { endpointSliceWebhook: WEBHOOK, settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
 const ZONES = ['a', 'b', 'c'];

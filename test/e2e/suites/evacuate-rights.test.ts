@@ -13,13 +13,12 @@ import type { BedNode, BedService } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { INJECTED, documents, openHelm } from '../chart.ts';
+import { documents, INJECTED, openHelm } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
 import { AS_INSTALLED, defineEvacuations, markedSlices } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
-import { describeReconciler } from '../hints-commands.ts';
-import { connectAs } from '../hints-support.ts';
-import { proxyVersions } from '../model-fleet.ts';
+import { connectAs, describeReconciler } from '../hints-support.ts';
+import { proxyVersions } from '../model-cluster.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 const [ZONE] = ZONES;

@@ -10,14 +10,13 @@ import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
-import { AS_INSTALLED, defineEvacuations } from '../evacuations.ts';
-import { startReconciler } from '../hints-commands.ts';
-import { busiestIn, figuresIn, formatDrills, newestIn } from '../evacuate-traffic-figures.ts';
-import type { DrillRun, PhaseFigures, WayRun } from '../evacuate-traffic-figures.ts';
+import { busiestIn, figuresIn, formatDrills, newestIn } from '../evacuate-figures.ts';
+import type { DrillRun, PhaseFigures, WayRun } from '../evacuate-figures.ts';
 import {
   createTrafficWorld,
   EVACUATED,
   KEPT,
+  makeSick,
   NOTHING,
   REMOVED,
   SCOPE,
@@ -25,9 +24,9 @@ import {
   SHOP,
 } from '../evacuate-traffic-world.ts';
 import type { TrafficWorld } from '../evacuate-traffic-world.ts';
-import { connectAs } from '../hints-support.ts';
-import { keepResults } from '../results.ts';
-import { makeSick } from '../sick-zone.ts';
+import { AS_INSTALLED, defineEvacuations } from '../evacuations.ts';
+import { connectAs, startReconciler } from '../hints-support.ts';
+import { isLongForm, keepResults } from '../results.ts';
 
 const ZONE = 'a';
 const RATE = 30;
@@ -37,8 +36,7 @@ const MOST_LATE_MS = 500;
 const MOST_TRIES = 4;
 /** Longer than any request takes: one is given up after 1.5 s. */
 const SETTLE_MS = 2_000;
-const long = process.env['E2E_SOAK'] === '1';
-const SECONDS = long
+const SECONDS = isLongForm
   ? { warmUp: 5, before: 20, sick: 20, moving: 8, evacuated: 30, returning: 8, returned: 20 }
   : { warmUp: 4, before: 8, sick: 10, moving: 6, evacuated: 12, returning: 6, returned: 8 };
 type PhaseName = Exclude<keyof typeof SECONDS, 'warmUp'>;

@@ -15,17 +15,16 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import {
-  AS_INSTALLED,
   allReturned,
+  AS_INSTALLED,
   defineEvacuations,
   evacuationNamed,
   isMarked,
   reachesPhase,
 } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
-import { QUICK, describeFlowController, installFlowPolicies, policyOf } from '../flow-world.ts';
-import { describeReconciler } from '../hints-commands.ts';
-import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
+import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
+import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
 

@@ -21,9 +21,9 @@ import type { Component as Program } from '../bed/component.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { INJECTED, NAMESPACE, RECONCILER, openHelm } from '../chart.ts';
+import { INJECTED, NAMESPACE, openHelm, RECONCILER } from '../chart.ts';
 import { commandReady, describeProxies } from '../commands.ts';
-import { auditSince } from '../faults-audit.ts';
+import { auditSince } from '../faults-checks.ts';
 import { apply, applyDefinitions, installedProgram } from '../installation.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];

@@ -24,11 +24,11 @@ import { useBed } from '../bed/mocha.ts';
 import type { SliceEndpoint } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { describeProxies, ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
-import { FLOW_USER, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import { describeFlowController, FLOW_USER, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
-import { readAudit, untilQuiet, untilQuietAfter } from '../hints-audit.ts';
-import { isEachPut } from '../hints-counts.ts';
+import { isEachPut } from '../hints-figures.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
+import { readAudit, untilQuiet, untilQuietAfter } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];

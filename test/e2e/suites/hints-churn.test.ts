@@ -6,26 +6,26 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { BedService, ServiceOptions } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { createNodes, createPod, setPodStatus } from '../churn-objects.ts';
+import { createNodes, createPod, setPodStatus } from '../churn.ts';
 import { startWebhook } from '../commands.ts';
-import { countWrites, isEachPut, printCounts, putsOf } from '../hints-counts.ts';
-import type { InterplayCount } from '../hints-counts.ts';
+import { countWrites, isEachPut, printCounts, putsOf } from '../hints-figures.ts';
+import type { InterplayCount } from '../hints-figures.ts';
 import { hiddenChanges, recordSlices } from '../hints-history.ts';
 import type { SliceHistory } from '../hints-history.ts';
 import {
-  SLICE_CONTROLLER,
   connectAs,
   each,
   expectNone,
   hasOwnZone,
   serviceSelector,
+  SLICE_CONTROLLER,
   slicesOf,
   touchSlices,
   untilAdmission,
 } from '../hints-support.ts';
-import { readAudit, untilQuiet, untilQuietAfter } from '../hints-audit.ts';
-import type { AuditReader, Write } from '../hints-audit.ts';
 import { keepResults } from '../results.ts';
+import { readAudit, untilQuiet, untilQuietAfter } from '../settings-audit.ts';
+import type { AuditReader, Write } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];

@@ -10,28 +10,28 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { deploy, startKubelets } from '../churn.ts';
-import type { Kubelets, Workload } from '../churn.ts';
-import { createNodes } from '../churn-objects.ts';
-import type { Pod } from '../churn-objects.ts';
+import { createNodes, deploy, startKubelets } from '../churn.ts';
+import type { Kubelets, Pod, Workload } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
-import { readAudit, untilQuiet } from '../hints-audit.ts';
-import type { AuditReader, Write } from '../hints-audit.ts';
+import { formatOutages } from '../hints-figures.ts';
+import type { Outage } from '../hints-figures.ts';
 import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
 import type { StoredVersion } from '../hints-history.ts';
-import { RECONCILER_USER, configureWebhook, startReconciler } from '../hints-commands.ts';
-import { formatOutages } from '../hints-outages.ts';
-import type { Outage } from '../hints-outages.ts';
 import {
-  SLICE_CONTROLLER,
+  configureWebhook,
   connectAs,
   each,
   expectNone,
   hasOwnZone,
+  RECONCILER_USER,
+  SLICE_CONTROLLER,
   slicesOf,
+  startReconciler,
   untilAdmission,
 } from '../hints-support.ts';
 import { keepResults } from '../results.ts';
+import { readAudit, untilQuiet } from '../settings-audit.ts';
+import type { AuditReader, Write } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const pods = 12;

@@ -6,11 +6,8 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { deploy, startKubelets } from '../churn.ts';
+import { createNodes, deploy, startKubelets } from '../churn.ts';
 import type { Kubelets, Workload } from '../churn.ts';
-import { createNodes } from '../churn-objects.ts';
-import { isLate, readAudit, refusals } from '../hints-audit.ts';
-import { startStrictWebhook } from '../hints-commands.ts';
 import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
 import type { StoredVersion } from '../hints-history.ts';
 import {
@@ -19,9 +16,11 @@ import {
   hasOwnZone,
   serviceSelector,
   slicesOf,
+  startStrictWebhook,
   touchSlices,
   untilAdmission,
 } from '../hints-support.ts';
+import { isLate, readAudit, refusals } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];

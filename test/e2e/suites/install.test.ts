@@ -15,9 +15,9 @@ import {
   LABEL_ZONE,
 } from '../../../pkg/apis/names.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
+import { cluster, etcd, extension, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
-import { cluster, etcd, extension, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { controlPlaneAddresses } from '../bed/addresses.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -26,20 +26,19 @@ import { waitFor } from '../bed/wait-for.ts';
 import {
   CERTIFICATE,
   COMPONENTS,
+  documents,
   FLOW,
   INJECTED,
   NAMESPACE,
-  RECONCILER,
-  WEBHOOK,
-  documents,
   openHelm,
+  RECONCILER,
   root,
+  WEBHOOK,
 } from '../chart.ts';
 import type { Component, Helm, Rendered } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { apply, applyDefinitions, installedProgram } from '../installation.ts';
-import { permissionsOf, unusedPermissions } from '../permissions.ts';
-import { ELSEWHERE } from '../permissions-elsewhere.ts';
+import { ELSEWHERE, permissionsOf, unusedPermissions } from '../permissions.ts';
 import { openAudit } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 

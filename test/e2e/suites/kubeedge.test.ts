@@ -12,8 +12,8 @@ import { waitFor } from '../bed/wait-for.ts';
 import { documents, openHelm } from '../chart.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController } from '../flow-world.ts';
-import { readAudit, untilQuiet } from '../hints-audit.ts';
 import { apply } from '../installation.ts';
+import { readAudit, untilQuiet } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const groupsPath = '/apis/apps.kubeedge.io/v1alpha1/nodegroups';

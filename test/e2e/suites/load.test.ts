@@ -15,16 +15,25 @@ import { percentile } from '../../bench/statistics.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { createNodes } from '../churn-objects.ts';
-import { readAudit } from '../hints-audit.ts';
-import type { AuditReader, Write } from '../hints-audit.ts';
-import { RECONCILER_USER, startReconciler, startStrictWebhook } from '../hints-commands.ts';
-import { connectAs, each, expectNone, hasOwnZone, untilAdmission, untilAnswered } from '../hints-support.ts';
-import { NAMESPACE_NAMES, SCALE, ZONES, serviceOf, sliceOf } from '../load-objects.ts';
-import { formatLoad } from '../load-types.ts';
-import type { LoadResults, Phase, Process, SliceWrites } from '../load-types.ts';
+import { createNodes } from '../churn.ts';
+import {
+  connectAs,
+  each,
+  expectNone,
+  hasOwnZone,
+  RECONCILER_USER,
+  startReconciler,
+  startStrictWebhook,
+  untilAdmission,
+  untilAnswered,
+} from '../hints-support.ts';
+import { NAMESPACE_NAMES, SCALE, serviceOf, sliceOf, ZONES } from '../load-objects.ts';
 import { memoryOf, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
+import { formatLoad } from '../scale-figures.ts';
+import type { LoadResults, Phase, Process, SliceWrites } from '../scale-figures.ts';
+import { readAudit } from '../settings-audit.ts';
+import type { AuditReader, Write } from '../settings-audit.ts';
 
 /** Default port of its metrics. */
 const webhookMetricsPort = 8080;

@@ -9,6 +9,7 @@ import { alertFiles } from '../../../hack/lib/alerts.ts';
 import { ROWS } from '../../../hack/lib/dashboard-panels.ts';
 import type { Query } from '../../../hack/lib/dashboard-types.ts';
 import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
   ANNOTATION_TOPOLOGY_MODE,
@@ -17,7 +18,7 @@ import {
   LABEL_MANAGED,
   TRAFFIC_METER,
 } from '../../../pkg/apis/names.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { RELEASE } from '../../../pkg/apis/release.ts';
 import {
   apiVersionOf,
   CUSTOM_RESOURCE_DEFINITIONS,
@@ -27,7 +28,6 @@ import {
 } from '../../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { RELEASE } from '../../../pkg/apis/release.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { yamlBlocks } from '../../support/docs/markdown.ts';
@@ -38,10 +38,9 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { root } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
-import { QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import { describeFlowController, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
-import { startReconciler } from '../hints-commands.ts';
-import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
+import { connectAs, serviceSelector, slicesOf, startReconciler } from '../hints-support.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
 import { addLocalDns, metricsPort, startMeter as startTrafficMeter, startPulse } from '../traffic-meter-world.ts';

@@ -12,12 +12,12 @@ import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { isLongForm } from '../day-plan.ts';
+import { isLongForm } from '../results.ts';
 import { CILIUM_RELEASES, openCilium } from '../planes/cilium.ts';
 import type { CiliumRelease, World } from '../planes/cilium.ts';
 
 const BUILD_MS = 300_000;
-const WORLDS = isLongForm(process.env) ? 10_000 : 3_000;
+const WORLDS = isLongForm ? 10_000 : 3_000;
 const seed = Number(process.env['E2E_SEED'] ?? Date.now() % 2 ** 31);
 const worlds = fc.sample(readinessWorlds, { seed, numRuns: WORLDS });
 /** It has no fallback: a zone that no ready endpoint is hinted for gets none. */

@@ -26,19 +26,18 @@ import { landscapeObjects, scaleOf } from '../../bench/reconciler/landscape.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
-import { storeObjects, stored, untilKnown } from '../bed/etcd-objects.ts';
+import { stored, storeObjects, untilKnown } from '../bed/etcd-objects.ts';
 import type { StoredObject } from '../bed/etcd-objects.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { ownNamespace } from '../commands.ts';
-import type { Write } from '../hints-audit.ts';
-import { RECONCILER_USER } from '../hints-commands.ts';
-import { connectAs } from '../hints-support.ts';
+import { connectAs, RECONCILER_USER } from '../hints-support.ts';
 import { keepResults, keptResults } from '../results.ts';
 import { formatShoots, mergeShoots } from '../scale-figures.ts';
 import type { ControllerPhase, ShootsStep } from '../scale-figures.ts';
-import { measurePhase } from '../scale-phases.ts';
+import { measurePhase } from '../scale-world.ts';
+import type { Write } from '../settings-audit.ts';
 import { untilServed } from '../settings-world.ts';
 
 /** `E2E_SCALE`: one number of shoots. */

@@ -8,32 +8,31 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
+import { NAMESPACES } from '../../../pkg/apis/resources.ts';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
-import { NAMESPACES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { measure } from '../../bench/kubectl-topology/measure.ts';
 import type { Program } from '../../bench/kubectl-topology/measure.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
 import type { Component } from '../bed/component.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { createCgroup } from '../cgroup.ts';
 import type { Cgroup } from '../cgroup.ts';
 import { ownNamespace } from '../commands.ts';
 import { describeFlowController, FLOW_USER, installFlowPolicies } from '../flow-world.ts';
-import type { Write } from '../hints-audit.ts';
 import { connectAs } from '../hints-support.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
-import { keepResults, keptResults } from '../results.ts';
+import { isLongForm, keepResults, keptResults } from '../results.ts';
 import { formatScaleCost, mergeScaleCost } from '../scale-figures.ts';
 import type { ScaleCost, StepCost } from '../scale-figures.ts';
-import { measurePhase } from '../scale-phases.ts';
-import { createScaleWorld, ENDPOINTS_PER_SERVICE } from '../scale-world.ts';
+import { createScaleWorld, ENDPOINTS_PER_SERVICE, measurePhase } from '../scale-world.ts';
 import type { ScaleWorld, Step } from '../scale-world.ts';
+import type { Write } from '../settings-audit.ts';
 
 const SMALL: Step = { nodes: 40, services: 60 };
 const STEPS: readonly Step[] = [
@@ -47,7 +46,7 @@ const onlyCommands = wanted === 'commands';
 const chosen = (): readonly Step[] => {
   if (onlyCommands) return STEPS.slice(-1);
   if (wanted !== undefined) return STEPS.filter(({ nodes }) => wanted.split(',').includes(String(nodes)));
-  return process.env['E2E_SOAK'] === '1' ? STEPS : [SMALL];
+  return isLongForm ? STEPS : [SMALL];
 };
 /** Three intervals of the metrics. */
 const STEADY_MS = 45_000;

@@ -12,7 +12,7 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { RECONCILER } from '../chart.ts';
 import { commandReady } from '../commands.ts';
-import { isLongForm } from '../day-plan.ts';
+import { isLongForm } from '../results.ts';
 import { dryRuns, isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
@@ -47,7 +47,7 @@ const shapeOf = ({ metadata, spec }: Service): Shape => {
 };
 
 // Only what is built already: building four old versions is not this suite's business. Three show every kind of step.
-const path = isLongForm(process.env) ? Object.keys(SHAPES).sort() : ['1.31', '1.33', '1.34'];
+const path = isLongForm ? Object.keys(SHAPES).sort() : ['1.31', '1.33', '1.34'];
 const built: string[] = [];
 for (const version of path) if (await areBuilt(version)) built.push(version);
 const [oldest = defaultVersion, ...newer] = built;

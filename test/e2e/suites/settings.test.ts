@@ -11,24 +11,23 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { RECONCILER, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
-import { startFight } from '../settings-actors.ts';
-import type { Fight } from '../settings-actors.ts';
 import { permissionsOf, unusedPermissions } from '../permissions.ts';
 import { receivedAt, subjectOf } from '../settings-audit.ts';
 import {
+  createLandscape,
   FOUGHT,
+  labelled,
+  letSeedsBeRead,
   MANAGED,
   NS,
   OF_GARDEN,
   OF_SEED,
   SAME_ZONE,
   SEED,
-  createLandscape,
-  labelled,
-  letSeedsBeRead,
+  startFight,
   subjectsOf,
 } from '../settings-landscape.ts';
-import type { Landscape } from '../settings-landscape.ts';
+import type { Fight, Landscape } from '../settings-landscape.ts';
 import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 

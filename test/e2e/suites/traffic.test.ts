@@ -8,13 +8,19 @@ import { useBed } from '../bed/mocha.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { startWebhook } from '../commands.ts';
-import { formatMatrices, measure, shareInZone } from '../matrix.ts';
-import type { Measurement } from '../matrix.ts';
-import { readRules } from '../model-rules.ts';
+import { formatMatrices, measure, shareInZone } from '../hints-figures.ts';
+import type { Measurement } from '../hints-figures.ts';
+import { readRules } from '../model-cluster.ts';
 import { keepResults } from '../results.ts';
-import { describeDisagreements, disagreements } from '../traffic-agreement.ts';
-import { predictedByNode, predictedByZone, predictedEndpoints, readStoredObjects } from '../traffic-prediction.ts';
-import type { StoredObjects } from '../traffic-prediction.ts';
+import {
+  describeDisagreements,
+  disagreements,
+  predictedByNode,
+  predictedByZone,
+  predictedEndpoints,
+  readStoredObjects,
+} from '../traffic-agreement.ts';
+import type { StoredObjects } from '../traffic-agreement.ts';
 
 const namespace = 'shop';
 const strategyLabel = 'topology.extensions.gardener.cloud/strategy';

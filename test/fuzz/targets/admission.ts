@@ -6,7 +6,7 @@ import { hasItemsWithin } from '../../../pkg/apis/json-items.ts';
 import { MAX_BODY_BYTES, MAX_BODY_ITEMS } from '../../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints.ts';
 import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings.ts';
-import type { Random } from '../../e2e/chaos-random.ts';
+import type { Random } from '../../e2e/chaos-faults.ts';
 import { WRITTEN_CASES } from '../../fixtures/admission-cases.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, startAdmission } from '../../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../../fixtures/admission-server.ts';
@@ -14,8 +14,8 @@ import { call, review } from '../../fixtures/admission.ts';
 import type { CallOptions, Reply } from '../../fixtures/admission.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
-import type { Input, Sample, Target } from '../types.ts';
 import { must } from '../types.ts';
+import type { Input, Sample, Target } from '../types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // Texts that are nothing but values, as long as each reader takes them, to the other targets: in the heap that their thread has.
 import { readMeter } from '../../../pkg/traffic/meter-reading.ts';
-import type { Random } from '../../e2e/chaos-random.ts';
+import type { Random } from '../../e2e/chaos-faults.ts';
 import type { OpenTarget, Target } from '../types.ts';
 import { admission } from './admission.ts';
 import { lists } from './lists.ts';

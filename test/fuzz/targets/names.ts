@@ -1,11 +1,11 @@
 // Names that nothing checked, offered to shells: none that could be expanded leaves `__complete`.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Random } from '../../e2e/chaos-random.ts';
+import type { Random } from '../../e2e/chaos-faults.ts';
 import { hostileNames, servicesNamed } from '../../fixtures/hostile-names.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
-import type { Input, Target } from '../types.ts';
 import { must } from '../types.ts';
+import type { Input, Target } from '../types.ts';
 
 /** Signs that mean something to one of the shells, to a terminal or to the protocol of `__complete`. */
 const SIGNS = [

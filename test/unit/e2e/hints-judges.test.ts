@@ -3,11 +3,11 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
-import { readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/hints-audit.ts';
-import type { Write } from '../../e2e/hints-audit.ts';
-import { countWrites, isEachPut } from '../../e2e/hints-counts.ts';
+import { countWrites, isEachPut } from '../../e2e/hints-figures.ts';
 import { bareVersions, gapsIn, hiddenChanges } from '../../e2e/hints-history.ts';
 import type { StoredVersion } from '../../e2e/hints-history.ts';
+import { readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/settings-audit.ts';
+import type { Write } from '../../e2e/settings-audit.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 

@@ -10,6 +10,7 @@ describe('an answer in the audit log', () => {
     stage: 'ResponseComplete',
     verb: 'patch',
     requestReceivedTimestamp: '2026-11-21T22:00:41.185189Z',
+    stageTimestamp: '2026-11-21T22:00:41.185189Z',
     user: { username: 'somebody' },
     ...(responseStatus === undefined ? {} : { responseStatus }),
   });

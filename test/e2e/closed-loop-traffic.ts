@@ -1,0 +1,489 @@
+// The clients and the Pods of the closed-loop suite, and what the program that plays them counts and reports.
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
+
+/** Requests by bucket. */
+export type Latencies = Record<number, number>;
+
+const GROWTH = Math.log(1.05);
+
+/** The bucket of a latency in milliseconds; everything up to a tenth of a millisecond is in the first. */
+const bucketOf = (ms: number): number => Math.max(0, Math.ceil(Math.log(Math.max(ms, 0.1) / 0.1) / GROWTH));
+
+export const addLatency = (counts: Latencies, ms: number): void => {
+  const bucket = bucketOf(ms);
+  counts[bucket] = (counts[bucket] ?? 0) + 1;
+};
+
+/** The counts of all. */
+export const mergeLatencies = (all: readonly Latencies[]): Latencies => {
+  const merged: Latencies = {};
+  for (const counts of all) {
+    for (const [bucket, count] of Object.entries(counts)) merged[+bucket] = (merged[+bucket] ?? 0) + count;
+  }
+  return merged;
+};
+
+/** The upper end of the bucket that holds the nearest-rank percentile, milliseconds; undefined without a request. */
+export const latencyPercentile = (counts: Latencies, percent: number): number | undefined => {
+  const buckets = Object.entries(counts).sort(([left], [right]) => Number(left) - Number(right));
+  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+  let left = Math.ceil((percent / 100) * total);
+  for (const [bucket, count] of buckets) {
+    left -= count;
+    if (left <= 0) return 0.1 * Math.exp(GROWTH * Number(bucket));
+  }
+  return undefined;
+};
+
+/** Returns what takes the pieces; `onLine` gets every line once it is whole, without its end. */
+export const byLine = (onLine: (line: string) => void): ((chunk: string) => void) => {
+  let rest = '';
+  return (chunk) => {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  };
+};
+
+export interface QueueOptions {
+  /** Requests a second. */
+  readonly rate: number;
+  /** Requests that may wait behind the one that is served; one more is refused. */
+  readonly places: number;
+}
+
+export interface RequestQueue {
+  /** Takes a request at a time, in milliseconds that never go back. Returns when it is done; undefined: refused. */
+  offer(now: number): number | undefined;
+  /** Share of the places that are taken, 0..1. */
+  filled(now: number): number;
+}
+
+/** Serves one request after the other, each in the same time. */
+export const createQueue = ({ rate, places }: QueueOptions): RequestQueue => {
+  const serviceMs = 1000 / rate;
+  let freeAt = -Infinity;
+  const waiting = (now: number): number => Math.max(0, Math.ceil((freeAt - now) / serviceMs - 1e-9) - 1);
+  return {
+    offer(now) {
+      if (freeAt > now && waiting(now) >= places) return undefined;
+      freeAt = Math.max(now, freeAt) + serviceMs;
+      return freeAt;
+    },
+    filled: (now) => waiting(now) / places,
+  };
+};
+
+export interface ServeTask extends QueueOptions {
+  readonly task: 'serve';
+  readonly pod: string;
+  readonly service: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface SendTask {
+  readonly task: 'send';
+  readonly service: string;
+  /** Cluster IP and port of the Service. */
+  readonly address: string;
+  readonly port: number;
+  /** Requests a second from now on; 0 ends it. */
+  readonly rate: number;
+  /** Share of the requests that go over connections that stay, 0..1; every other request opens its own. */
+  readonly longLivedShare: number;
+}
+
+export type TrafficTask =
+  | ServeTask
+  /** Ends a Pod: its listener and all its connections. */
+  | { readonly task: 'end'; readonly pod: string }
+  /** Every Pod of the node answers so many milliseconds later from now on; 0 ends it. */
+  | { readonly task: 'slow'; readonly ms: number }
+  | SendTask;
+
+/** What the clients of one zone saw of one Service in one second. */
+export interface ClientSecond {
+  /** Requests that were begun. */
+  readonly sent: number;
+  /** Requests that an endpoint took or refused, by its zone. */
+  readonly byZone: Readonly<Record<string, number>>;
+  /** Requests without a good answer, by reason: `REFUSED` by a full queue, or the code of the connection's error. */
+  readonly errors: Readonly<Record<string, number>>;
+  /** From the request to its good answer, connection included. */
+  readonly latencies: Latencies;
+  /** By zone: when the newest of the connections was opened that it answered, milliseconds since 1970. */
+  readonly newest: Readonly<Record<string, number>>;
+}
+
+/** What one Pod did in one second. */
+export interface PodSecond {
+  readonly service: string;
+  readonly served: number;
+  readonly refused: number;
+  /** The largest share of its places that was taken, 0..1. */
+  readonly filled: number;
+}
+
+/** All that happened on one node in one second; a second in which nothing happened is reported, too. */
+export interface TrafficReport {
+  readonly zone: string;
+  /** Seconds since 1970. */
+  readonly second: number;
+  /** The longest time that the program came too late to look at its requests, in milliseconds. */
+  readonly lateMs: number;
+  /** By Service. */
+  readonly clients: Readonly<Record<string, ClientSecond>>;
+  /** By Pod. */
+  readonly pods: Readonly<Record<string, PodSecond>>;
+}
+
+export interface TrafficRequest {
+  readonly id: number;
+  readonly task: TrafficTask;
+}
+
+/** What the Pods of a zone have served since they began, as their own counters would have it. */
+export interface ServedTotals {
+  readonly zone: string;
+  /** By Pod; never falls. */
+  readonly served: Readonly<Record<string, number>>;
+}
+
+export type TrafficMessage =
+  | { readonly id: number; readonly error?: string }
+  | { readonly report: TrafficReport }
+  | { readonly totals: ServedTotals };
+
+/** How a request ended. */
+export type Outcome =
+  /** `openedAt`: of the connection, milliseconds since 1970. */
+  | { readonly kind: 'served'; readonly zone: string; readonly ms: number; readonly openedAt: number }
+  | { readonly kind: 'refused'; readonly zone: string; readonly openedAt: number }
+  | { readonly kind: 'failed'; readonly code: string };
+
+/** Times are milliseconds since 1970. */
+export interface Ledger {
+  sent(now: number, service: string): void;
+  ended(now: number, service: string, outcome: Outcome): void;
+  /** A Pod has taken a request that it will be done with at `doneAt`. */
+  served(doneAt: number, pod: string, service: string): void;
+  refused(now: number, pod: string, service: string): void;
+  filled(now: number, pod: string, service: string, share: number): void;
+  /** The program was kept from its work for so long, up to `now`. */
+  late(now: number, ms: number): void;
+  /** The seconds before `now` that were not given out yet, oldest first, without gaps. */
+  complete(now: number): TrafficReport[];
+}
+
+interface OpenClient {
+  sent: number;
+  byZone: Record<string, number>;
+  errors: Record<string, number>;
+  latencies: Latencies;
+  newest: Record<string, number>;
+}
+
+interface OpenPod {
+  service: string;
+  served: number;
+  refused: number;
+  filled: number;
+}
+
+interface OpenSecond {
+  lateMs: number;
+  clients: Record<string, OpenClient>;
+  pods: Record<string, OpenPod>;
+}
+
+const increase = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
+
+export const createLedger = (zone: string, begin: number): Ledger => {
+  const open = new Map<number, OpenSecond>();
+  let next = Math.floor(begin / 1000);
+  const at = (time: number): OpenSecond => {
+    // What comes too late for its second counts in the oldest that is open.
+    const second = Math.max(next, Math.floor(time / 1000));
+    let entry = open.get(second);
+    if (entry === undefined) open.set(second, (entry = { lateMs: 0, clients: {}, pods: {} }));
+    return entry;
+  };
+  const client = (time: number, service: string): OpenClient =>
+    (at(time).clients[service] ??= { sent: 0, byZone: {}, errors: {}, latencies: {}, newest: {} });
+  const pod = (time: number, name: string, service: string): OpenPod =>
+    (at(time).pods[name] ??= { service, served: 0, refused: 0, filled: 0 });
+  return {
+    sent: (now, service) => void (client(now, service).sent += 1),
+    ended(now, service, outcome) {
+      const entry = client(now, service);
+      if (outcome.kind === 'failed') return increase(entry.errors, outcome.code);
+      increase(entry.byZone, outcome.zone);
+      entry.newest[outcome.zone] = Math.max(entry.newest[outcome.zone] ?? 0, outcome.openedAt);
+      if (outcome.kind === 'refused') increase(entry.errors, 'REFUSED');
+      else addLatency(entry.latencies, outcome.ms);
+    },
+    served: (doneAt, name, service) => void (pod(doneAt, name, service).served += 1),
+    refused: (now, name, service) => void (pod(now, name, service).refused += 1),
+    filled(now, name, service, share) {
+      const entry = pod(now, name, service);
+      entry.filled = Math.max(entry.filled, share);
+    },
+    late(now, ms) {
+      const entry = at(now);
+      entry.lateMs = Math.max(entry.lateMs, ms);
+    },
+    complete(now) {
+      const reports: TrafficReport[] = [];
+      for (; next < Math.floor(now / 1000); next += 1) {
+        reports.push({ zone, second: next, ...(open.get(next) ?? { lateMs: 0, clients: {}, pods: {} }) });
+        open.delete(next);
+      }
+      return reports;
+    },
+  };
+};
+
+/** A request without answer has failed after this time. */
+const TIMEOUT_MS = 1_500;
+
+export interface Connection {
+  /** Sends a request. `ended` is called once; its latency counts from now, so a first request's includes connecting. */
+  request(ended: (outcome: Outcome) => void): void;
+  /** No more requests; the connection is reset once the last has ended. */
+  retire(): void;
+  /** Whether it still takes requests. */
+  readonly usable: boolean;
+}
+
+interface Waiting {
+  readonly since: number;
+  readonly ended: (outcome: Outcome) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Requests that were sent and have not ended. */
+const createWaitingList = (now: () => number) => {
+  const waiting = new Map<string, Waiting>();
+  const end = (number: string, outcomeOf: (ms: number) => Outcome): void => {
+    const entry = waiting.get(number);
+    if (entry === undefined) return;
+    waiting.delete(number);
+    clearTimeout(entry.timer);
+    entry.ended(outcomeOf(now() - entry.since));
+  };
+  return {
+    isEmpty: () => waiting.size === 0,
+    add: (number: string, ended: Waiting['ended'], onTimeout: () => void) =>
+      void waiting.set(number, { since: now(), ended, timer: setTimeout(onTimeout, TIMEOUT_MS) }),
+    end,
+    failAll(code: string) {
+      for (const number of waiting.keys()) end(number, () => ({ kind: 'failed', code }));
+    },
+  };
+};
+
+/** Opens a connection; `now` gives milliseconds since 1970. */
+export const openConnection = (address: string, port: number, now: () => number): Connection => {
+  const waiting = createWaitingList(now);
+  let last = 0;
+  let usable = true;
+  const openedAt = now();
+  const socket = connect({ host: address, port, noDelay: true }).setEncoding('utf8');
+  const fail = (code: string): void => {
+    usable = false;
+    waiting.failAll(code);
+    socket.destroy();
+  };
+  const retire = (): void => {
+    usable = false;
+    // A reset leaves no TIME_WAIT behind on either side: many short connections would run out of ports.
+    if (waiting.isEmpty()) socket.resetAndDestroy();
+  };
+  socket.on(
+    'data',
+    byLine((line) => {
+      const [number = '', zone = '', served] = line.split(' ');
+      waiting.end(number, (ms) =>
+        served === '1' ? { kind: 'served', zone, ms, openedAt } : { kind: 'refused', zone, openedAt },
+      );
+      if (!usable) retire();
+    }),
+  );
+  socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
+  socket.on('close', () => fail('ECONNRESET'));
+  return {
+    get usable() {
+      return usable;
+    },
+    request(ended) {
+      const number = String((last += 1));
+      waiting.add(number, ended, () => fail('ETIMEDOUT'));
+      socket.write(`${number}\n`);
+    },
+    retire,
+  };
+};
+
+export interface Clients {
+  /** From now on so many requests a second, in this way. */
+  set(task: SendTask): void;
+}
+
+export interface ClientsOptions {
+  readonly ledger: Ledger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** 0..1, for the life of connections. */
+  readonly random: () => number;
+}
+
+/** Requests become due this often. */
+const TICK_MS = 10;
+/** Beyond so many under way something is broken; nothing more is sent, and each counts as an error. */
+const MOST_UNDER_WAY = 2_000;
+/** Long-lived connections of a zone, enough that a proxy's choices even out. */
+const POOL = 48;
+/** Mean life of a long-lived connection. */
+const LIFE_MS = 20_000;
+
+/** A pool whose connections live between half and one and a half of their mean time. */
+const createPool = (open: () => Connection, { now, random }: ClientsOptions) => {
+  const lifeOf = (): number => now() + LIFE_MS * (0.5 + random());
+  const slots = new Map<number, { connection: Connection; until: number }>();
+  let turn = 0;
+  return {
+    next(): Connection {
+      turn = (turn + 1) % POOL;
+      const slot = slots.get(turn);
+      if (slot !== undefined && slot.connection.usable && now() < slot.until) return slot.connection;
+      slot?.connection.retire();
+      const connection = open();
+      slots.set(turn, { connection, until: lifeOf() });
+      return connection;
+    },
+    clear(): void {
+      for (const { connection } of slots.values()) connection.retire();
+      slots.clear();
+    },
+  };
+};
+
+/** Sends one request after the other in the way of a task; returns what sends one. */
+const createSender = (options: ClientsOptions, { service, address, port }: SendTask) => {
+  const { ledger, now } = options;
+  const open = (): Connection => openConnection(address, port, now);
+  const pool = createPool(open, options);
+  let stay = 0;
+  let underWay = 0;
+  return {
+    pool,
+    send(longLivedShare: number): void {
+      ledger.sent(now(), service);
+      if (underWay >= MOST_UNDER_WAY) return ledger.ended(now(), service, { kind: 'failed', code: 'NotSent' });
+      underWay += 1;
+      stay += longLivedShare;
+      const keep = stay >= 1;
+      if (keep) stay -= 1;
+      const connection = keep ? pool.next() : open();
+      connection.request((outcome) => {
+        underWay -= 1;
+        ledger.ended(now(), service, outcome);
+      });
+      if (!keep) connection.retire();
+    },
+  };
+};
+
+export const createClients = (first: SendTask, options: ClientsOptions): Clients => {
+  const { now } = options;
+  const { pool, send } = createSender(options, first);
+  let task = first;
+  let timer: NodeJS.Timeout | undefined;
+  let before = now();
+  let due = 0;
+  const tick = (): void => {
+    const time = now();
+    due += (task.rate * (time - before)) / 1000;
+    before = time;
+    for (; due >= 1; due -= 1) send(task.longLivedShare);
+  };
+  const restart = (): void => {
+    clearInterval(timer);
+    before = now();
+    if (task.rate > 0) timer = setInterval(tick, TICK_MS);
+    if (task.rate === 0 || task.longLivedShare === 0) pool.clear();
+  };
+  restart();
+  return {
+    set(next) {
+      task = next;
+      restart();
+    },
+  };
+};
+
+export interface ServedPod {
+  /** Requests that it has served so far. */
+  readonly total: number;
+  end(): Promise<void>;
+}
+
+/** The answer to the request of a connection with this number: the number, the zone, and whether it was served. */
+const answerOf = (number: string, zone: string, served: boolean): string => `${number} ${zone} ${served ? 1 : 0}\n`;
+
+/** Starts to answer; `now` gives milliseconds since 1970, `slowMs` how much later than its queue says it answers. */
+export const servePod = async (
+  task: ServeTask,
+  zone: string,
+  ledger: Ledger,
+  now: () => number,
+  slowMs: () => number = () => 0,
+): Promise<ServedPod> => {
+  const { pod, service, address, port } = task;
+  const queue = createQueue(task);
+  const sockets = new Set<Socket>();
+  let total = 0;
+  const take = (socket: Socket, number: string): void => {
+    const time = now();
+    const doneAt = queue.offer(time);
+    ledger.filled(time, pod, service, queue.filled(time));
+    if (doneAt === undefined) {
+      ledger.refused(time, pod, service);
+      socket.write(answerOf(number, zone, false));
+      return;
+    }
+    ledger.served(doneAt, pod, service);
+    setTimeout(
+      () => {
+        total += 1;
+        if (!socket.destroyed) socket.write(answerOf(number, zone, true));
+      },
+      doneAt + slowMs() - time,
+    );
+  };
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.setEncoding('utf8').on(
+      'data',
+      byLine((number) => take(socket, number)),
+    );
+    // Clients reset their connections: nothing lingers on either side.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen({ host: address, port, backlog: 1024 });
+  await once(server, 'listening');
+  return {
+    get total() {
+      return total;
+    },
+    async end() {
+      server.close();
+      for (const socket of sockets) socket.resetAndDestroy();
+      await once(server, 'close');
+    },
+  };
+};
