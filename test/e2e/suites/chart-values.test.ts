@@ -1,211 +1,157 @@
 // Values of the chart: how those that Gardener injects are understood, what is refused, and what is rendered only where it is wanted or served.
+// Needs no bed.
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
-import {
-  configurationOf as flowConfigurationOf,
-  parseFlags as parseFlowFlags,
-} from '../../../cmd/flow-controller/options.ts';
-import { CERTIFICATE, COMPONENTS, FLOW, INJECTED, RECONCILER, WEBHOOK, documents } from '../chart.ts';
+import { parseFlags as parseMeterFlags } from '../../../cmd/traffic-meter/options.ts';
+import { DASHBOARD } from '../../../hack/generate/dashboard.ts';
+import { alertFiles } from '../../../hack/lib/alerts.ts';
+import { TRAFFIC_METER } from '../../../pkg/apis/names.ts';
+import { CERTIFICATE, COMPONENTS, documents, FLOW, INJECTED, RECONCILER, root, useHelm, WEBHOOK } from '../chart.ts';
 import type { Rendered } from '../chart.ts';
-import { useHelm } from '../chart-renderings.ts';
 
 const VPA = 'autoscaling.k8s.io/v1';
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const namesOf = (objects: readonly Rendered[]): string[] => objects.map(({ metadata }) => metadata?.name ?? '').sort();
 
 describe('chart, values', () => {
   const { helm } = useHelm();
+  const rendered = async (kind: string, values: object, serves: readonly string[] = []): Promise<Rendered[]> => {
+    const text = await helm().template({ flowController: { enabled: true }, ...values }, { serves });
+    return documents(text).filter((object) => object.kind === kind);
+  };
+  const configOf = async (component: string, values: object): Promise<Record<string, unknown>> => {
+    const found = (await rendered('ConfigMap', values)).find(({ metadata }) => metadata?.name === component);
+    return parse(found?.data?.['config.yaml'] ?? '') as Record<string, unknown>;
+  };
+  const deploymentOf = async (name: string, values: object): Promise<Rendered> =>
+    (await rendered('Deployment', values)).find(({ metadata }) => metadata?.name === name)!;
 
-  describe('whether the webhook is installed, by default', () => {
-    const keepOff = { settingsReconciler: { keep: 'off' } };
-    const keepOffWithFlow = { ...keepOff, flowController: { enabled: true } };
-    const byChart = { ...keepOff, endpointsliceWebhook: CERTIFICATE };
-    const cases = [
-      { name: 'the default, which keeps values', values: {}, kubernetes: '1.36.3', installed: true },
-      { name: 'it keeps nothing, but hints need it', values: keepOff, kubernetes: '1.31.14', installed: true },
-      { name: 'it keeps nothing, hints need none', values: keepOff, kubernetes: '1.32.0', installed: false },
-      { name: "the same with a vendor's suffix", values: keepOff, kubernetes: '1.32.9-gke.100', installed: false },
-      { name: 'there are plans to apply', values: keepOffWithFlow, kubernetes: '1.36.3', installed: true },
-      { name: 'this chart is to register it', values: byChart, kubernetes: '1.36.3', installed: true },
-    ];
-    for (const { name, values, kubernetes, installed } of cases) {
-      it(`${installed ? 'yes' : 'no'} on ${kubernetes}: ${name}`, async () => {
-        const objects = documents(await helm().template(values, { kubernetes }));
-        const names = objects.map(({ metadata }) => metadata?.name);
-        expect(names.includes(WEBHOOK)).to.equal(installed);
-        expect(names).to.include(RECONCILER);
-      });
-    }
-  });
+  const keepOff = { settingsReconciler: { keep: 'off' } };
+  for (const { name, values, kubernetes, installed } of [
+    { name: 'the default, which keeps values', values: {}, kubernetes: '1.36.3', installed: true },
+    { name: 'it keeps nothing, but hints need it', values: keepOff, kubernetes: '1.31.14', installed: true },
+    { name: 'it keeps nothing, hints need none', values: keepOff, kubernetes: '1.32.0', installed: false },
+    { name: "the same with a vendor's suffix", values: keepOff, kubernetes: '1.32.9-gke.100', installed: false },
+    {
+      name: 'there are plans to apply',
+      values: { ...keepOff, flowController: { enabled: true } },
+      kubernetes: '1.36.3',
+      installed: true,
+    },
+    {
+      name: 'this chart is to register it',
+      values: { ...keepOff, endpointsliceWebhook: CERTIFICATE },
+      kubernetes: '1.36.3',
+      installed: true,
+    },
+  ])
+    it(`install the webhook on ${kubernetes}: ${installed}, ${name}`, async () => {
+      const names = namesOf(documents(await helm().template(values, { kubernetes })));
+      expect(names.includes(WEBHOOK)).to.equal(installed);
+      expect(names).to.include(RECONCILER);
+    });
 
-  it('names the namespaces of the webhook for the repair of hints too', async () => {
-    const objects = documents(await helm().template({ endpointsliceWebhook: CERTIFICATE }));
-    const found = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === RECONCILER);
-    const { hintRepair } = parse(found?.data?.['config.yaml'] ?? '') as { hintRepair: object };
+  it('name the namespaces of the webhook for the repair of hints too', async () => {
+    const { hintRepair } = await configOf(RECONCILER, { endpointsliceWebhook: CERTIFICATE });
     const { includedNamespaces, excludedNamespaces } = CERTIFICATE;
     expect(hintRepair).to.deep.equal({ includedNamespaces, excludedNamespaces });
   });
 
-  const reconcilerModes = async (values: object): Promise<object> => {
-    const objects = documents(await helm().template(values));
-    const text = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === RECONCILER)?.data;
-    return (parse(text?.['config.yaml'] ?? '') as { modes: object }).modes;
-  };
   const seedSpec = (provider: object, settings: object): object => ({
     gardener: { seed: { spec: { provider, settings } } },
   });
   const seedOf = (zones: string[], enabled: boolean): object => ({
     seed: { gardener: {}, seed: { spec: { provider: { zones }, settings: { topologyAwareRouting: { enabled } } } } },
   });
-  const understood = [
-    { name: 'a Seed without zones and settings', values: seedSpec({}, {}), wanted: seedOf([], false) },
-    {
-      name: 'a Seed with nulls',
-      values: { gardener: { seed: { name: null, spec: null } } },
-      wanted: { seed: { gardener: {} } },
-    },
-    {
-      name: 'a Seed with the setting off',
-      values: seedSpec({ zones: ['a'] }, { topologyAwareRouting: { enabled: false } }),
-      wanted: seedOf(['a'], false),
-    },
-    {
-      name: 'a runtime that is a boolean',
-      values: { gardener: { runtimeCluster: { enabled: true } } },
-      wanted: { garden: { gardener: {} } },
-    },
-    {
-      name: 'a runtime that is off',
-      values: { gardener: { runtimeCluster: { enabled: 'false' } } },
-      wanted: { cluster: {} },
-    },
-    { name: 'a self-hosted shoot', values: { gardener: { selfHostedShootCluster: true } }, wanted: { cluster: {} } },
-    { name: 'nothing at all', values: { gardener: null }, wanted: { cluster: {} } },
-    {
-      name: 'modes switched by hand',
-      values: { modes: { seed: true, garden: true, cluster: true } },
-      wanted: { seed: { gardener: {} }, garden: { gardener: {} }, cluster: {} },
-    },
-    {
-      name: 'a word about L7',
-      values: { modes: { garden: true }, settingsReconciler: { layerSevenDefault: false } },
-      wanted: { garden: { gardener: { layerSevenDefault: false } } },
-    },
+  const off = { topologyAwareRouting: { enabled: false } };
+  const runtime = (enabled: unknown): object => ({ gardener: { runtimeCluster: { enabled } } });
+  const understood: readonly (readonly [name: string, values: object, modes: object])[] = [
+    ['a Seed without zones and settings', seedSpec({}, {}), seedOf([], false)],
+    ['a Seed with nulls', { gardener: { seed: { name: null, spec: null } } }, { seed: { gardener: {} } }],
+    ['a Seed with the setting off', seedSpec({ zones: ['a'] }, off), seedOf(['a'], false)],
+    ['a runtime that is a boolean', runtime(true), { garden: { gardener: {} } }],
+    ['a runtime that is off', runtime('false'), { cluster: {} }],
+    ['a self-hosted shoot', { gardener: { selfHostedShootCluster: true } }, { cluster: {} }],
+    ['nothing at all', { gardener: null }, { cluster: {} }],
+    [
+      'modes switched by hand',
+      { modes: { seed: true, garden: true, cluster: true } },
+      { seed: { gardener: {} }, garden: { gardener: {} }, cluster: {} },
+    ],
+    [
+      'a word about L7',
+      { modes: { garden: true }, settingsReconciler: { layerSevenDefault: false } },
+      { garden: { gardener: { layerSevenDefault: false } } },
+    ],
   ];
-  for (const { name, values, wanted } of understood) {
-    it(`understand ${name}`, async () => expect(await reconcilerModes(values)).to.deep.equal(wanted));
-  }
+  for (const [name, values, modes] of understood)
+    it(`understand ${name}`, async () => expect(await configOf(RECONCILER, values)).to.deep.include({ modes }));
 
-  const refused = [
+  for (const { values, kubernetes = '1.36.3', message } of [
     { values: { endpointsliceWebhook: { registration: 'chart' } }, message: 'caBundle' },
     { values: { gardner: {} }, message: 'gardner' },
     { values: { modes: { cluster: false } }, message: 'modes: none of seed, garden and cluster runs' },
-  ];
-  for (const { values, message } of refused) {
-    it(`refuse ${JSON.stringify(values)}`, async () => {
-      const error = await helm()
-        .template(values)
-        .then(
-          () => undefined,
-          (thrown: Error) => thrown,
-        );
-      expect(error?.message).to.contain(message);
+    { values: {}, kubernetes: '1.23.17', message: '1.23.17' },
+  ])
+    it(`refuse ${JSON.stringify(values)} on ${kubernetes}`, async () => {
+      expect(await helm().template(values, { kubernetes }).catch(String)).to.contain(message);
     });
-  }
 
   it('give the flow-controller its selector, sources, files and labels', async () => {
+    const file = '/etc/topology-aware-routing-sources/token';
+    const source = { name: 'p', type: 'Prometheus', url: 'https://prometheus.example.com', bearerTokenFile: file };
     const flowController = {
       enabled: true,
       namespaceSelector: { matchLabels: { team: 'a' } },
       excludedNamespaces: ['quiet'],
-      metricSources: [
-        {
-          name: 'prometheus',
-          type: 'Prometheus',
-          url: 'https://prometheus.example.com',
-          bearerTokenFile: '/etc/topology-aware-routing-sources/token',
-        },
-      ],
+      metricSources: [source],
       sourcesSecretName: 'prometheus-token',
       podLabels: { 'networking.gardener.cloud/to-prometheus': 'allowed' },
       createPolicies: false,
     };
-    const objects = documents(await helm().template({ flowController }));
-    const named = (kind: string): Rendered | undefined =>
-      objects.find((object) => object.kind === kind && object.metadata?.name === FLOW);
-    const flags = parseFlowFlags(['--config', 'config.yaml']);
-    if (flags.kind !== 'run') throw new Error(flags.text);
-    const config = flowConfigurationOf(flags.flags, named('ConfigMap')?.data?.['config.yaml'] ?? '');
-    const { namespaceSelector, excludedNamespaces, metricSources, status } = config;
-    expect({ namespaceSelector, excludedNamespaces, create: status.create }).to.deep.equal({
-      namespaceSelector: { matchLabels: { team: 'a' } },
-      excludedNamespaces: ['quiet'],
-      create: false,
-    });
-    expect(metricSources[0]).to.include(flowController.metricSources[0]);
-    const { metadata, spec: pod } = named('Deployment')!.spec!.template!;
+    const { namespaceSelector, excludedNamespaces, metricSources } = flowController;
+    const wanted = { namespaceSelector, excludedNamespaces, metricSources };
+    expect(await configOf(FLOW, { flowController })).to.deep.include(wanted);
+    const { metadata, spec: pod } = (await deploymentOf(FLOW, { flowController })).spec!.template!;
     expect(metadata.labels).to.include(flowController.podLabels);
     expect(pod.volumes.find(({ name }) => name === 'sources')?.secret?.secretName).to.equal('prometheus-token');
     const mount = pod.containers[0]?.volumeMounts.find(({ name }) => name === 'sources');
     expect(mount).to.deep.include({ mountPath: '/etc/topology-aware-routing-sources', readOnly: true });
   });
 
-  it('refuse a cluster that is too old', async () => {
-    const error = await helm()
-      .template({}, { kubernetes: '1.23.17' })
-      .then(
-        () => undefined,
-        (thrown: Error) => thrown,
-      );
-    expect(error?.message).to.contain('1.23.17');
-  });
-
-  it('take a digest before a tag', async () => {
-    const digest = `sha256:${'a'.repeat(64)}`;
-    const text = await helm().template({ image: { repository: 'r.example.com/x', tag: '1', digest } });
-    expect(text.match(/image: .*/g)).to.deep.equal(Array(2).fill(`image: r.example.com/x@${digest}`));
-  });
-
-  for (const [tag, reference] of [
-    ['1', ':1'],
-    [`sha256:${'b'.repeat(64)}`, `@sha256:${'b'.repeat(64)}`],
-    [`1@sha256:${'b'.repeat(64)}`, `:1@sha256:${'b'.repeat(64)}`],
-  ] as const) {
-    it(`take the tag ${tag} as Gardener's image vectors write it`, async () => {
-      const text = await helm().template({ image: { repository: 'r.example.com/x', tag } });
+  const digest = `sha256:${'b'.repeat(64)}`;
+  for (const [image, reference] of [
+    [{ tag: '1', digest }, `@${digest}`],
+    [{ tag: '1' }, ':1'],
+    [{ tag: digest }, `@${digest}`],
+    [{ tag: `1@${digest}` }, `:1@${digest}`],
+  ] as const)
+    it(`take ${JSON.stringify(image)} as Gardener's image vectors write it`, async () => {
+      const text = await helm().template({ image: { repository: 'r.example.com/x', ...image } });
       expect(text.match(/image: .*/g)).to.deep.equal(Array(2).fill(`image: r.example.com/x${reference}`));
     });
-  }
-
-  const withFlow = { flowController: { enabled: true } };
-  const rendered = async (kind: string, values: object, serves: readonly string[] = []): Promise<Rendered[]> =>
-    documents(await helm().template({ ...withFlow, ...values }, { serves })).filter((object) => object.kind === kind);
-  const namesOf = (objects: readonly Rendered[]): string[] => objects.map(({ metadata }) => metadata?.name ?? '');
 
   describe('VerticalPodAutoscalers', () => {
-    const wanted = [
-      { name: 'on a plain cluster without one', values: {}, serves: [], count: 0 },
+    const seedOff = { ...INJECTED.seed, vpa: { enabled: false } };
+    for (const { name, values, serves = [], count } of [
+      { name: 'on a plain cluster without one', values: {}, count: 0 },
       { name: 'on a plain cluster that serves them', values: {}, serves: [VPA], count: 3 },
-      { name: 'on a plain cluster, switched on', values: { vpa: { enabled: true } }, serves: [], count: 3 },
-      { name: 'on a seed, which has one by contract', values: INJECTED.seed, serves: [], count: 3 },
-      { name: 'on a garden runtime', values: INJECTED.runtime, serves: [], count: 3 },
-      {
-        name: 'on a seed, switched off',
-        values: { ...INJECTED.seed, vpa: { enabled: false } },
-        serves: [VPA],
-        count: 0,
-      },
-    ];
-    for (const { name, values, serves, count } of wanted) {
-      it(`are ${count === 0 ? 'not rendered' : 'rendered'} ${name}`, async () => {
-        expect(namesOf(await rendered('VerticalPodAutoscaler', values, serves))).to.have.lengthOf(count);
+      { name: 'on a plain cluster, switched on', values: { vpa: { enabled: true } }, count: 3 },
+      { name: 'on a seed, which has one by contract', values: INJECTED.seed, count: 3 },
+      { name: 'on a garden runtime', values: INJECTED.runtime, count: 3 },
+      { name: 'on a seed, switched off', values: seedOff, serves: [VPA], count: 0 },
+    ])
+      it(`are ${count} ${name}`, async () => {
+        expect(await rendered('VerticalPodAutoscaler', values, serves)).to.have.lengthOf(count);
       });
-    }
 
     it("size requests of this project's container, and leave limits and other containers alone", async () => {
-      const objects = await rendered('VerticalPodAutoscaler', {
-        vpa: { enabled: true, minAllowed: { memory: '80Mi' } },
-      });
-      expect(namesOf(objects).sort()).to.deep.equal([...COMPONENTS].sort());
+      const vpa = { enabled: true, minAllowed: { memory: '80Mi' } };
+      const objects = await rendered('VerticalPodAutoscaler', { vpa });
+      expect(namesOf(objects)).to.deep.equal([...COMPONENTS].sort());
       for (const { metadata, spec } of objects) {
         const name = metadata?.name;
         expect(spec?.targetRef).to.deep.equal({ apiVersion: 'apps/v1', kind: 'Deployment', name });
@@ -216,101 +162,177 @@ describe('chart, values', () => {
       }
     });
 
-    const gardenerOf = (version: unknown): object => ({ gardener: { version, seed: { name: 'eu-1' } } });
-    const modes = [
-      { name: 'a plain cluster', values: {}, mode: 'Recreate' },
-      { name: 'a seed of Gardener v1.140', values: gardenerOf('v1.140.0'), mode: 'Recreate' },
-      { name: 'a seed of Gardener v1.142', values: gardenerOf('v1.142.0'), mode: 'InPlaceOrRecreate' },
-      { name: 'a seed of a Gardener in development', values: gardenerOf('v1.150.0-dev'), mode: 'InPlaceOrRecreate' },
-      { name: 'a seed that does not tell', values: gardenerOf(undefined), mode: 'Recreate' },
-      { name: 'a seed that tells nonsense', values: gardenerOf('main'), mode: 'Recreate' },
-      { name: 'a choice', values: gardenerOf('v1.150.0'), choice: 'Initial', mode: 'Initial' },
-    ];
-    for (const { name, values, choice = '', mode } of modes) {
-      it(`act by ${mode} with ${name}`, async () => {
-        const vpa = { enabled: true, updateMode: choice };
-        const objects = await rendered('VerticalPodAutoscaler', { ...values, vpa });
+    for (const { version, choice = '', mode } of [
+      { version: 'v1.140.0', mode: 'Recreate' },
+      { version: 'v1.142.0', mode: 'InPlaceOrRecreate' },
+      { version: 'v1.150.0-dev', mode: 'InPlaceOrRecreate' },
+      { version: undefined, mode: 'Recreate' },
+      { version: 'main', mode: 'Recreate' },
+      { version: 'v1.150.0', choice: 'Initial', mode: 'Initial' },
+    ])
+      it(`act by ${mode} on a seed of Gardener ${version}, choice '${choice}'`, async () => {
+        const values = { gardener: { version, seed: { name: 'eu-1' } }, vpa: { enabled: true, updateMode: choice } };
+        const objects = await rendered('VerticalPodAutoscaler', values);
         expect(new Set(objects.map(({ spec }) => spec?.updatePolicy?.updateMode))).to.deep.equal(new Set([mode]));
       });
-    }
   });
 
   describe('NetworkPolicies', () => {
+    const webhookCallers = [{ ipBlock: { cidr: '192.0.2.0/28' } }];
+    const portsOf = (rules: readonly { ports?: { port: number }[] }[] = []): number[] =>
+      rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port)).sort((a, b) => a - b);
+
     it('are not rendered unless asked for: Gardener has its own, and a cluster may have none', async () => {
       for (const values of Object.values(INJECTED)) expect(await rendered('NetworkPolicy', values)).to.be.empty;
     });
 
-    const portsOf = (rules: readonly { ports?: { port: number }[] }[] = []): number[] =>
-      rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port)).sort((a, b) => a - b);
-
     it('let in who scrapes, to the webhook who asks, and out to DNS and API servers', async () => {
       const objects = await rendered('NetworkPolicy', { networkPolicy: { enabled: true } });
-      const deployments = await rendered('Deployment', {});
-      expect(namesOf(objects).sort()).to.deep.equal([...COMPONENTS].sort());
+      expect(namesOf(objects)).to.deep.equal([...COMPONENTS].sort());
       for (const { metadata, spec } of objects) {
-        const name = metadata?.name;
-        const own = deployments.find((object) => object.metadata?.name === name)!.spec!;
-        expect(spec?.podSelector, name).to.deep.equal(own.selector);
-        expect(spec?.policyTypes, name).to.deep.equal(['Ingress', 'Egress']);
-        const ports = own.template!.spec.containers[0]!.ports;
+        const own = (await deploymentOf(metadata?.name ?? '', {})).spec!;
+        expect(spec?.podSelector).to.deep.equal(own.selector);
         // The health port is for the kubelet, which no policy keeps out.
-        const open = ports.filter((port) => port.name !== 'health').map(({ containerPort }) => containerPort);
-        expect(portsOf(spec?.ingress), name).to.deep.equal(open.sort((a, b) => a - b));
-        expect(portsOf(spec?.egress), name).to.deep.equal([53, 53, 443, 6443]);
-        for (const { ports: to, from } of spec?.ingress ?? []) {
-          expect(from === undefined, `${name}: who may come to ${to[0]?.port}`).to.equal(to[0]?.port === 10_250);
-        }
+        const open = own.template!.spec.containers[0]!.ports.filter(({ name }) => name !== 'health');
+        expect(portsOf(spec?.ingress)).to.deep.equal(open.map((port) => port.containerPort).sort((a, b) => a - b));
+        expect(portsOf(spec?.egress)).to.deep.equal([53, 53, 443, 6443]);
+        for (const { ports, from } of spec?.ingress ?? [])
+          expect(from === undefined, `who may come to ${ports[0]?.port}`).to.equal(ports[0]?.port === 10_250);
       }
     });
 
-    const webhookCallers = [
-      { ipBlock: { cidr: '192.0.2.0/28' } },
-      { podSelector: { matchLabels: { app: 'konnectivity-agent' } } },
-    ];
-
-    it('guard the port of the webhook by default where it is known who calls it', async () => {
+    it("guard the webhook's port where it is known who calls it, in place of what Gardener opens", async () => {
       const [policy, ...others] = await rendered('NetworkPolicy', { networkPolicy: { webhookCallers } });
       expect([policy?.metadata?.name, others]).to.deep.equal([WEBHOOK, []]);
-      expect(policy?.spec?.policyTypes).to.deep.equal(['Ingress']);
       expect(policy?.spec).not.to.have.property('egress');
       const [scrape, review] = policy?.spec?.ingress ?? [];
       expect(scrape?.ports.map(({ port }) => port)).to.deep.equal([8080]);
       expect(review).to.deep.equal({ ports: [{ protocol: 'TCP', port: 10_250 }], from: webhookCallers });
       expect(await rendered('NetworkPolicy', { networkPolicy: { enabled: false, webhookCallers } })).to.be.empty;
-    });
-
-    it('take the place of what Gardener opens to the world', async () => {
-      const annotation = 'networking.resources.gardener.cloud/from-world-to-ports';
-      for (const [callers, open] of [
-        [[], true],
-        [webhookCallers, false],
-      ] as const) {
+      for (const callers of [[], webhookCallers]) {
         const values = { ...INJECTED.seed, networkPolicy: { webhookCallers: callers } };
         const service = (await rendered('Service', values)).find(({ metadata }) => metadata?.name === WEBHOOK);
-        expect(annotation in (service?.metadata?.annotations ?? {})).to.equal(open);
-        expect(Object.keys(service?.metadata?.annotations ?? {}), 'those of the scrapes stay').to.have.length.above(2);
+        const open = 'networking.resources.gardener.cloud/from-world-to-ports';
+        expect(open in (service?.metadata?.annotations ?? {})).to.equal(callers.length === 0);
       }
     });
   });
 
-  describe('notes', () => {
-    it('say what was installed, where, and what to do next', async () => {
-      const text = await helm().notes({});
-      expect(text).to.contain(`in namespace 2026: ${RECONCILER}, ${WEBHOOK}.`);
-      expect(text).to.contain('Modes: cluster.').and.to.contain('kubectl -n 2026 wait');
-      expect(text).not.to.contain('FlowPolicies').and.not.to.contain('failurePolicy');
+  it('are read by the notes: what was installed, where, what to do next, and what is special', async () => {
+    const plain = await helm().notes({});
+    expect(plain).to.contain(`in namespace 2026: ${RECONCILER}, ${WEBHOOK}.`);
+    expect(plain).to.contain('Modes: cluster.').and.to.contain('kubectl -n 2026 wait');
+    const special = { endpointsliceWebhook: { failurePolicy: 'Fail' }, flowController: { enabled: true } };
+    const seed = await helm().notes({ ...INJECTED.seed, ...special });
+    expect(seed).to.contain('Modes: seed.').and.to.contain('definition of FlowPolicies');
+    expect(seed).to.contain('failurePolicy is Fail');
+    const none = { settingsReconciler: { enabled: false }, endpointsliceWebhook: { enabled: false } };
+    expect(await helm().notes(none)).to.contain('nothing, since every component is off');
+  });
+
+  describe('monitoring', () => {
+    const ALL = { trafficMeter: { enabled: true } };
+    const extension = 'gardener-extension-topology-aware-routing';
+    for (const { where, prometheus, monitors, name } of [
+      { where: 'seed', prometheus: 'seed', monitors: false, name: extension },
+      { where: 'runtime', prometheus: 'garden', monitors: true, name: `${extension}-runtime` },
+      { where: 'seed and runtime', prometheus: 'garden', monitors: true, name: `${extension}-runtime` },
+    ] as const)
+      it(`on ${where} is rules, a dashboard and ${monitors ? '' : 'no '}ServiceMonitors for what is there`, async () => {
+        const values = { ...INJECTED[where], ...ALL };
+        const rules = (await rendered('PrometheusRule', values)) as (Rendered & { spec?: { groups?: object[] } })[];
+        expect(namesOf(rules)).to.deep.equal(
+          alertFiles()
+            .map(({ about }) => `${name}-${about}`)
+            .sort(),
+        );
+        for (const { metadata, spec } of rules) {
+          expect(metadata?.labels).to.include({ prometheus });
+          const file = alertFiles().find(({ about }) => metadata?.name === `${name}-${about}`);
+          expect({ groups: spec?.groups }).to.deep.equal(parse(read(file?.path ?? '')));
+        }
+        const dashboards = (await rendered('ConfigMap', values)).filter(
+          ({ metadata }) => `dashboard.monitoring.gardener.cloud/${prometheus}` in (metadata?.labels ?? {}),
+        );
+        expect(namesOf(dashboards)).to.deep.equal([`${name}-dashboards`]);
+        expect(dashboards[0]?.metadata?.namespace).to.equal('garden');
+        const text = dashboards[0]?.data?.[basename(DASHBOARD)] ?? '';
+        expect(JSON.parse(text)).to.deep.equal(JSON.parse(read(DASHBOARD)));
+        const found = await rendered('ServiceMonitor', values);
+        const watched = monitors ? [...COMPONENTS, TRAFFIC_METER] : [];
+        expect(namesOf(found)).to.deep.equal(watched.map((component) => `${name}-${component}`).sort());
+        const services = await rendered('Service', values);
+        for (const { metadata, spec } of found) {
+          expect(metadata?.labels).to.include({ prometheus });
+          const wanted = Object.entries(spec?.selector?.['matchLabels'] as Record<string, string>);
+          const chosen = services.filter((one) =>
+            wanted.every(([key, value]) => one.metadata?.labels?.[key] === value),
+          );
+          expect(chosen, metadata?.name).to.have.lengthOf(1);
+        }
+      });
+
+    it('is nothing that an API server may not know, on an old Gardener and outside of it', async () => {
+      const gardener = { ...(INJECTED.seed as { gardener: object }).gardener, version: 'v1.90.0' };
+      expect(await rendered('PrometheusRule', { gardener })).to.be.empty;
+      const objects = documents(await helm().template({ ...ALL, flowController: { enabled: true } }));
+      expect(objects.filter(({ apiVersion }) => apiVersion?.startsWith('monitoring'))).to.be.empty;
+      expect(namesOf(objects).filter((name) => /-(?:alerts|dashboards)$/.test(name))).to.be.empty;
     });
 
-    it('warn of what is special about the choice', async () => {
-      const webhook = { endpointsliceWebhook: { failurePolicy: 'Fail' } };
-      const text = await helm().notes({ ...INJECTED.seed, ...withFlow, ...webhook });
-      expect(text).to.contain('Modes: seed.').and.to.contain('definition of FlowPolicies');
-      expect(text).to.contain('failurePolicy is Fail');
+    it('outside Gardener has the labels that its Prometheus and Grafana want', async () => {
+      const labels = { release: 'kube-prometheus-stack' };
+      const monitoring = { serviceMonitors: true, alerts: 'prometheusRule', dashboards: true, labels };
+      for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
+        const found = await rendered(kind, { ...ALL, monitoring });
+        expect(found, kind).not.to.be.empty;
+        for (const { metadata } of found) expect(metadata?.labels, kind).to.include(labels);
+      }
+      const maps = await rendered('ConfigMap', { monitoring });
+      expect(maps.filter(({ metadata }) => 'grafana_dashboard' in (metadata?.labels ?? {}))).to.have.lengthOf(1);
+    });
+  });
+
+  describe('traffic-meter', () => {
+    const meterOf = async (values: object): Promise<Rendered[]> =>
+      rendered('DaemonSet', { trafficMeter: { enabled: true, ...values } });
+
+    it('is off by default; else root with NET_ADMIN and nothing else, without a Secret', async () => {
+      expect(await rendered('DaemonSet', {})).to.be.empty;
+      const [meter] = await meterOf({ port: 9_600, healthPort: 9_601, listIntervalSeconds: 30 });
+      const { containers, volumes } = meter!.spec!.template!.spec;
+      expect(volumes.filter(({ secret }) => secret !== undefined)).to.be.empty;
+      expect(containers.map(({ securityContext }) => securityContext)).to.deep.equal([
+        {
+          runAsUser: 0,
+          runAsGroup: 0,
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+        },
+      ]);
+      const parsed = parseMeterFlags(containers[0]!.args.slice(1));
+      if (parsed.kind !== 'run') throw new Error(parsed.text);
+      expect(parsed.flags).to.deep.include({ securePort: 9_600, healthPort: 9_601, listInterval: 30 });
+      expect(parsed.flags).not.to.have.any.keys('metricsPort', 'bindAddress');
     });
 
-    it('say so when every component is off', async () => {
-      const off = { settingsReconciler: { enabled: false }, endpointsliceWebhook: { enabled: false } };
-      expect(await helm().notes(off)).to.contain('nothing, since every component is off');
-    });
+    const direct = { name: 'meters', type: 'TrafficMeter' };
+    const scraped = { name: 'scraped', type: 'TrafficMeter', url: 'https://prometheus.example.com' };
+    for (const { name, flowController, reads } of [
+      { name: 'with proofs', flowController: { trafficProof: true }, reads: true },
+      { name: 'with the meters as a source', flowController: { metricSources: [direct] }, reads: true },
+      { name: 'with a Prometheus as the source', flowController: { metricSources: [scraped] }, reads: false },
+      { name: 'with its defaults', flowController: {}, reads: false },
+      { name: 'that is not installed', flowController: { enabled: false, trafficProof: true }, reads: false },
+    ])
+      it(`${reads ? 'lets' : 'does not let'} a flow-controller ${name} read meters`, async () => {
+        const trafficMeter = { enabled: true, namespace: 'meters' };
+        const values = { trafficMeter, flowController: { enabled: true, ...flowController } };
+        const toMeters = (await rendered('RoleBinding', values)).filter(
+          ({ metadata, subjects = [] }) => metadata?.namespace === 'meters' && subjects[0]?.name === FLOW,
+        );
+        expect(toMeters.map(({ roleRef }) => roleRef?.name)).to.deep.equal(reads ? ['traffic-reader'] : []);
+      });
   });
 });

@@ -1,6 +1,6 @@
 // A release as hack/delivery.ts makes it: pulled by helm and by Gardener's own client, rendered by gardenlet's renderer, found in the image vector, and accepted by gardener-apiserver.
 // Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -12,10 +12,9 @@ import { layBase } from '../../fixtures/oci-base.ts';
 import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { useBed } from '../bed/mocha.ts';
-import { documents } from '../chart.ts';
-import { useHelm } from '../chart-renderings.ts';
+import { documents, useHelm } from '../chart.ts';
 import { realDefinitions } from '../gardener/definitions.ts';
-import { RUNTIME, askGardener } from '../gardener/owner.ts';
+import { askGardener, RUNTIME } from '../gardener/owner.ts';
 import { createSeedAndShoot, startVirtualGarden, storedSeed } from '../gardener/virtual-garden.ts';
 import { apply, applyDefinitions } from '../installation.ts';
 

@@ -1,6 +1,6 @@
 // The image as hack/image/Dockerfile describes it, run as the chart's Deployments say, on a real API server; and the meter's.
 // Needs: conntrack
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -10,9 +10,8 @@ import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { Slice } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, root } from '../chart.ts';
+import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, root, useHelm, WEBHOOK } from '../chart.ts';
 import type { Component } from '../chart.ts';
-import { useHelm } from '../chart-renderings.ts';
 import { commandReady } from '../commands.ts';
 import { assembleImage, containerOf, runImage, runInImage } from '../image.ts';
 import type { Image } from '../image.ts';

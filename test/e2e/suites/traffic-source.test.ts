@@ -2,17 +2,16 @@
 // Needs: conntrack, prometheus
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../pkg/apis/names.ts';
-import type { Service } from '../../../pkg/apis/core.ts';
 import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { documents } from '../chart.ts';
-import { useHelm } from '../chart-renderings.ts';
+import { documents, useHelm } from '../chart.ts';
 import { describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';

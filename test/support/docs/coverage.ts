@@ -73,7 +73,7 @@ export const CHECKED_ONLY: readonly CheckedOnly[] = [
   {
     page: 'docs/usage/measured-traffic.md',
     command: 'helm upgrade tar',
-    why: 'the suite chart-meter renders and applies what these values give; its image is not built here',
+    why: 'the suites chart and chart-values render and apply what these values give; its image is not built here',
   },
   {
     page: 'docs/usage/measured-traffic.md',
