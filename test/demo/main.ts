@@ -53,9 +53,9 @@ const startCluster = async (folder: string): Promise<DemoCluster> => {
 /** A real control plane lives in a network namespace of its own, and so does everything that talks to it. */
 const isolateIfReal = async (): Promise<void> => {
   if (kubernetes !== 'real') return;
-  const { isolatedNamespace, runIsolated } = await import('../e2e/bed/isolate.ts');
+  const { isolatedNamespace, runIsolated } = await import('../e2e/bed/state.ts');
   if (isolatedNamespace() !== undefined) return;
-  const { missingRequirements } = await import('../e2e/bed/requirements.ts');
+  const { missingRequirements } = await import('../e2e/bed/binaries.ts');
   const missing = await missingRequirements();
   if (missing.length > 0) {
     console.error(`No real control plane here; missing: ${missing.join('; ')}`);

@@ -1,8 +1,7 @@
 // Faults of processes and networks, and repeatable choices.
 import { setTimeout as pause } from 'node:timers/promises';
-import { run } from './bed/command.ts';
 import type { Component } from './bed/component.ts';
-import { enterPrefix } from './bed/namespaces.ts';
+import { enterPrefix, run } from './bed/machine.ts';
 
 export type FaultKind = 'kill' | 'freeze' | 'end' | 'partition';
 

@@ -8,7 +8,7 @@ import { after, before } from 'mocha';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { run } from './bed/command.ts';
+import { run } from './bed/machine.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const chart = join(root, 'charts/gardener-extension-topology-aware-routing');

@@ -7,7 +7,7 @@ import type { Resource } from '../../pkg/apis/resources.ts';
 import { ConnectionError, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node as nodeObject } from '../fixtures/core.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { each } from './hints-support.ts';
 
 export const DEPLOYMENTS: Resource = {

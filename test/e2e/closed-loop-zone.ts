@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { enterPrefix } from './bed/namespaces.ts';
-import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
+import { addAddresses, enterPrefix, nodeDevice, removeAddresses } from './bed/machine.ts';
 import { POD, PODS_PER_ZONE } from './closed-loop-results.ts';
 import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-traffic.ts';
 

@@ -1,11 +1,10 @@
 // Runs the project's own commands in a bed as a cluster would: own namespace, own user, reached through a Service.
 import { fileURLToPath } from 'node:url';
-import { exposeProgram } from './bed/expose.ts';
-import type { Bed } from './bed/index.ts';
-import { mastersGroup } from './bed/kubeconfig.ts';
-import type { Component } from './bed/component.ts';
-import { waitFor } from './bed/wait-for.ts';
 import { kubeProxy } from '../fixtures/core.ts';
+import { exposeProgram, mastersGroup } from './bed/access.ts';
+import type { Component } from './bed/component.ts';
+import type { Bed } from './bed/index.ts';
+import { waitFor } from './bed/machine.ts';
 
 /** The namespace that the chart would be installed in. */
 export const ownNamespace = 'topology-routing';

@@ -4,7 +4,7 @@ import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import type { Bed, BedService } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { nft } from './chaos-faults.ts';
 import { PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import { createRecorder, startZone } from './closed-loop-zone.ts';

@@ -14,7 +14,7 @@ import { endpoint, slice } from '../fixtures/core.ts';
 import { ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { each, hasOwnZone } from './hints-support.ts';
 import type { AuditEvent } from './settings-audit.ts';
 

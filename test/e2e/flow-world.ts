@@ -15,10 +15,10 @@ import type { Resource } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { loadsUnderHints } from '../fixtures/flow-load.ts';
+import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { mastersGroup } from './bed/kubeconfig.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 import { serviceSelector, slicesOf } from './hints-support.ts';
 

@@ -3,7 +3,7 @@ import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { bareAddresses } from './hints-support.ts';
 
 /** One stored version. */

@@ -8,10 +8,9 @@ import { layImage } from '../../hack/delivery/image.ts';
 import { manifestsIn, readBlob, readJson } from '../../hack/lib/oci.ts';
 import type { Manifest } from '../../hack/lib/oci.ts';
 import { layBase } from '../fixtures/oci-base.ts';
-import { run } from './bed/command.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { controlPlaneAddresses } from './bed/addresses.ts';
+import { controlPlaneAddresses, run } from './bed/machine.ts';
 import { root as sources } from './chart.ts';
 import type { Rendered } from './chart.ts';
 

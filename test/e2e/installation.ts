@@ -2,11 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { run } from './bed/command.ts';
+import { mastersGroup } from './bed/access.ts';
 import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { mastersGroup } from './bed/kubeconfig.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { run, waitFor } from './bed/machine.ts';
 import { NAMESPACE, root } from './chart.ts';
 import type { Component, Rendered } from './chart.ts';
 

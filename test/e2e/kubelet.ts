@@ -3,14 +3,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AddressPair } from './bed/addresses.ts';
+import { writeTokenKubeconfig } from './bed/access.ts';
 import { ApiFailure } from './bed/api.ts';
 import type { KubernetesObject } from './bed/api.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode } from './bed/index.ts';
-import { writeTokenKubeconfig } from './bed/kubeconfig.ts';
-import { enterPrefix } from './bed/namespaces.ts';
-import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
+import { addAddresses, enterPrefix, nodeDevice, removeAddresses } from './bed/machine.ts';
+import type { AddressPair } from './bed/machine.ts';
 import { runningStatus } from './bed/pod.ts';
 import { root } from './chart.ts';
 import { probeReady } from './supervisor.ts';

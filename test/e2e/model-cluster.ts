@@ -2,11 +2,9 @@
 import type { FeatureGates } from '../../pkg/upstream/index.ts';
 import { ApiFailure } from './bed/api.ts';
 import { defaultVersion } from './bed/binaries.ts';
-import { run } from './bed/command.ts';
 import type { Bed, BedNode } from './bed/index.ts';
-import { enterPrefix } from './bed/namespaces.ts';
-import type { ServiceOptions } from './bed/service.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { enterPrefix, run, waitFor } from './bed/machine.ts';
+import type { ServiceOptions } from './bed/pod.ts';
 import type { ClusterCase, EndpointCase, NodeCase, PodCase, ServiceCase } from './model-cases.ts';
 import { describeDisagreements, disagreements, predictedEndpoints, readStoredObjects } from './traffic-agreement.ts';
 

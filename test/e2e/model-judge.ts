@@ -14,7 +14,7 @@ import {
 } from '../../pkg/upstream/index.ts';
 import type { Route, RouteInput, SlicePlan, SyncResult, ZoneShares } from '../../pkg/upstream/index.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import type { ClusterCase, ServiceCase } from './model-cases.ts';
 import { createCluster, describeProxy, readRules, removeCluster, serviceName, servicePort } from './model-cluster.ts';
 import type { FleetMember } from './model-cluster.ts';

@@ -13,12 +13,10 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
-import { controlPlaneAddresses } from './bed/addresses.ts';
+import { mastersGroup, serverUrl } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode } from './bed/index.ts';
-import { mastersGroup, serverUrl } from './bed/kubeconfig.ts';
-import { enterPrefix } from './bed/namespaces.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { controlPlaneAddresses, enterPrefix, waitFor } from './bed/machine.ts';
 import { nft } from './chaos-faults.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 

@@ -5,10 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import type { Bed } from './bed/index.ts';
+import type { KeyPair } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
-import type { KeyPair } from './bed/pki.ts';
-import { waitFor } from './bed/wait-for.ts';
+import type { Bed } from './bed/index.ts';
+import { waitFor } from './bed/machine.ts';
 
 /** Where Prometheus finds series. */
 export interface ScrapeJob {

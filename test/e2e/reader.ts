@@ -8,9 +8,9 @@ import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdow
 import type { ShellBlock } from '../support/docs/markdown.ts';
 import { openShell } from '../support/docs/shell.ts';
 import type { Shell } from '../support/docs/shell.ts';
-import { run } from './bed/command.ts';
+import { mastersGroup } from './bed/access.ts';
 import type { Bed } from './bed/index.ts';
-import { mastersGroup } from './bed/kubeconfig.ts';
+import { run } from './bed/machine.ts';
 import { COMPONENTS } from './chart.ts';
 
 /** A shell on a bed. */

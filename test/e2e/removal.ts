@@ -1,7 +1,7 @@
 // What an installation puts into the whole cluster, as the suites about its end look at it, and the ways in which it ends.
 import { EXTENSION_NAME } from '../../pkg/apis/names.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import type { Component } from './chart.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { missingRequirements } from './bed/requirements.ts';
+import { missingRequirements } from './bed/binaries.ts';
 import {
   builtFor,
   closingLine,

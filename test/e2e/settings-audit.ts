@@ -1,7 +1,7 @@
 // Reads the audit log: who wrote what, what was refused, and in how many versions.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 
 /** One write as the API server answered it; or a read, of users whose reads the bed logs. */
 export interface Write {

@@ -10,7 +10,7 @@ import { gardenletRewritesService, ownerReconciles } from '../demo/actors.ts';
 import { service } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace as namespaceObject, seed, shoot, ZONES } from '../fixtures/gardener.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 import { subjectOf } from './settings-audit.ts';
 import type { World } from './settings-world.ts';
 

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { EXTENSION_NAME, LABEL_MANAGED, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { gardenerCrds } from '../fixtures/crds.ts';
 import { cluster, garden, namespace as gardenerNamespace, ZONES } from '../fixtures/gardener.ts';
-import { controlPlaneAddresses } from './bed/addresses.ts';
 import type { Bed, BedService } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
-import { COMPONENTS, INJECTED, WEBHOOK, root } from './chart.ts';
+import { controlPlaneAddresses, waitFor } from './bed/machine.ts';
+import { COMPONENTS, INJECTED, root, WEBHOOK } from './chart.ts';
 import type { Component, Helm } from './chart.ts';
 import { apply } from './installation.ts';
 

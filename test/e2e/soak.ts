@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeResults } from '../support/results.ts';
-import { missingRequirements } from './bed/requirements.ts';
+import { missingRequirements } from './bed/binaries.ts';
 import {
   builtFor,
   closingLine,

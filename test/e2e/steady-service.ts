@@ -1,7 +1,7 @@
 // A Service that nothing happens to, on real kube-proxies in every zone, and clients that never stop: what zones' evacuations cost them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { waitFor } from './bed/machine.ts';
 
 export interface SteadyService {
   readonly nodes: readonly BedNode[];

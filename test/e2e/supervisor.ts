@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { controlPlaneAddresses } from './bed/addresses.ts';
 import type { Component } from './bed/component.ts';
+import { controlPlaneAddresses } from './bed/machine.ts';
 import { NAMESPACE, WEBHOOK } from './chart.ts';
 
 export interface Supervisor {

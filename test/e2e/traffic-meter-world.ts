@@ -1,11 +1,9 @@
 // Meters on the nodes of a bed, servers that answer with any number of bytes, and the kernel's own counters to hold them against.
 import { fileURLToPath } from 'node:url';
-import { run } from './bed/command.ts';
+import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { mastersGroup } from './bed/kubeconfig.ts';
-import { enterPrefix } from './bed/namespaces.ts';
-import { waitFor } from './bed/wait-for.ts';
+import { enterPrefix, run, waitFor } from './bed/machine.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const load = source('./traffic-load.ts');

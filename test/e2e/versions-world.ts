@@ -1,12 +1,11 @@
 // A small cluster of any version under the project's own commands: three zones, four Pods, and how its traffic is counted.
 import { expect } from 'chai';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';
-import { run } from './bed/command.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode, BedPod, BedService, Traffic } from './bed/index.ts';
+import { run, waitFor } from './bed/machine.ts';
 import type { NodeOptions } from './bed/node.ts';
-import type { ServiceOptions, SliceEndpoint } from './bed/service.ts';
-import { waitFor } from './bed/wait-for.ts';
+import type { ServiceOptions, SliceEndpoint } from './bed/pod.ts';
 import { startWebhook } from './commands.ts';
 import { startReconciler, zonesOf } from './hints-support.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { freePort } from '../bench/processes.ts';
-import { waitFor } from '../e2e/bed/wait-for.ts';
+import { waitFor } from '../e2e/bed/machine.ts';
 import { byLine, createClients, createLedger, openConnection, servePod } from '../e2e/closed-loop-traffic.ts';
 import type { Clients, Ledger, Outcome, SendTask, ServedPod } from '../e2e/closed-loop-traffic.ts';
 

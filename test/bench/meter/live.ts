@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { run } from '../../e2e/bed/command.ts';
+import { run } from '../../e2e/bed/machine.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Sandbox } from '../../sandbox/types.ts';
 import { parseCpuSeconds, startChild } from '../processes.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import type { AgentReply, AgentRequest, AgentTask, ConnectionCounts, Endpoint } from './agent-protocol.ts';
+import type { AgentReply, AgentRequest, AgentTask, ConnectionCounts, Endpoint } from './agent-client.ts';
 
 type TaskOf<K extends AgentTask['task']> = Extract<AgentTask, { task: K }>;
 

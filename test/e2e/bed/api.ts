@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
-import type { KeyPair } from './pki.ts';
+import type { KeyPair } from './access.ts';
 
 /** An object of the API, read as plainly as it came. */
 export type KubernetesObject = Record<string, unknown> & {

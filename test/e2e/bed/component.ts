@@ -2,10 +2,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enterPrefix } from './namespaces.ts';
-import { identify, isRunning, sendSignal } from './process-identity.ts';
-import type { ProcessIdentity } from './process-identity.ts';
-import { waitFor } from './wait-for.ts';
+import { enterPrefix, identify, isRunning, sendSignal, waitFor } from './machine.ts';
+import type { ProcessIdentity } from './machine.ts';
 
 export interface ComponentOptions {
   readonly name: string;

@@ -5,7 +5,7 @@ import { NAMESPACES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { collectionPath } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { waitFor } from './wait-for.ts';
+import { waitFor } from './machine.ts';
 
 /** An object and its key beneath `/registry/`, as the API server chooses it: `pods/default/web`. */
 export interface StoredObject {

@@ -2,39 +2,28 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { controlPlaneAddresses } from './addresses.ts';
-import { startAgent } from './agent-client.ts';
+import { after, afterEach, before } from 'mocha';
+import { createPki, createUsers, mastersGroup } from './access.ts';
+import type { Pki, UserOptions, Users } from './access.ts';
+import { connectTo, startAgent } from './agent-client.ts';
+import type { ConnectOptions, Traffic } from './agent-client.ts';
 import { createApi } from './api.ts';
 import type { Api } from './api.ts';
-import { defaultVersion, ensureBinaries } from './binaries.ts';
+import { defaultVersion, ensureBinaries, missingRequirements } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { createComponent } from './component.ts';
 import type { Component, ComponentOptions } from './component.ts';
-import { logOf } from './context.ts';
-import type { BedContext } from './context.ts';
-import { prepareControlPlaneNamespace } from './control-plane-namespace.ts';
-import type { ControlPlaneNamespace } from './control-plane-namespace.ts';
 import { auditLogOf, defaultControllers, describeControlPlane } from './control-plane.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { mastersGroup } from './kubeconfig.ts';
-import type { UserOptions } from './kubeconfig.ts';
-import { enterPrefix } from './namespaces.ts';
-import { startNode } from './node.ts';
-import type { BedNode, NodeOptions } from './node.ts';
-import { createPki } from './pki.ts';
-import type { Pki } from './pki.ts';
-import { startPod } from './pod.ts';
-import type { BedPod, PodOptions } from './pod.ts';
-import { missingRequirements } from './requirements.ts';
-import { createService } from './service.ts';
-import type { BedService, ServiceOptions } from './service.ts';
-import { createRecord, reapBeds } from './state.ts';
+import { controlPlaneAddresses, enterPrefix, waitFor } from './machine.ts';
+import { logOf, startNode } from './node.ts';
+import type { BedContext, BedNode, NodeOptions } from './node.ts';
+import { createService, startPod } from './pod.ts';
+import type { BedPod, BedService, PodOptions, ServiceOptions } from './pod.ts';
+import { prepareControlPlaneNamespace } from './start-control-plane.ts';
+import type { ControlPlaneNamespace } from './start-control-plane.ts';
+import { createRecord, isolatedNamespace, namespaceVariable, reapBeds } from './state.ts';
 import type { BedRecord } from './state.ts';
-import { connectTo } from './traffic.ts';
-import type { ConnectOptions, Traffic } from './traffic.ts';
-import { createUsers } from './users.ts';
-import type { Users } from './users.ts';
-import { waitFor } from './wait-for.ts';
 
 export type { BedNode, BedPod, BedService, Traffic };
 
@@ -255,5 +244,28 @@ const partsOf = (context: BedContext): Pick<Bed, 'program' | 'node' | 'pod' | 's
     node: (options) => startNode(context, ++lastNode, options),
     pod: (options) => startPod(context, ++lastPod, options),
     service: (options) => createService(context, options),
+  };
+};
+
+/** Registers the hooks; the function it returns gives the bed, inside tests and hooks that run later. */
+export const useBed = (options: BedOptions = {}): (() => Bed) => {
+  let bed: Bed | undefined;
+  let failed = false;
+
+  before('start the bed', async () => {
+    const namespace = isolatedNamespace();
+    if (namespace === undefined) throw new Error(`${namespaceVariable} is not set: start suites with test/e2e/run`);
+    bed = await startBed({ namespace, ...options });
+  });
+  afterEach('remember failures', function () {
+    failed ||= this.currentTest?.state === 'failed';
+  });
+  after('stop the bed', async () => {
+    const logs = await bed?.stop({ keepLogs: failed });
+    if (logs !== undefined) console.error(`The logs of the bed's components are in ${logs}`);
+  });
+  return () => {
+    if (!bed) throw new Error('the bed has not started');
+    return bed;
   };
 };

@@ -1,11 +1,10 @@
 // Command line of the bed: starts one to look around in, lists and removes beds, runs a program in a namespace.
 import { once } from 'node:events';
 import { Command } from 'commander';
+import { mastersGroup } from './access.ts';
 import { defaultVersion } from './binaries.ts';
 import { startBed } from './index.ts';
-import { runIsolated } from './isolate.ts';
-import { mastersGroup } from './kubeconfig.ts';
-import { listBeds, reapBeds } from './state.ts';
+import { listBeds, reapBeds, runIsolated } from './state.ts';
 
 const zoneNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 

@@ -1,16 +1,32 @@
-// A node of a bed: a network namespace with a real kube-proxy, an agent for Pods and clients, and a Node object.
+// A node: a network namespace with a real kube-proxy, and its Node object.
 import { readFileSync } from 'node:fs';
-import { clusterRanges, addressesOf } from './addresses.ts';
-import type { AddressPair } from './addresses.ts';
+import { join } from 'node:path';
+import type { UserOptions } from './access.ts';
 import { startAgent } from './agent-client.ts';
 import type { Agent } from './agent-client.ts';
+import type { Api } from './api.ts';
+import type { Binaries, Program } from './binaries.ts';
 import { createComponent } from './component.ts';
 import type { Component } from './component.ts';
-import { logOf } from './context.ts';
-import type { BedContext } from './context.ts';
-import { createNamespace, removeNamespace } from './namespaces.ts';
-import { joinNode } from './network.ts';
-import { waitFor } from './wait-for.ts';
+import { addressesOf, clusterRanges, createNamespace, joinNode, removeNamespace, waitFor } from './machine.ts';
+import type { AddressPair } from './machine.ts';
+import type { BedRecord } from './state.ts';
+
+export interface BedContext {
+  readonly record: BedRecord;
+  /** Network namespace of the control plane. */
+  readonly controlPlane: string;
+  readonly api: Api;
+  /** Writes the kubeconfig of a user and returns its path; the same user gets the same file. */
+  readonly kubeconfig: (user: UserOptions) => Promise<string>;
+  /** These binaries of any version, built where they are missing. */
+  readonly binariesOf: (version: string, programs: readonly Program[]) => Promise<Binaries>;
+  readonly defaultVersion: string;
+}
+
+/** Path of a log file of the bed. */
+export const logOf = ({ record }: Pick<BedContext, 'record'>, name: string): string =>
+  join(record.directory, 'logs', `${name}.log`);
 
 export interface NodeOptions {
   /** Name of the Node, unique in its bed. */

@@ -1,12 +1,12 @@
-// Remembers on disk what a bed owns, so that the next one can clean up after an owner that was killed, and only after it.
+// What a bed owns, recorded before it exists, so that the next start can remove it; and the isolation of its owner.
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeNamespace } from './namespaces.ts';
-import { identify, isRunning, sendSignal } from './process-identity.ts';
-import type { ProcessIdentity } from './process-identity.ts';
-import { waitFor } from './wait-for.ts';
+import { createNamespace, enterPrefix, identify, isRunning, removeNamespace, sendSignal, waitFor } from './machine.ts';
+import type { ProcessIdentity } from './machine.ts';
 
 /** What is on disk for one bed: its owner, and everything that has to go when the owner is gone. */
 export interface BedState {
@@ -126,4 +126,69 @@ export const reapBeds = async (root: string = defaultRoot()): Promise<string[]> 
     if (entry.startsWith('.') && isAbandonedDraft(directory)) rmSync(directory, { recursive: true, force: true });
   }
   return abandoned.map(({ id }) => id);
+};
+
+/** Environment variable that tells an isolated program the name of its namespace. */
+export const namespaceVariable = 'BED_NAMESPACE';
+
+/** The namespace that this process was isolated in; undefined in the root namespace. */
+export const isolatedNamespace = (): string | undefined => process.env[namespaceVariable];
+
+export interface IsolateOptions {
+  /** Added to the environment of the program. Default: nothing. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Ends the program with SIGTERM, and with SIGKILL where that does not help. */
+  readonly signal?: AbortSignal;
+  /** How long it may take to end itself, in ms. Default 20,000. */
+  readonly graceMs?: number;
+  /** An open file that takes what the program prints. Default: our own streams. */
+  readonly output?: number;
+}
+
+const runChild = async (
+  [program, ...args]: readonly [string, ...string[]],
+  { environment, signal, graceMs = 20_000, output }: IsolateOptions,
+): Promise<number> => {
+  const child = spawn(program, args, {
+    stdio: output === undefined ? 'inherit' : ['ignore', output, output],
+    env: { ...process.env, ...environment },
+  });
+  let patience: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    child.kill('SIGTERM');
+    patience = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  };
+  if (signal?.aborted === true) end();
+  else signal?.addEventListener('abort', end, { once: true });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  signal?.removeEventListener('abort', end);
+  clearTimeout(patience);
+  return code ?? 128;
+};
+
+/** Runs a program that needs no bed where we are, without root; else as `runIsolated`. */
+export const runInPlace = (command: readonly [string, ...string[]], options: IsolateOptions = {}): Promise<number> =>
+  runChild(command, options);
+
+/**
+ * Runs a program to its end and returns its exit code (128 when a signal ended it). Its standard streams are ours, but for `output`.
+ * Removes the namespace afterwards, with all that still runs inside and the beds that the program did not stop.
+ */
+export const runIsolated = async (
+  command: readonly [string, ...string[]],
+  options: IsolateOptions = {},
+): Promise<number> => {
+  await reapBeds();
+  const record = createRecord();
+  const namespace = `topology-${record.id}-control-plane`;
+  record.addNamespace(namespace);
+  try {
+    await createNamespace(namespace);
+    const [program, ...prefix] = enterPrefix(namespace);
+    const environment = { [namespaceVariable]: namespace, ...options.environment };
+    return await runChild([program, ...prefix, ...command], { ...options, environment });
+  } finally {
+    await record.destroy();
+    await reapBeds();
+  }
 };

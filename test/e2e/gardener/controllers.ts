@@ -7,10 +7,10 @@ import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
+import { mastersGroup, writeTokenKubeconfig } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { mastersGroup, writeTokenKubeconfig } from '../bed/kubeconfig.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { builtProgram } from '../built.ts';
 import { moduleFolder } from './definitions.ts';
 

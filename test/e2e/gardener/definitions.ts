@@ -1,10 +1,10 @@
 // The CustomResourceDefinitions of Gardener and etcd-druid, out of the very modules that their programs are built from.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Garden } from '../../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { run } from '../bed/command.ts';
+import { run } from '../bed/machine.ts';
 import { documents, root } from '../chart.ts';
 
 const folders = {

@@ -1,7 +1,7 @@
 // gardenlet and gardener-operator as writers: Gardener's own component packages, each call one step of a flow (hack/gardener/owner).
-import { run } from '../bed/command.ts';
+import { mastersGroup } from '../bed/access.ts';
 import type { Bed } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
+import { run } from '../bed/machine.ts';
 import { builtProgram } from '../built.ts';
 
 export interface DeployOptions {

@@ -1,12 +1,11 @@
 // The real gardener-resource-manager beside a bed: applies ManagedResources of one class, and up to v1.141 hints EndpointSlices.
-import { mkdirSync, copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { controlPlaneAddresses } from '../bed/addresses.ts';
+import { resourceManagerConfiguration } from '../../fixtures/resource-manager.ts';
+import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { waitFor } from '../bed/wait-for.ts';
-import { resourceManagerConfiguration } from '../../fixtures/resource-manager.ts';
+import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
 import { builtProgram } from '../built.ts';
 import { asText } from '../chart.ts';
 

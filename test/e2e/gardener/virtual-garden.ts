@@ -2,13 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZONES } from '../../fixtures/gardener.ts';
-import { run } from '../bed/command.ts';
+import { base64Of, exposeProgram, mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
-import { exposeProgram } from '../bed/expose.ts';
 import type { Bed } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { base64Of } from '../bed/pki.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { run, waitFor } from '../bed/machine.ts';
 import { builtProgram } from '../built.ts';
 
 const NAME = 'gardener-apiserver';

@@ -1,6 +1,6 @@
 // Every version of one object that the API server stored meanwhile, as a watch of its own saw it, after the one that stood before.
 import type { Bed } from '../bed/index.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 
 export interface Version<T> {
   /** When it arrived, in milliseconds of `performance.now()`. */

@@ -1,9 +1,7 @@
 // A metrics API in a bed: serves metrics.k8s.io/v1beta1 through the real aggregator, with numbers that a test sets.
-import { controlPlaneAddresses } from '../bed/addresses.ts';
-import { exposeProgram, serviceHost } from '../bed/expose.ts';
+import { base64Of, exposeProgram, serviceHost } from '../bed/access.ts';
 import type { Bed } from '../bed/index.ts';
-import { base64Of } from '../bed/pki.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
 import type { PodReading } from './readings.ts';
 import { startMetricsServer } from './server.ts';
 import type { MetricsFault, MetricsRequest } from './server.ts';

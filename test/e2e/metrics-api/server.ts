@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { parseLabelSelector } from '../../sandbox/selectors.ts';
-import type { KeyPair } from '../bed/pki.ts';
+import type { KeyPair } from '../bed/access.ts';
 import { DISCOVERY, podMetricsListOf, singlePodMetricsOf, statusOf } from './readings.ts';
 import type { PodReading } from './readings.ts';
 

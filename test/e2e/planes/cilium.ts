@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
-import { run } from '../bed/command.ts';
+import { run } from '../bed/machine.ts';
 import { programBefore118 } from './cilium-before-1.18.ts';
 import { programSince118 } from './cilium-since-1.18.ts';
 

@@ -9,13 +9,12 @@ import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { extension } from '../../fixtures/gardener.ts';
-import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { nodeGroupCrd } from '../../fixtures/kubeedge.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { platformCrds } from '../../fixtures/platform-crds.ts';
 import {
   ALIEN,
   ATTACKS,
+  endpoints,
   EXTENSION,
   GATE,
   NEEDED,
@@ -24,10 +23,11 @@ import {
   SERVICE,
   SLICE,
   VICTIM,
-  endpoints,
 } from '../attack-writes.ts';
 import type { Write } from '../attack-writes.ts';
-import { COMPONENTS, FLOW, INJECTED, NAMESPACE, WEBHOOK, openHelm, root } from '../chart.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
+import { COMPONENTS, FLOW, INJECTED, NAMESPACE, openHelm, root, WEBHOOK } from '../chart.ts';
 import type { Component } from '../chart.ts';
 import { connectAs } from '../hints-support.ts';
 import { apply, applyDefinitions } from '../installation.ts';

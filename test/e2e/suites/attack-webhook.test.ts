@@ -1,7 +1,6 @@
 // The webhook with the chart's memory limit in a real cgroup, attacked by whoever reaches its port, while reviews go on.
 // Alone: it measures latency.
-import { Agent } from 'node:https';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,14 +13,14 @@ import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints.ts';
-import { percentile } from '../../bench/statistics.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
+import { percentile } from '../../bench/statistics.ts';
 import { review } from '../../fixtures/admission.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { ATTACKS, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
 import type { Attack, Attacked } from '../attack-client.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
+import { useBed } from '../bed/index.ts';
 import { createCgroup } from '../cgroup.ts';
 import type { Cgroup } from '../cgroup.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';

@@ -7,16 +7,13 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { controlPlaneAddresses } from '../bed/addresses.ts';
+import { base64Of, exposeProgram, serviceHost } from '../bed/access.ts';
+import type { Traffic } from '../bed/agent-client.ts';
 import { ApiFailure } from '../bed/api.ts';
-import { run } from '../bed/command.ts';
-import { exposeProgram, serviceHost } from '../bed/expose.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { base64Of } from '../bed/pki.ts';
-import type { SliceEndpoint } from '../bed/service.ts';
-import type { Traffic } from '../bed/traffic.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { controlPlaneAddresses, run, waitFor } from '../bed/machine.ts';
+import type { SliceEndpoint } from '../bed/pod.ts';
 
 const connections = 200;
 

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'mocha';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { createRandom, deckOf, seedOf } from '../chaos-faults.ts';
 import type { Fault } from '../chaos-faults.ts';
 import {
@@ -24,7 +24,6 @@ import {
 } from '../chaos-world.ts';
 import type { ChurnedShoot, HeapWatch, PlannedShoot } from '../chaos-world.ts';
 import { describeProxies } from '../commands.ts';
-import { isLongForm } from '../results.ts';
 import { allReturned, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import { auditSince, auditSize, countByKind, lastingWrites, startProbes, untruths } from '../faults-checks.ts';
 import type { Probes } from '../faults-checks.ts';
@@ -34,6 +33,7 @@ import { followLoad } from '../followed-load.ts';
 import type { FollowedLoad } from '../followed-load.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
+import { isLongForm } from '../results.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';
 import { startSteadyService } from '../steady-service.ts';

@@ -6,14 +6,31 @@ import { parse } from 'yaml';
 import { configurationOf, parseFlags } from '../../../cmd/settings-reconciler/options.ts';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { HEARTBEAT_LEASE, LABEL_CONSIDER, LABEL_STRATEGY, TRAFFIC_METER } from '../../../pkg/apis/names.ts';
-import { parseKubernetesVersion } from '../../../pkg/routing/version.ts';
 import { excludedNamespacesOf } from '../../../pkg/hints/readiness.ts';
+import { parseKubernetesVersion } from '../../../pkg/routing/version.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
-import { useBed } from '../bed/mocha.ts';
-import { configOf, documents, find, flowLease, globalName, isRuntime, isSeed, isShared } from '../chart.ts';
-import { CA_PEM, CERTIFICATE, COMPONENTS, FLOW, INJECTED, NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
-import { ofKind, useRenderings } from '../chart.ts';
+import { useBed } from '../bed/index.ts';
+import {
+  CA_PEM,
+  CERTIFICATE,
+  COMPONENTS,
+  configOf,
+  documents,
+  find,
+  FLOW,
+  flowLease,
+  globalName,
+  INJECTED,
+  isRuntime,
+  isSeed,
+  isShared,
+  NAMESPACE,
+  ofKind,
+  RECONCILER,
+  useRenderings,
+  WEBHOOK,
+} from '../chart.ts';
 import type { Component, Rendered, Rendering } from '../chart.ts';
 import { apply, applyDefinitions } from '../installation.ts';
 

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { describeEnvironment } from '../../bench/environment.ts';
-import { useBed } from '../bed/mocha.ts';
+import { useBed } from '../bed/index.ts';
 import {
   describeChanges,
   describeRun,

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { before, describe } from 'mocha';
 import { describeContract } from '../../contract/suite.ts';
-import { expireOldVersions } from '../bed/etcd.ts';
+import { serverUrl } from '../bed/access.ts';
+import { expireOldVersions } from '../bed/control-plane.ts';
+import { useBed } from '../bed/index.ts';
 import type { Bed } from '../bed/index.ts';
-import { serverUrl } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
 
 const namespace = 'default';
 const name = 'contract';

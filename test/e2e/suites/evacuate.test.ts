@@ -8,11 +8,11 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, NOWHERE } from '../../
 import { ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import {
   allReturned,

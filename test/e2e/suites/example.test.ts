@@ -8,8 +8,8 @@ import { EXTENSION_TYPE } from '../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import { assessReading } from '../../../pkg/gardener/extension/select.ts';
 import { defaultVersion, ensureBinaries } from '../bed/binaries.ts';
-import { run } from '../bed/command.ts';
-import { COMPONENTS, INJECTED, chart, documents, openHelm, root } from '../chart.ts';
+import { run } from '../bed/machine.ts';
+import { chart, COMPONENTS, documents, INJECTED, openHelm, root } from '../chart.ts';
 import type { Helm, Rendered } from '../chart.ts';
 
 describe('example', () => {

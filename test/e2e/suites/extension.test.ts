@@ -17,10 +17,10 @@ import { cluster, extension, garden, namespace, routingConfig, shoot } from '../
 import { pagesRunBy } from '../../support/docs/coverage.ts';
 import { shellBlocks } from '../../support/docs/markdown.ts';
 import { openShell } from '../../support/docs/shell.ts';
+import { mastersGroup } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { INJECTED, NAMESPACE, openHelm, RECONCILER } from '../chart.ts';
 import { commandReady, describeProxies } from '../commands.ts';
 import { auditSince } from '../faults-checks.ts';

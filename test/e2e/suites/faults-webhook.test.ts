@@ -10,8 +10,8 @@ import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.t
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { EXTENSION_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { commandReady } from '../commands.ts';
 import { startProbes, startWriters } from '../faults-checks.ts';
 import type { Probes, Writers, Written } from '../faults-checks.ts';

@@ -6,17 +6,17 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ZONES, namespace } from '../../fixtures/gardener.ts';
+import { namespace, ZONES } from '../../fixtures/gardener.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
+import { exposeProgram } from '../bed/access.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
-import { exposeProgram } from '../bed/expose.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import {
-  CONTROLLERS_KUBERNETES,
   authorizeExtensions,
+  CONTROLLERS_KUBERNETES,
   mountGardenAccess,
   refuseDefinitions,
   serveRelease,

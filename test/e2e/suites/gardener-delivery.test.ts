@@ -11,7 +11,7 @@ import type { Manifest } from '../../../hack/lib/oci.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
-import { useBed } from '../bed/mocha.ts';
+import { useBed } from '../bed/index.ts';
 import { documents, useHelm } from '../chart.ts';
 import { realDefinitions } from '../gardener/definitions.ts';
 import { askGardener, RUNTIME } from '../gardener/owner.ts';

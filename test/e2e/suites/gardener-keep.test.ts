@@ -1,22 +1,22 @@
 // A Service that the real resource manager writes again at every sync: for which share of the time it has its value with `keep` off, auto and on.
 // Needs built: gardener/gardener-1.150/gardener-resource-manager
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from '../../../pkg/apis/core.ts';
 import { SEEDS } from '../../../pkg/apis/resources.ts';
 import { service } from '../../fixtures/core.ts';
 import { namespace, seed } from '../../fixtures/gardener.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { RECONCILER, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { realDefinitions } from '../gardener/definitions.ts';
-import { MANAGER_USER, manage, startResourceManager } from '../gardener/resource-manager.ts';
+import { manage, MANAGER_USER, startResourceManager } from '../gardener/resource-manager.ts';
 import { bareMs, watchVersions } from '../gardener/watched.ts';
 import { keepResults } from '../results.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
-import { MANAGED, SAME_ZONE, SEED, letSeedsBeRead } from '../settings-landscape.ts';
+import { letSeedsBeRead, MANAGED, SAME_ZONE, SEED } from '../settings-landscape.ts';
 import { openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 

@@ -5,17 +5,17 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
-import { ZONES, cluster, namespace, seed, shoot } from '../../fixtures/gardener.ts';
+import { cluster, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
+import { mastersGroup } from '../bed/access.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
 import {
-  CONTROLLERS_KUBERNETES,
   authorizeExtensions,
+  CONTROLLERS_KUBERNETES,
   mountGardenAccess,
   refuseDefinitions,
   serveRelease,

@@ -8,15 +8,15 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { deliver } from '../../../hack/delivery.ts';
 import type { Delivered } from '../../../hack/delivery/component.ts';
-import { REF_NAME, manifestsIn, readBlob, readIndex } from '../../../hack/lib/oci.ts';
-import { PLATFORMS, layConntrack } from '../../fixtures/conntrack-packages.ts';
+import { manifestsIn, readBlob, readIndex, REF_NAME } from '../../../hack/lib/oci.ts';
+import { layConntrack, PLATFORMS } from '../../fixtures/conntrack-packages.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { commandsOf, shellBlocks } from '../../support/docs/markdown.ts';
-import { run } from '../bed/command.ts';
+import { run } from '../bed/machine.ts';
 import { builtProgram } from '../built.ts';
 
 const PAGE = 'docs/development/release.md';

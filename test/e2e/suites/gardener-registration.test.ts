@@ -1,18 +1,18 @@
 // Every example for Gardener, accepted by the real gardener-apiserver and the real definitions; the chart, rendered by gardenlet's renderer.
 // Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { dirname, basename, join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { Garden } from '../../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
-import { run } from '../bed/command.ts';
-import { useBed } from '../bed/mocha.ts';
+import { useBed } from '../bed/index.ts';
+import { run } from '../bed/machine.ts';
 import { asText, chart, documents, root } from '../chart.ts';
 import { realDefinitions, realGarden } from '../gardener/definitions.ts';
-import { RUNTIME, askGardener } from '../gardener/owner.ts';
+import { askGardener, RUNTIME } from '../gardener/owner.ts';
 import { createSeedAndShoot, seedObject, startVirtualGarden, storedSeed } from '../gardener/virtual-garden.ts';
 import { apply, applyDefinitions } from '../installation.ts';
 

@@ -2,7 +2,7 @@
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { useBed } from '../bed/mocha.ts';
+import { useBed } from '../bed/index.ts';
 import { RECONCILER } from '../chart.ts';
 import { expectSlices, openLandscape } from '../gardener/landscape.ts';
 import type { Commands, GardenerLandscape } from '../gardener/landscape.ts';

@@ -8,8 +8,8 @@ import { EXTENSION_NAME, LABEL_MANAGED, LABEL_STRATEGY } from '../../../pkg/apis
 import { MUTATING_WEBHOOK_CONFIGURATIONS, PODS, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { createNodes, deploy, startKubelets } from '../churn.ts';
 import type { Kubelets, Pod, Workload } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { COMMANDS, LABEL_CONSIDER } from '../../../pkg/apis/names.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
+import type { Traffic } from '../bed/agent-client.ts';
 import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import type { Slice, SliceEndpoint } from '../bed/service.ts';
-import type { Traffic } from '../bed/traffic.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
+import type { Slice, SliceEndpoint } from '../bed/pod.ts';
 import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
 
 const namespace = 'shop';

@@ -18,11 +18,10 @@ import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, etcd, extension, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
-import { controlPlaneAddresses } from '../bed/addresses.ts';
 import type { Component as Program } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import type { BedService, Slice } from '../bed/service.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
+import type { BedService, Slice } from '../bed/pod.ts';
 import {
   CERTIFICATE,
   COMPONENTS,

@@ -6,9 +6,9 @@ import { nodeGroup, nodeGroupCrd, zonalVolume } from '../../fixtures/kubeedge.ts
 import type { NodeGroupOptions } from '../../fixtures/kubeedge.ts';
 import type { KubernetesObject } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService, Traffic } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { documents, openHelm } from '../chart.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController } from '../flow-world.ts';

@@ -13,8 +13,8 @@ import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { parseCpuSeconds } from '../../bench/processes.ts';
 import { percentile } from '../../bench/statistics.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { createNodes } from '../churn.ts';
 import {
   connectAs,

@@ -9,9 +9,8 @@ import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts'
 import type { ResourceMetricsOptions } from '../../../pkg/metrics/resource-metrics.ts';
 import type { LoadFailure, LoadReading } from '../../../pkg/metrics/types.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
-import { run } from '../bed/command.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { run, waitFor } from '../bed/machine.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
 

@@ -8,8 +8,7 @@ import { before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { defaultVersion } from '../bed/binaries.ts';
-import { useBed } from '../bed/mocha.ts';
-import { isLongForm } from '../results.ts';
+import { useBed } from '../bed/index.ts';
 import { randomClusters, shrink, smallerServices } from '../model-cases.ts';
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
 import { checkConnections, proxyKinds, proxyVersions, startFleet, startServers } from '../model-cluster.ts';
@@ -17,6 +16,7 @@ import type { FleetMember } from '../model-cluster.ts';
 import { compareCluster, compareUpdates } from '../model-judge.ts';
 import type { Comparison, Finding } from '../model-judge.ts';
 import { updatesOf } from '../model-updates.ts';
+import { isLongForm } from '../results.ts';
 
 const realNodes = 6;
 const servicesEach = 60;

@@ -2,26 +2,26 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { mastersGroup } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { COMPONENTS, openHelm } from '../chart.ts';
-import { describeProxies } from '../commands.ts';
 import type { Helm } from '../chart.ts';
+import { describeProxies } from '../commands.ts';
 import { startKubelet } from '../kubelet.ts';
+import type { Kubelet } from '../kubelet.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
-import type { Kubelet } from '../kubelet.ts';
 import {
+  createOperatorLandscape,
+  deployRegistered,
   GARDEN_SERVICE,
+  removeRegistered,
   SEED,
   SHOOT_NAMESPACE,
   SHOOT_SERVICE,
-  createOperatorLandscape,
-  deployRegistered,
-  removeRegistered,
 } from '../operator-landscape.ts';
 import { createReader } from '../reader.ts';
 import type { OperatorShell } from '../reader.ts';

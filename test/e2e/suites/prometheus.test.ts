@@ -9,9 +9,9 @@ import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
 import type { PrometheusSource } from '../../../pkg/metrics/prometheus.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
-import { useBed } from '../bed/mocha.ts';
-import type { KeyPair } from '../bed/pki.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import type { KeyPair } from '../bed/access.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { startExporter, startPrometheus } from '../prometheus.ts';
 import type { Exporter, Prometheus, Series } from '../prometheus.ts';
 

@@ -10,7 +10,7 @@ import type { CheckReport } from '../../../pkg/diagnosis/check/types.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
-import { run } from '../bed/command.ts';
+import { run } from '../bed/machine.ts';
 import { openHelm, root } from '../chart.ts';
 import type { Helm } from '../chart.ts';
 

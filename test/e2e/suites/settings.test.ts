@@ -7,8 +7,8 @@ import { LABEL_ETCD_CLIENTS, LABEL_MANAGED, LABEL_ROUTING } from '../../../pkg/a
 import { CLUSTERS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { service } from '../../fixtures/core.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
 import { RECONCILER, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { permissionsOf, unusedPermissions } from '../permissions.ts';

@@ -6,10 +6,10 @@ import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.t
 import { ANNOTATION_INSTALLATION, LABEL_ROUTING, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component as Program } from '../bed/component.ts';
-import { useBed } from '../bed/mocha.ts';
-import type { BedService, Slice } from '../bed/service.ts';
-import { waitFor } from '../bed/wait-for.ts';
-import { COMPONENTS, FLOW, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
+import { useBed } from '../bed/index.ts';
+import { waitFor } from '../bed/machine.ts';
+import type { BedService, Slice } from '../bed/pod.ts';
+import { COMPONENTS, FLOW, openHelm, RECONCILER, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { installedProgram } from '../installation.ts';

@@ -10,9 +10,9 @@ import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { Matrix, SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { describeDocument } from '../../fixtures/document.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { describeProxies } from '../commands.ts';
 
 const run = promisify(execFile);

@@ -1,11 +1,11 @@
 // Holds the traffic-meter against the kernel's own counters: bytes and connections between zones, by Service, each flow once.
 // Needs: conntrack, iptables
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import {
   addLocalDns,
   inside,

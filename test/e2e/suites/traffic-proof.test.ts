@@ -1,23 +1,23 @@
 // Faults of the data plane, seeded on a real one: each is found by the meters within a minute and stands in the Service's status.
 // Needs: conntrack
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { setTimeout as delay } from 'node:timers/promises';
-import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
 import type { Service } from '../../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import type { Condition } from '../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE, CONDITION_HONORED, GROUP, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import type { MeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import type { Outcome } from '../../../pkg/traffic/hints.ts';
 import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
-import { QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import { describeFlowController, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { createMeterAccount, startMeasuredNode } from '../measured-world.ts';

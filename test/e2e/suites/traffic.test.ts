@@ -3,10 +3,10 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Node } from '../../../pkg/apis/core.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
-import { useBed } from '../bed/mocha.ts';
-import type { ServiceOptions, SliceEndpoint } from '../bed/service.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
+import type { ServiceOptions, SliceEndpoint } from '../bed/pod.ts';
 import { startWebhook } from '../commands.ts';
 import { formatMatrices, measure, shareInZone } from '../hints-figures.ts';
 import type { Measurement } from '../hints-figures.ts';

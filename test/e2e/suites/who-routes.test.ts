@@ -9,10 +9,10 @@ import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
 import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { runTopology, topologyJson } from '../../fixtures/topology-command.ts';
+import { mastersGroup } from '../bed/access.ts';
+import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
-import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
+import { waitFor } from '../bed/machine.ts';
 import { PROXY_NODES, startMixedProxies } from '../router-world.ts';
 import type { ProxyNode } from '../router-world.ts';
 
