@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../../../../pkg/apis/names.ts';
-import { createEffectivenessReconciler, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import { createEffectivenessReconciler } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
@@ -100,35 +100,6 @@ describe('effectiveness report', () => {
     expect(infos()).to.have.length(2);
   });
 
-  it('says that the state of a Service changed, and nothing while it stays', async () => {
-    expect(report.effectOf(NS, 's'), 'nobody has looked').to.equal(undefined);
-    await reconcile();
-    await reconcile();
-    expect(changed).to.deep.equal([NS]);
-    expect(report.effectOf(NS, 's')).to.deep.equal({ kind: 'effective' });
-    slices = withoutHints();
-    await reconcile();
-    await reconcile();
-    expect(changed).to.have.length(2);
-    expect(report.effectOf(NS, 's')).to.include({ kind: 'ineffective', reason: 'HintsMissing' });
-    decided(namespaceDecision({ objects: [serviceDecision('s')] }));
-    await reconcile();
-    expect(changed, 'one Service less').to.have.length(3);
-    expect(report.effectOf(NS, 't')).to.equal(undefined);
-  });
-
-  it('has figures of every Service as of its last look', async () => {
-    await reconcile();
-    const figures = () => [...report.figures()].map(({ service: name, figures: of }) => ({ name, ...of }));
-    expect(figures()).to.deep.equal(['s', 't'].map((name) => ({ name, hinted: 2, unhinted: 0, inZone: 1 })));
-    slices = withoutHints();
-    await reconcile();
-    expect(figures()).to.deep.equal(['s', 't'].map((name) => ({ name, hinted: 0, unhinted: 2, inZone: 0.5 })));
-    decided(undefined);
-    await reconcile();
-    expect(figures()).to.deep.equal([]);
-  });
-
   it('waits before it raises an alarm, then reports all at once, once', async () => {
     slices = withoutHints();
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
@@ -151,22 +122,6 @@ describe('effectiveness report', () => {
     await reconcile();
     slices = withoutHints();
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
-  });
-
-  it('counts on when one fault turns into another, and reports both as one', async () => {
-    slices = withoutHints();
-    await reconcile();
-    now += GRACE - 1;
-    slices = withHints();
-    nodes.push(node({ zone: 'c' }));
-    expect(await reconcile(), 'zone c is not served').to.deep.equal({ kind: 'requeue', afterMs: 1 });
-    now += 1;
-    await reconcile();
-    expect(events).to.have.length(1);
-    slices = withoutHints();
-    now += GRACE;
-    await reconcile();
-    expect(events, 'told already').to.have.length(1);
   });
 
   describe('after an event reported a fault', () => {
@@ -198,27 +153,6 @@ describe('effectiveness report', () => {
       await reconcile();
       expect(events.map(({ reason }) => reason)).to.deep.equal(['RoutingEffective']);
     });
-
-    it('reports the next lasting fault again, and its end', async () => {
-      for (const set of [withHints, withoutHints]) {
-        slices = set();
-        await reconcile();
-      }
-      now += GRACE;
-      await reconcile();
-      slices = withHints();
-      await reconcile();
-      const reasons = ['RoutingEffective', 'RoutingNotEffective', 'RoutingEffective'];
-      expect(events.map(({ reason }) => reason)).to.deep.equal(reasons);
-    });
-  });
-
-  it('reports no end of a fault that was never reported', async () => {
-    for (const set of [withoutHints, withHints]) {
-      slices = set();
-      await reconcile();
-    }
-    expect(events).to.deep.equal([]);
   });
 
   it('does not count the time in which no Pod was ready', async () => {
@@ -236,24 +170,8 @@ describe('effectiveness report', () => {
     expect(report.counts()).to.deep.equal([{ state: 'NoReadyEndpoints', services: 2 }]);
   });
 
-  it('looks at zones of ready Nodes only', async () => {
-    nodes.push(node({ zone: 'c', status: { conditions: [{ type: 'Ready', status: 'False' }] } }));
-    await reconcile();
-    expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 2 }]);
-    expect(readyZones([...nodes, node({ zone: '' }), node({ zone: 'a' })])).to.deep.equal(['a', 'b', 'a']);
-  });
-
   describe('of an Etcd', () => {
     const old = { version: { major: 1, minor: 33 }, mixedKubelets: true };
-
-    it('needs no more than hints where all proxies are 1.31 or newer', async () => {
-      decided(namespaceDecision({ objects: [etcdDecision()] }));
-      await reconcile();
-      expect(report.counts()).to.deep.equal([{ state: 'ServiceMissing', services: 1 }]);
-      services.set('etcd-main-client', service());
-      await reconcile();
-      expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 1 }]);
-    });
 
     it('is Pending where a proxy wants the annotation, until etcd-druid wrote it', async () => {
       decided(namespaceDecision({ objects: [etcdDecision(undefined, old)] }));

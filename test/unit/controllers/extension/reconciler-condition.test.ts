@@ -1,10 +1,9 @@
 // Extension resources over time: migration, the condition, and outages.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
-import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
+import { ANNOTATION_OPERATION, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import { rejection } from '../../../fixtures/eventually.ts';
-import { CONDITION_INTERVAL_MS, REF, effective, ineffective } from './support.ts';
+import { CONDITION_INTERVAL_MS, effective, ineffective } from './support.ts';
 import { DELETED, DONE, useExtension } from './reconciler-support.ts';
 
 describe('the extension reconciler, over time', () => {
@@ -12,35 +11,6 @@ describe('the extension reconciler, over time', () => {
   const { status, last, operation, finalizers, condition, change, order, put, settle } = bed;
 
   describe('migrate and restore', () => {
-    it('migrates: finalizer and order go at the end, and deletion finds nothing to do', async () => {
-      await settle();
-      order('migrate');
-      bed.world.takingBack = true;
-      const process = bed.world.process();
-      expect(await process.turn(), 'nothing is waited for').to.deep.equal(DONE);
-      expect([last(), operation(), ...finalizers()]).to.deep.equal(['Migrate Succeeded', undefined]);
-      change({ metadata: { deletionTimestamp: DELETED, generation: 2 } });
-      bed.world.server.calls.length = 0;
-      await process.turn();
-      await bed.world.process().turn();
-      expect(bed.world.server.calls).to.deep.equal([]);
-    });
-
-    it('restores: the order goes at the end', async () => {
-      put({ metadata: { annotations: { [ANNOTATION_OPERATION]: 'wait-for-state' } } });
-      const process = bed.world.process();
-      await process.turn();
-      expect(bed.world.server.calls, 'the state is not there yet').to.deep.equal([]);
-      order('restore');
-      await process.turn();
-      expect([last(), operation(), ...finalizers()]).to.deep.equal([
-        'Restore Succeeded',
-        undefined,
-        EXTENSION_FINALIZER,
-      ]);
-      expect(condition()).to.equal('True Effective');
-    });
-
     it('keeps the order to restore until the configuration is right', async () => {
       put({
         metadata: { annotations: { [ANNOTATION_OPERATION]: 'restore' } },
@@ -61,29 +31,6 @@ describe('the extension reconciler, over time', () => {
   });
 
   describe('the condition', () => {
-    it('follows what the Services do, with nothing else written', async () => {
-      await settle();
-      const process = bed.world.process();
-      await process.turn();
-      const before = status().lastOperation;
-      bed.world.services = [ineffective];
-      await process.turn();
-      expect(condition()).to.equal('False HintsMissing');
-      expect(status().lastOperation).to.deep.equal(before);
-      expect(bed.world.writes()).to.equal(1);
-    });
-
-    it('is written at once after an operation that could not know it yet', async () => {
-      bed.world.services = [{ name: 'a', decision: { kind: 'enabled' } }];
-      put();
-      const process = bed.world.process();
-      await process.turn();
-      expect(condition()).to.equal('Unknown NotAssessed');
-      bed.world.services = [effective];
-      expect(await process.turn()).to.deep.equal(DONE);
-      expect(condition()).to.equal('True Effective');
-    });
-
     it('is not written more often than needed', async () => {
       await settle();
       const process = bed.world.process();
@@ -179,40 +126,6 @@ describe('the extension reconciler, over time', () => {
       expect([last(), operation()]).to.deep.equal(['Reconcile Processing', 'migrate']);
       await process.turn();
       expect([last(), operation(), ...finalizers()]).to.deep.equal(['Migrate Succeeded', undefined]);
-    });
-
-    it('keeps conditions that others write in the same moment', async () => {
-      put();
-      const theirs = { type: 'Theirs', status: 'True', reason: 'R', message: 'm' };
-      let writes = 0;
-      const process = bed.world.process(({ verb }) => {
-        if (verb !== 'patch') return;
-        writes += 1;
-        if (writes === 3) change({ status: { conditions: [theirs] } });
-      });
-      await process.turn();
-      await process.turn();
-      expect(last()).to.equal('Create Succeeded');
-      expect(status().conditions?.map(({ type }) => type)).to.deep.equal(['Theirs', CONDITION_EFFECTIVE]);
-    });
-
-    it('is content when the Extension is gone in the middle', async () => {
-      put();
-      let requests = 0;
-      const process = bed.world.process(() => {
-        requests += 1;
-        if (requests === 3) bed.world.server.remove(EXTENSIONS, REF);
-      });
-      expect(await process.turn()).to.deep.equal(DONE);
-    });
-
-    it('passes other failures on, to be tried again with back-off', async () => {
-      put();
-      const broken = new Error('no connection');
-      const failing = bed.world.process(() => {
-        throw broken;
-      });
-      expect(await rejection(failing.turn())).to.equal(broken);
     });
   });
 });

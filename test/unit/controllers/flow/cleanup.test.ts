@@ -4,8 +4,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { cleanUpPlans, servedNamespaces } from '../../../../pkg/controllers/flow/cleanup.ts';
-import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import { cleanUpPlans } from '../../../../pkg/controllers/flow/cleanup.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
 import { apiError } from '../../../fixtures/memory-client.ts';
@@ -54,22 +53,6 @@ describe('cleanUp of the flow controller', () => {
   const run = (serves: (namespace: string) => boolean = () => true) =>
     cleanUpPlans({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
 
-  for (const { name, selector, served } of [
-    { name: 'everything where no selector is configured', selector: {}, served: ['a', 'b', 'gone'] },
-    { name: 'what the selector matches', selector: { matchLabels: { team: 'one' } }, served: ['a'] },
-    {
-      name: 'what a negative selector leaves',
-      selector: { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' as const }] },
-      served: ['b'],
-    },
-  ]) {
-    it(`is about ${name}`, async () => {
-      objects['namespaces'] = [{ metadata: { name: 'a', labels: { team: 'one' } } }, { metadata: { name: 'b' } }];
-      const serves = await servedNamespaces(client as unknown as Client, selector, signal);
-      expect(['a', 'b', 'gone'].filter(serves)).to.deep.equal(served);
-    });
-  }
-
   it('leaves namespaces alone that another controller serves', async () => {
     const elsewhere = { namespace: 'elsewhere' };
     for (const list of Object.values(objects)) {
@@ -97,31 +80,5 @@ describe('cleanUp of the flow controller', () => {
         `patch ${plural}/${name}`,
       ]);
     });
-
-    it(`gives up on ${plural} that conflict again and again`, async () => {
-      failures = { [plural]: Array.from({ length: 5 }, () => apiError(409)) };
-      expect(await run().catch((error: unknown) => error)).to.include({ status: 409 });
-    });
-
-    it(`does not count ${plural} that are gone meanwhile`, async () => {
-      failures = { [plural]: [apiError(404)] };
-      expect(await run()).to.include(plural === 'services' ? { services: 0, slices: 1 } : { services: 1, slices: 0 });
-    });
   }
-
-  it('reads a slice again whose hints another writer has taken off meanwhile', async () => {
-    const message = 'the server rejected our request due to an error in our request';
-    failures = { endpointslices: [new ApiError({ status: 422, method: 'PATCH', path: '/x', message })] };
-    expect(await run()).to.include({ slices: 1 });
-    expect(calls.filter((call) => call.includes('endpointslices'))).to.deep.equal([
-      'patch endpointslices/planned',
-      'get endpointslices/planned',
-      'patch endpointslices/planned',
-    ]);
-  });
-
-  it('fails where the slice is refused for what it is', async () => {
-    failures = { endpointslices: [apiError(422)] };
-    expect(await run().catch((error: unknown) => error)).to.include({ status: 422 });
-  });
 });

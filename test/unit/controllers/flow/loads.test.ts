@@ -51,11 +51,6 @@ describe('the reader of load', () => {
     reader.onLate((key) => late.push(key));
   });
 
-  it('takes no answer that is about as old as the interval', async () => {
-    await read({ ...FIXED, intervalSeconds: 1 });
-    expect(asked).to.deep.equal([{ ...QUERY, maxAgeSeconds: 0.5 }]);
-  });
-
   it('asks the first source, and again when the interval is over, however often it is called', async () => {
     expect(await read()).to.deep.equal({ source: 'one', load: pods(1), problem: undefined, dueInMs: 15_000 });
     await clock.advance(10_000);
@@ -87,15 +82,6 @@ describe('the reader of load', () => {
       expect(times.length, 'readings in sixteen intervals').to.be.at.most(22);
     });
 
-    it('does not ask a source that has fallen silent more and more often', async () => {
-      await read(DEFAULTS);
-      answer = () => Promise.resolve(pods(1));
-      let readings = 0;
-      for (const end = clock.monotonic() + 300_000; clock.monotonic() < end; readings += 1)
-        await clock.advance((await read(DEFAULTS)).dueInMs);
-      expect(readings).to.be.at.most(26);
-    });
-
     it('asks as often as the source has something new', async () => {
       const fast = { ...source('meters'), intervalSeconds: 2 };
       reader = createLoadReader({ sources: new Map([['meters', fast]]), clock, lifetime: never });
@@ -103,22 +89,6 @@ describe('the reader of load', () => {
       expect((await read(settingsFromSpec({ metrics: { interval: '5s' } }))).dueInMs, 'the policy says so').to.equal(
         5_000,
       );
-    });
-  });
-
-  it('asks the source that the policy names, with its query, as soon as it names another', async () => {
-    await read();
-    const settings = settingsFromSpec({ metrics: { source: 'two', query: 'up', interval: '1s' } });
-    expect(await read(settings)).to.deep.include({ source: 'two', dueInMs: 1_000 });
-    expect(asked.map(({ promql }) => promql)).to.deep.equal([undefined, 'up']);
-  });
-
-  it('knows no source of another name', async () => {
-    const { problem, load } = await read(settingsFromSpec({ metrics: { source: 'three' } }));
-    expect(load).to.equal(undefined);
-    expect(problem).to.deep.equal({
-      reason: 'UnknownSource',
-      message: 'no source of load is named "three" (there are: one, two)',
     });
   });
 
@@ -131,11 +101,6 @@ describe('the reader of load', () => {
     await clock.advance(15_000);
     expect(await read()).to.deep.include({ problem: { reason: 'Unreachable', message: 'broken' } });
     expect(outcomes.slice(1)).to.deep.equal(['one Forbidden', 'one Unreachable']);
-  });
-
-  it('reports what a reading leaves out', async () => {
-    answer = () => Promise.resolve(pods(1, ['p2 has no sample', 'b', 'c', 'd']));
-    expect((await read()).problem).to.deep.equal({ reason: 'PartialMetrics', message: 'p2 has no sample; b; c' });
   });
 
   it('goes on without a source that hangs, asks it once, and wants another turn when it has answered', async () => {
@@ -187,42 +152,5 @@ describe('the reader of load', () => {
     };
     const rejected = await read(DEFAULTS, stop.signal).catch((error: unknown) => error);
     expect(rejected).to.be.instanceOf(Error).with.property('message', 'stopped');
-  });
-
-  it('ends its readings with its own life', async () => {
-    const life = new AbortController();
-    const ended: unknown[] = [];
-    reader = createLoadReader({
-      sources: new Map([
-        [
-          'slow',
-          {
-            name: 'slow',
-            read: (_query, signal) =>
-              new Promise((_resolve, reject) =>
-                signal.addEventListener('abort', () => {
-                  ended.push(signal.reason);
-                  reject(signal.reason as Error);
-                }),
-              ),
-          },
-        ],
-      ]),
-      clock,
-      lifetime: life.signal,
-    });
-    const reading = read();
-    const reason = new Error('stopped');
-    life.abort(reason);
-    await reading;
-    expect(ended).to.deep.equal([reason]);
-    expect(clock.pending).to.equal(0);
-  });
-
-  it('forgets a Service', async () => {
-    await read();
-    reader.forget('shop/web');
-    await read();
-    expect(asked).to.have.length(2);
   });
 });

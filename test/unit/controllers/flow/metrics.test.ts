@@ -40,19 +40,6 @@ const samplesOf = async (services: readonly ServiceFigures[]): Promise<string[]>
 };
 
 describe('metrics of the flow controller', () => {
-  it('show the figures of a Service and of its zones', async () => {
-    const samples = await samplesOf([serviceIn('shop', 0, 2)]);
-    const labels = 'service_namespace="shop",service_name="s0"';
-    expect(samples).to.include.members([
-      `topology_aware_routing_flow_in_zone_ratio{${labels}} 0.9`,
-      `topology_aware_routing_flow_busiest_endpoint_ratio{${labels}} 0.6`,
-      `topology_aware_routing_flow_sample_age_seconds{${labels}} 3`,
-      `topology_aware_routing_flow_demand{${labels},zone="z1"} 1`,
-      `topology_aware_routing_flow_utilization_ratio{${labels},zone="z1"} 0.5`,
-      'topology_aware_routing_services_without_series 0',
-    ]);
-  });
-
   it('do not grow with the Services of a namespace: who may create Services cannot fill a Prometheus', async () => {
     const few = (await samplesOf(Array.from({ length: 50 }, (_, index) => serviceIn('hostile', index, 3)))).length;
     const many = await samplesOf(Array.from({ length: 5_000 }, (_, index) => serviceIn('hostile', index, 3)));
@@ -61,21 +48,6 @@ describe('metrics of the flow controller', () => {
     const counted =
       'topology_aware_routing_flow_services{strategy="load-aware",condition="Stable",reason="Steady"} 5000';
     expect(many).to.include(counted);
-  });
-
-  it('come from one look at all Services a scrape, and a new one at the next', async () => {
-    let looks = 0;
-    const metrics = createMetrics({ defaultMetrics: false });
-    showFlow(metrics, {
-      services: () => {
-        looks += 1;
-        return Array.from({ length: looks }, (_, index) => serviceIn('shop', index, 2));
-      },
-    });
-    const counted = /flow_services\{[^}]*condition="Stable"[^}]*\} (\d+)/;
-    expect(counted.exec(await metrics.text())?.[1]).to.equal('1');
-    expect(counted.exec(await metrics.text())?.[1]).to.equal('2');
-    expect(looks).to.equal(2);
   });
 
   it('have at most a thousand Services, of however many namespaces', async () => {

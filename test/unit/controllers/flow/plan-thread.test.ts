@@ -74,12 +74,4 @@ describe('the thread that plans', () => {
       'turns of the main thread, planning beside it',
     ).to.be.at.least(50);
   }).timeout(30_000);
-
-  it('says why it cannot begin', async () => {
-    const missing = new URL('no-such-file.ts', import.meta.url);
-    const message = await ask((events) => openWorker(missing, events), hostileJob(3)).catch(
-      (error: Error) => error.message,
-    );
-    expect(message).to.match(/no-such-file/);
-  }).timeout(30_000);
 });

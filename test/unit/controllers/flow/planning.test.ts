@@ -69,13 +69,6 @@ describe('planning', () => {
     return asked;
   };
 
-  it('waits for an answer that comes soon', async () => {
-    const asked = planning.ask('shop/web', job());
-    reply();
-    expect(await asked).to.deep.equal({ ...answer(), timedOut: false });
-    expect([ready, clock.pending]).to.deep.equal([[], 0]);
-  });
-
   it('lets the turn go on without an answer that takes long, and calls for another turn when it is there', async () => {
     expect(await late('shop/web')).to.equal(undefined);
     reply(true);
@@ -151,25 +144,6 @@ describe('planning', () => {
     expect(ready, 'a dead thread says nothing').to.deep.equal([]);
     reply();
     expect(ready).to.deep.equal(['shop/web']);
-  });
-
-  it('takes an answer under another spec, or for a Service that was forgotten, for none', async () => {
-    await late('shop/web');
-    const other = planning.ask('shop/web', job({ mode: 'Observe' }));
-    reply();
-    reply();
-    expect(await other).to.deep.equal({ ...answer(), timedOut: false });
-    await late('shop/web');
-    planning.forget('shop/web');
-    reply();
-    expect(ready).to.deep.equal([]);
-  });
-
-  it('passes on what went wrong inside the thread', async () => {
-    const asked = planning.ask('shop/web', job()).catch((error: Error) => error.message);
-    threads[0]!.events.replied({ id: 1, error: 'RangeError: demand' });
-    expect(await asked).to.equal('RangeError: demand');
-    expect(outcomes).to.deep.equal([['shop/web', 'failed']]);
   });
 
   it('ends its thread and its timers when it is closed', async () => {

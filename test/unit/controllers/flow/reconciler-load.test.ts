@@ -79,11 +79,4 @@ describe('a Service whose load is read slowly', () => {
     await turn();
     expect(plans, 'by what was read').to.equal(2);
   });
-
-  it('is planned at once where its endpoints changed', async () => {
-    await turn();
-    slices = [sliceOf()];
-    await turn();
-    expect(plans).to.equal(2);
-  });
 });

@@ -108,27 +108,10 @@ describe('the loop in trouble', () => {
     make();
   });
 
-  it('plans while Nodes are known', async () => {
-    await turn();
-    expect(jobs).to.have.length(1);
-  });
-
   it('decides nothing while no Node is known, and looks again in a minute', async () => {
     nodes = [];
     expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
     expect([jobs.length, patches, forgotten]).to.deep.equal([0, 0, 0]);
-  });
-
-  it('leaves no namespace for being unreadable where labels say which are served', async () => {
-    make({ matchLabels: { team: 'shop' } });
-    await turn();
-    expect(jobs).to.have.length(1);
-    namespaces.state = 'refused';
-    for (let minutes = 0; minutes < 10; minutes += 1) {
-      expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
-      await clock.advance(60_000);
-    }
-    expect([jobs.length, patches, forgotten]).to.deep.equal([1, 0, 0]);
   });
 
   it('goes on at once when a clock that was an hour ahead is set right, without what it saw of the future', async () => {

@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
-import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { FlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.ts';
@@ -11,7 +10,6 @@ import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
@@ -105,16 +103,6 @@ describe('the reporter of loops', () => {
     expect(told()).to.deep.equal(['Warning HintsNotFollowed', 'Normal PlanInForce']);
   });
 
-  it('says nothing while all is well', async () => {
-    for (const turn of turns([0.3, 0.3, 0.3])) await report({ turn });
-    expect(told()).to.deep.equal([]);
-    expect(written.at(-1)?.conditions?.map(({ reason }) => reason)).to.deep.equal([
-      'MetricsFresh',
-      'PlanInForce',
-      'Steady',
-    ]);
-  });
-
   it('reports a change of the plan, once, with how many endpoints have other hints', async () => {
     const all = turns([0.85, 0.85, 0.85, 0.85]);
     for (const [index, turn] of all.entries())
@@ -158,13 +146,6 @@ describe('the reporter of loops', () => {
     expect(events.at(-1)?.message).to.contain('was: WebhookUnavailable');
   });
 
-  it('reports a reason that all conditions share once', async () => {
-    const refused = { reason: 'ConflictingMode', message: 'two modes' };
-    await report({ refused });
-    await report({ refused });
-    expect(told()).to.deep.equal(['Warning ConflictingMode']);
-  });
-
   it('writes no status for what has no loop, unless a policy was written', async () => {
     const [turn] = turns([0.3]);
     const plain = { ...(turn && { turn }), strategy: 'proportional' as const };
@@ -172,23 +153,6 @@ describe('the reporter of loops', () => {
     expect(written).to.have.length(0);
     await report(plain);
     expect(written.at(-1)?.conditions?.[0]?.reason).to.equal('ByNodes');
-  });
-
-  it('has figures for metrics, and forgets a Service that asks for nothing any more', async () => {
-    for (const turn of turns([0.3, 0.3])) await report({ turn });
-    const metrics = createMetrics({ defaultMetrics: false });
-    showFlow(metrics, { services: () => reporter.services() });
-    const text = await metrics.text();
-    for (const line of [
-      'topology_aware_routing_flow_services{strategy="load-aware",condition="Effective",reason="PlanInForce"} 1',
-      'topology_aware_routing_flow_in_zone_ratio{service_namespace="shop",service_name="web"} 1',
-      'topology_aware_routing_flow_spill_ratio{service_namespace="shop",service_name="web",zone="a"} 0',
-      'topology_aware_routing_services_without_series 0',
-    ])
-      expect(text).to.contain(line);
-    await reporter.released(KEY, undefined, signal);
-    expect([...reporter.services()]).to.deep.equal([]);
-    expect(await metrics.text()).not.to.contain('"web"');
   });
 
   const released: { name: string; policy: FlowPolicy; removes: string[]; writes: number }[] = [

@@ -57,14 +57,6 @@ describe('the writer of status', () => {
     fail = undefined;
   });
 
-  it('replaces the whole status, once', async () => {
-    const writer = open();
-    expect(await writer.write(subject(), status(90), signal)).to.equal(true);
-    expect(await writer.write(subject(), status(90), signal)).to.equal(false);
-    const patch = [{ op: 'add', path: '/status', value: status(90) }];
-    expect(sent).to.deep.equal([['patch json status shop/web', patch]]);
-  });
-
   it('writes figures a minute apart, and another reason at once', async () => {
     const writer = open();
     await writer.write(subject(), status(90), signal);
@@ -72,24 +64,6 @@ describe('the writer of status', () => {
     expect(await writer.write(subject(), status(50, 'Overloaded'), signal), 'a reason').to.equal(true);
     await clock.advance(60_000);
     expect(await writer.write(subject(), status(90, 'Overloaded'), signal), 'figures, a minute later').to.equal(true);
-  });
-
-  it('knows what the policy carries after a restart', async () => {
-    const carrying = { ...policy, status: status(90) };
-    const writer = open();
-    expect(writer.last('shop/web', carrying)).to.deep.equal(status(90));
-    expect(await writer.write(subject(carrying), status(90), signal)).to.equal(false);
-  });
-
-  it('creates an empty policy that the Service owns', async () => {
-    await open().write({ ...subject(), policy: undefined }, status(90), signal);
-    const [[verb, created] = []] = sent;
-    expect(verb).to.equal('create');
-    expect(created).to.deep.include({ kind: 'FlowPolicy', spec: {} });
-    expect((created as FlowPolicy).metadata.ownerReferences).to.deep.equal([
-      { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u' },
-    ]);
-    expect(isOwnPolicy(created as FlowPolicy)).to.equal(true);
   });
 
   it('writes again to a policy that was deleted and made anew', async () => {
@@ -125,14 +99,6 @@ describe('the writer of status', () => {
       expect(await writer.write(subject(), status(90), signal)).to.equal(true);
     });
   }
-
-  it('removes the very policy that it was given, and takes one that is gone for removed', async () => {
-    const writer = open();
-    await writer.remove({ ...policy, metadata: { ...policy.metadata, uid: 'p' } }, signal);
-    expect(sent).to.deep.equal([['delete', { preconditions: { uid: 'p' } }]]);
-    fail = refusal(404, 'NotFound');
-    await writer.remove(policy, signal);
-  });
 
   it('treats a policy as its own only while its spec is empty', () => {
     const labels = { 'app.kubernetes.io/managed-by': 'flow-controller' };

@@ -129,9 +129,4 @@ describe('removing their hints', () => {
     for (const answer of [() => of(), refuse(409)])
       expect((await run(answer)).result).to.deep.equal({ kind: 'requeue', afterMs: 5_000 });
   });
-
-  it('has nothing to do for a slice that is gone, and fails where it is refused', async () => {
-    expect((await run(refuse(404))).result).to.deep.equal({ kind: 'done' });
-    expect(await run(refuse(403)).catch((error: unknown) => error)).to.include({ status: 403 });
-  });
 });

@@ -99,12 +99,6 @@ describe('plan retirement', () => {
     expect(touched, 'once each').to.have.length(2);
   });
 
-  it('does the same where there is no Lease at all', async () => {
-    lease.gone();
-    await turns(60_000);
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'b']);
-  });
-
   it('reverts what is planned while no planner is known, whenever it appears', async () => {
     lease.gone();
     await turns(60_000);

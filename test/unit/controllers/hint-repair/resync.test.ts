@@ -5,7 +5,6 @@ import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOUCHED, LABEL_CONSIDER } from '../../../../pkg/apis/names.ts';
 import { createResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import type { Resync } from '../../../../pkg/controllers/hint-repair/resync.ts';
-import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -63,12 +62,6 @@ describe('hint repair', () => {
     return await result;
   };
 
-  it('does nothing where all is hinted', async () => {
-    slices = [named('a', true)];
-    expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(touched).to.deep.equal([]);
-  });
-
   it('touches all that lack hints, at most 20 a second, by an annotation', async () => {
     slices.push(named('d', true));
     expect(await run()).to.deep.equal({ kind: 'done' });
@@ -77,16 +70,6 @@ describe('hint repair', () => {
     expect(touched[0]!.patch).to.deep.equal({
       metadata: { annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.000Z' } },
     });
-  });
-
-  it('tries one first and stops there: WebhookUnavailable', async () => {
-    works = false;
-    expect(await run()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
-    expect(touched).to.have.length(1);
-    expect(repair.unavailable).to.equal(true);
-    expect(events.map(({ reason, message }) => [reason, message.includes('3 slice(s) wait')])).to.deep.equal([
-      ['WebhookUnavailable', true],
-    ]);
   });
 
   it('backs off further each time up to an hour, reports once, and recovers', async () => {
@@ -118,16 +101,6 @@ describe('hint repair', () => {
     expect(touched.at(-1)?.name, 'after a change').to.equal('a');
   });
 
-  it('asks slices of three namespaces before it says that admission is away', async () => {
-    works = false;
-    slices = ['one', 'two', 'three', 'four'].map((namespace) => named('a', false, namespace));
-    expect(await run()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
-    expect(touched).to.have.length(3);
-    expect(events.map(({ message }) => message)[0])
-      .to.contain('EndpointSlice one/a')
-      .and.to.contain('4 slice(s) wait');
-  });
-
   it('is not hurried by news of more slices', async () => {
     works = false;
     await run();
@@ -135,24 +108,5 @@ describe('hint repair', () => {
     const result = await run();
     expect(result.kind === 'requeue' && result.afterMs).to.be.lessThan(60_000);
     expect(touched).to.have.length(1);
-  });
-
-  it('learns nothing from a slice that is gone, and passes on other errors', async () => {
-    failure = new ApiError({ status: 404, method: 'PATCH', path: '/x' });
-    expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(repair.unavailable).to.equal(false);
-    failure = new ApiError({ status: 500, method: 'PATCH', path: '/x' });
-    const caught = await repair.reconcile('slices', signal).catch((error: unknown) => error);
-    expect(caught).to.include({ status: 500 });
-  });
-
-  it('stops between two touches on request', async () => {
-    const stop = new AbortController();
-    const running = repair.reconcile('slices', stop.signal).catch((error: unknown) => error);
-    await clock.advance(10);
-    stop.abort(new Error('stopped'));
-    expect(await running).to.include({ message: 'stopped' });
-    expect(touched).to.have.length(1);
-    expect(clock.pending).to.equal(0);
   });
 });

@@ -47,15 +47,6 @@ describe('reports about zones', () => {
     ]);
   });
 
-  it('report all groups of a Node that several have', () => {
-    reports.report(edge(), refused('InSeveralGroups', 'north', 'west'));
-    expect(events.lines.map((line) => line.split(' ')[2])).to.deep.equal([
-      'Node/n1:',
-      'NodeGroup/north:',
-      'NodeGroup/west:',
-    ]);
-  });
-
   it('report again when the reason or the group is another, or it was well meanwhile', () => {
     reports.report(edge(), refused('ForeignZone', 'north'));
     reports.report(edge(), refused('ZoneBoundVolumes', 'north'));
@@ -63,21 +54,6 @@ describe('reports about zones', () => {
     reports.report(edge(), settled);
     reports.report(edge(), refused('ZoneBoundVolumes', 'south'));
     expect(events.lines.filter((line) => line.includes('Node/n1'))).to.have.length(4);
-  });
-
-  it('report every write on the Node', () => {
-    reports.report(edge(), written('Assigned', 'north'));
-    reports.report(edge(), written('Reasserted', 'north'));
-    expect(events.lines).to.deep.equal([
-      'Normal ZoneAssigned Node/n1: because it is Assigned',
-      'Normal ZoneReasserted Node/n1: because it is Reasserted',
-    ]);
-  });
-
-  it('say nothing of what is as it should be', () => {
-    reports.report(edge(), settled);
-    reports.report(edge(), { kind: 'none' });
-    expect([events.lines, logger.entries]).to.deep.equal([[], []]);
   });
 
   it('count Nodes by group and state, and not those without a group any more', () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
-import { ANNOTATION_TOUCHED } from '../../../../pkg/apis/names.ts';
 import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
 import type { ServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
 import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
@@ -64,13 +63,6 @@ describe('writes that make endpoints follow a zone', () => {
     return delays;
   };
 
-  it('do nothing where all endpoints are in the zone of their Node', async () => {
-    slices = stored('north');
-    expect(await turn()).to.deep.equal({ kind: 'done' });
-    expect(resync.concerns(KEY)).to.equal(false);
-    expect([client.patched, outcomes]).to.deep.equal([[], []]);
-  });
-
   it('wait a moment first: the control plane may follow by itself', async () => {
     expect(resync.concerns(KEY)).to.equal(true);
     expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
@@ -79,19 +71,6 @@ describe('writes that make endpoints follow a zone', () => {
     expect(await turn()).to.deep.equal({ kind: 'done' });
     expect([client.patched, outcomes]).to.deep.equal([[], ['followed']]);
     expect(resync.concerns(KEY)).to.equal(false);
-  });
-
-  it('change one annotation of the Service', async () => {
-    await turn();
-    await clock.advance(500);
-    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 2_000 });
-    expect(client.patched).to.have.length(1);
-    expect(client.patched[0]).to.deep.include({
-      resource: 'services',
-      ref: { namespace: 'default', name: 'server' },
-      type: 'merge',
-      patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.500Z' } } },
-    });
   });
 
   it('come less and less often, end, and say so once', async () => {
@@ -103,15 +82,6 @@ describe('writes that make endpoints follow a zone', () => {
     expect(await turn()).to.deep.equal({ kind: 'done' });
     expect([client.patched.length, events.lines.length]).to.deep.equal([6, 1]);
     expect(outcomes.at(-1)).to.equal('gaveUp');
-  });
-
-  it('begin again when the Node gets another zone', async () => {
-    await run();
-    zone = 'south';
-    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
-    await clock.advance(500);
-    await turn();
-    expect(client.patched).to.have.length(7);
   });
 
   it('are no more than the rate allows, over all Services', async () => {
@@ -129,36 +99,5 @@ describe('writes that make endpoints follow a zone', () => {
     );
     expect(times.map((time) => time - times[0]!)).to.deep.equal([0, 500, 1_000]);
     expect(clock.monotonic() - started).to.equal(10_000);
-  });
-
-  it('leave a Service alone that is gone, or must not be written', async () => {
-    found = undefined;
-    expect(await turn()).to.deep.equal({ kind: 'done' });
-    expect(client.patched).to.deep.equal([]);
-  });
-
-  it('learn nothing from a Service that went away meanwhile, and pass on other errors', async () => {
-    await turn();
-    await clock.advance(500);
-    client.failure = 404;
-    expect(await turn()).to.have.property('kind', 'requeue');
-    await clock.advance(2_000);
-    client.failure = 403;
-    const failing = resync.reconciler.reconcile(KEY, never).catch((error: unknown) => error);
-    await clock.advance(0);
-    expect(await failing).to.include({ status: 403 });
-  });
-
-  it('stop while they wait for their turn', async () => {
-    await turn('default/a');
-    await turn('default/b');
-    await clock.advance(500);
-    await turn('default/a');
-    const stop = new AbortController();
-    const waiting = resync.reconciler.reconcile('default/b', stop.signal).catch((error: unknown) => error);
-    await clock.settle();
-    stop.abort(new Error('stopped'));
-    expect(await waiting).to.have.property('message', 'stopped');
-    expect([clock.pending, client.patched.length]).to.deep.equal([0, 1]);
   });
 });

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
-import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { applyObjects } from '../../../../pkg/controllers/settings/apply.ts';
 import type { ApplyOptions, WriteCause } from '../../../../pkg/controllers/settings/apply.ts';
@@ -10,7 +9,7 @@ import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts'
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import { ENABLED, NS, etcdDecision, refusedFor, serviceDecision } from './support.ts';
+import { serviceDecision } from './support.ts';
 
 interface Call {
   resource: string;
@@ -50,28 +49,6 @@ describe('applyObjects', () => {
     };
   });
 
-  it('sends one locked merge patch for each Service that differs, none for the others and never one for an Etcd', async () => {
-    const satisfied = serviceDecision('same', ENABLED, { spec: { trafficDistribution: 'PreferSameZone' } });
-    const { written, error } = await applyObjects([serviceDecision('a'), satisfied, etcdDecision()], options, signal);
-    expect(error).to.equal(undefined);
-    expect(written.map(({ ref }) => ref.name)).to.deep.equal(['a']);
-    expect(calls).to.deep.equal([
-      {
-        resource: 'services',
-        ref: { namespace: NS, name: 'a' },
-        type: 'merge',
-        patch: {
-          spec: { trafficDistribution: 'PreferSameZone' },
-          metadata: {
-            annotations: { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' },
-            resourceVersion: '5',
-          },
-        },
-      },
-    ]);
-    expect(causes).to.deep.equal(['change']);
-  });
-
   it('repairs a minute apart and says when it may go on', async () => {
     const item = serviceDecision('a');
     for (const cause of ['change', 'repair']) {
@@ -85,16 +62,6 @@ describe('applyObjects', () => {
     now += 40_000;
     const { fighting } = await applyObjects([item], options, signal);
     expect(fighting.map(({ ref }) => ref.name)).to.deep.equal(['a']);
-  });
-
-  it('names reverting as the cause', async () => {
-    const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
-    await applyObjects(
-      [serviceDecision('a', refusedFor('SingleZone'), { metadata: { annotations: applied } })],
-      options,
-      signal,
-    );
-    expect(causes).to.deep.equal(['takeback']);
   });
 
   it('tries again soon after a conflict, and lets an object that is gone be', async () => {

@@ -5,12 +5,12 @@ import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { inNamespace, openSettingsCaches, slicesOf } from '../../../../pkg/controllers/settings/caches.ts';
+import { openSettingsCaches, slicesOf } from '../../../../pkg/controllers/settings/caches.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { createCaches } from '../../../../pkg/kubernetes/caches.ts';
 import type { Caches } from '../../../../pkg/kubernetes/caches.ts';
 import type { Client, ListOptions } from '../../../../pkg/kubernetes/types.ts';
-import { service, slice } from '../../../fixtures/core.ts';
+import { slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
@@ -78,42 +78,6 @@ describe('the caches of the settings-reconciler', () => {
       expect(pluralsOf(create(modes, fakeClient().client))).to.deep.equal([...CORE, ...more].sort()));
   }
 
-  it('reads the Seed live only with a garden client, and only its own', async () => {
-    expect(create(SEED, fakeClient().client).caches.liveSeed).to.equal(undefined);
-    const garden = fakeClient();
-    const opened = create(SEED, fakeClient().client, garden.client);
-    const { liveSeed } = opened.caches;
-    expect(pluralsOf(opened), 'no reason for this process to end').not.to.include('seeds');
-    const stop = new AbortController();
-    const running = liveSeed?.run(stop.signal);
-    await liveSeed?.settled(stop.signal);
-    stop.abort();
-    await running;
-    expect(garden.listed.every((line) => line.startsWith('seeds metadata.name=mine'))).to.equal(true);
-  });
-
-  it('asks for Clusters in small pages', async () => {
-    const { client, listed } = fakeClient();
-    await fill(create(SEED, client), () => undefined);
-    expect(listed).to.include('clusters 50');
-  });
-
-  it('finds Services by namespace and slices by Service', async () => {
-    const { client } = fakeClient({
-      services: [service(), service({ metadata: { name: 'other', namespace: 'n' } })],
-      endpointslices: [
-        slice({ service: 'vpa-webhook' }),
-        slice({ service: 'vpa-webhook', metadata: { name: 'second' } }),
-      ],
-    });
-    const opened = create(SEED, client);
-    await fill(opened, () => {
-      expect(inNamespace(opened.caches.services, 'n').map(({ metadata }) => metadata?.name)).to.deep.equal(['other']);
-      expect(slicesOf(opened.caches.slices, 'default', 'vpa-webhook')).to.have.length(2);
-      expect(inNamespace(undefined, 'n')).to.deep.equal([]);
-    });
-  });
-
   const slices: { name: string; of: EndpointSlice; kept: boolean }[] = [
     { name: 'of a catalogue Service', of: slice({ service: 'kube-apiserver' }), kept: true },
     { name: 'with a strategy', of: slice({ metadata: { labels: { [LABEL_STRATEGY]: 'same-zone' } } }), kept: true },
@@ -140,11 +104,4 @@ describe('the caches of the settings-reconciler', () => {
       });
     });
   }
-
-  it('does not follow Extensions where they are not to be followed', () => {
-    const { client } = fakeClient();
-    const opened = create(SEED, client, undefined, false);
-    expect(pluralsOf(opened)).not.to.include('extensions');
-    expect(opened.caches.extensions).to.equal(undefined);
-  });
 });

@@ -4,7 +4,6 @@ import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOUCHED,
-  LABEL_ETCD_CLIENTS,
   LABEL_MANAGED_BY,
   LABEL_ROUTING,
   MANAGED_BY_DRUID,
@@ -72,24 +71,6 @@ describe('cleanUp', () => {
       signal,
     );
 
-  it('reverts what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
-    expect(await run()).to.deep.equal({ services: 1, namespaces: 1, slices: 1, leftToDruid: [], left: [] });
-    expect(patches).to.deep.equal([
-      {
-        of: 'services/ours',
-        patch: {
-          spec: { trafficDistribution: null },
-          metadata: { annotations: { [ANNOTATION_APPLIED]: null }, resourceVersion: '7' },
-        },
-      },
-      {
-        of: 'namespaces/labelled',
-        patch: { metadata: { labels: { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null } } },
-      },
-      { of: 'endpointslices/touched', patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } } },
-    ]);
-  });
-
   it('leaves what is in the namespaces of another installation, and says which', async () => {
     const home = objects['services']?.[0]?.metadata?.namespace ?? expect.fail('no namespace');
     objects['namespaces']!.push(namespace({ metadata: { name: home } }));
@@ -122,22 +103,6 @@ describe('cleanUp', () => {
       { op: 'replace', path: '/metadata/resourceVersion', value: '3' },
       { op: 'remove', path: '/endpoints/0/hints' },
     ]);
-  });
-
-  it('reads the object again after a conflict', async () => {
-    failures = [apiError(409)];
-    expect((await run()).services).to.equal(1);
-    expect(gets).to.equal(1);
-  });
-
-  it('gives up on an object that conflicts again and again', async () => {
-    failures = Array.from({ length: 5 }, () => apiError(409));
-    expect(await run().catch((error: unknown) => error)).to.include({ status: 409 });
-  });
-
-  it('does not count what is gone meanwhile', async () => {
-    failures = [apiError(404), apiError(404), apiError(404)];
-    expect(await run()).to.deep.equal({ services: 0, namespaces: 0, slices: 0, leftToDruid: [], left: [] });
   });
 
   const lists = [

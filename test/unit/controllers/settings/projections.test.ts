@@ -6,26 +6,12 @@ import {
   ANNOTATION_TOPOLOGY_MODE,
   LABEL_CONSIDER,
   LABEL_MANAGED,
-  LABEL_SERVICE_NAME,
-  LABEL_SLICE_MANAGED_BY,
-  LABEL_ZONE,
 } from '../../../../pkg/apis/names.ts';
-import {
-  projectCluster,
-  projectEtcd,
-  projectGarden,
-  projectMeta,
-  projectNamespace,
-  projectNode,
-  projectSeed,
-  projectService,
-  projectSlice,
-} from '../../../../pkg/controllers/settings/caches.ts';
+import { projectCluster, projectEtcd, projectGarden, projectMeta, projectSeed, projectService } from '../../../../pkg/controllers/settings/caches.ts';
 import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
-import { classifyNamespace } from '../../../../pkg/gardener/types.ts';
 import { planSettings, routingSettings } from '../../../../pkg/routing/plan.ts';
-import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
-import { cluster, etcd, garden, namespace, seed, shoot } from '../../../fixtures/gardener.ts';
+import { service } from '../../../fixtures/core.ts';
+import { cluster, etcd, garden, seed, shoot } from '../../../fixtures/gardener.ts';
 
 describe('projections', () => {
   it('keep identity, our labels and annotations, and drop the rest', () => {
@@ -126,36 +112,5 @@ describe('projections', () => {
     ]) {
       expect(decideGardenRouting(projectGarden(whole))).to.deep.equal(decideGardenRouting(whole));
     }
-  });
-
-  it('of a Namespace keep its role', () => {
-    expect(classifyNamespace(projectNamespace(namespace())).kind).to.equal('shoot');
-    expect(classifyNamespace(projectNamespace(namespace({ role: 'extension' }))).kind).to.equal('extension');
-  });
-
-  it('of a Node keep zone, readiness and kubelet', () => {
-    expect(projectNode(node({ zone: 'a' }))).to.deep.equal({
-      metadata: { name: 'node-a', labels: { [LABEL_ZONE]: 'a' } },
-      status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.34.1' } },
-    });
-    expect(projectNode({ metadata: { name: 'x' } }).status?.conditions).to.deep.equal([]);
-  });
-
-  it('of a slice keep zones, readiness and hints, and no address', () => {
-    const hints = { forZones: [{ name: 'a' }] };
-    const projected = projectSlice(slice({ endpoints: [endpoint({ zone: 'a', hints })] }));
-    expect(projected.metadata?.labels).to.deep.equal({
-      [LABEL_SERVICE_NAME]: 'server',
-      [LABEL_SLICE_MANAGED_BY]: 'endpointslice-controller.k8s.io',
-    });
-    expect(projected.endpoints).to.deep.equal([
-      { addresses: [], conditions: { ready: true }, nodeName: 'node-a', zone: 'a', hints },
-    ]);
-    expect(projectSlice(slice({ endpoints: null })).endpoints).to.deep.equal([]);
-  });
-
-  it('take null for what is not there', () => {
-    const metadata = { name: 'a' };
-    expect(projectSeed({ metadata, spec: { settings: null } } as never).spec).to.deep.equal({});
   });
 });

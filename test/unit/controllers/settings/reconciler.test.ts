@@ -14,7 +14,7 @@ import type { RewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import { NS, context, etcdDecision, namespaceDecision, serviceDecision } from './support.ts';
+import { NS, context, namespaceDecision, serviceDecision } from './support.ts';
 
 const { signal } = new AbortController();
 
@@ -73,41 +73,6 @@ describe('settings reconciler', () => {
   });
   const reconcile = () => reconciler.reconcile(NS, signal);
 
-  it('writes the label by which admission keeps values before any value, then reports', async () => {
-    expect(await reconcile()).to.deep.equal({ kind: 'done' });
-    expect(patched).to.deep.equal([`namespaces/${NS}`, 'services/a']);
-    expect(events).to.deep.equal(['RoutingEnabled']);
-    expect(told[0]?.objects.map(({ ref }) => ref.name)).to.deep.equal(['a']);
-  });
-
-  it('comes back when something is held back', async () => {
-    await reconcile();
-    await reconcile();
-    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
-  });
-
-  it('writes nothing in a namespace that is being deleted', async () => {
-    namespace = { metadata: { name: NS, deletionTimestamp: 'now' } };
-    await reconcile();
-    expect(patched).to.deep.equal([]);
-  });
-
-  it('takes the label back where nothing asks any more', async () => {
-    decision = undefined;
-    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
-    await reconcile();
-    expect(patched).to.deep.equal([`namespaces/${NS}`]);
-    expect(told).to.deep.equal([undefined]);
-  });
-
-  it('changes nothing in a namespace that is not managed, such as the label of another installation', async () => {
-    decision = undefined;
-    owned = false;
-    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'runtime' } } };
-    await reconcile();
-    expect(patched).to.deep.equal([]);
-  });
-
   describe('in a namespace that is no longer managed', () => {
     const leave = async (): Promise<void> => {
       await reconcile();
@@ -147,24 +112,6 @@ describe('settings reconciler', () => {
       expect(guard.size).to.equal(0);
     });
 
-    it('releases what an earlier leader set and never released', async () => {
-      orphan();
-      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
-      now = 1_000;
-      expect(await reconcile()).to.deep.equal({ kind: 'done' });
-      expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
-      expect(events).to.deep.equal(['NamespaceNotOwned']);
-    });
-
-    it('releases the rest where an earlier leader was stopped after the objects', async () => {
-      orphan();
-      left = [];
-      await reconcile();
-      now = 1_000;
-      expect(await reconcile()).to.deep.equal({ kind: 'done' });
-      expect(patched).to.deep.equal([`namespaces/${NS}`]);
-    });
-
     it('changes nothing when it is managed again in time, and waits the whole time again later', async () => {
       const before = decision;
       await leave();
@@ -190,34 +137,6 @@ describe('settings reconciler', () => {
       await reconcile();
       expect(patched.filter((name) => name === 'services/a')).to.have.length(2);
     });
-
-    it('leaves everything alone where it is being deleted', async () => {
-      await leave();
-      await reconcile();
-      now = 1_000;
-      namespace = { metadata: { name: NS, deletionTimestamp: 'now' } };
-      expect(await reconcile()).to.deep.equal({ kind: 'done' });
-      expect(patched).to.deep.equal([]);
-    });
-  });
-
-  it('remembers nothing about objects that are gone', async () => {
-    decision = namespaceDecision({ objects: [serviceDecision('a'), etcdDecision()] });
-    await reconcile();
-    expect(guard.size).to.equal(2);
-    decision = namespaceDecision({ objects: [serviceDecision('a')] });
-    await reconcile();
-    expect(guard.size).to.equal(1);
-    namespace = undefined;
-    await reconcile();
-    expect(guard.size).to.equal(0);
-  });
-
-  it('forgets a namespace that is gone', async () => {
-    namespace = undefined;
-    expect(await reconcile()).to.deep.equal({ kind: 'done' });
-    expect(patched).to.deep.equal([]);
-    expect(told).to.deep.equal([undefined]);
   });
 
   it('reports what was decided even when a write fails, and fails for the queue to retry', async () => {

@@ -5,7 +5,7 @@ import type { Reporter } from '../../../../pkg/controllers/settings/reporter.ts'
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
-import { ENABLED, NS, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
+import { NS, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
 
 describe('reporter', () => {
   let events: EventInput[];
@@ -39,25 +39,10 @@ describe('reporter', () => {
     expect(reasons()).to.deep.equal(['RoutingEnabled']);
   });
 
-  it('quotes no more foreign text than a line holds', () => {
-    const decision = { ...refusedFor('FailureToleranceNotZone'), message: 'x'.repeat(70_000) };
-    reporter.report(namespaceDecision({ decision }), [], []);
-    expect(JSON.stringify([log.entries, events]).length).to.be.below(4_000);
-  });
-
   it('reports a fault even at the start', () => {
     reporter.adopt([NS]);
     reporter.report(single, [], []);
     expect(reasons()).to.deep.equal(['SingleZone']);
-  });
-
-  it('records no event for a repair, but says what was written', () => {
-    reporter.report(on(), on().objects, []);
-    reporter.report(on(), on().objects, []);
-    expect(reasons()).to.deep.equal(['RoutingEnabled']);
-    const written = log.entries.filter(({ message }) => message === 'settings written');
-    expect(written).to.have.length(2);
-    expect(written[0]!.fields['changes']).to.include('spec.trafficDistribution: (unset) -> PreferSameZone');
   });
 
   it('reports a fight when it begins, and again when it begins anew', () => {
@@ -77,31 +62,5 @@ describe('reporter', () => {
       [],
     );
     expect(events[0]!.message).to.have.length.at.most(1_024).and.to.match(/…$/);
-  });
-
-  it('counts objects by owner and reason, and forgets', () => {
-    reporter.report(
-      namespaceDecision({
-        objects: [serviceDecision('a'), serviceDecision('b'), serviceDecision('c', refusedFor('Excluded'))],
-      }),
-      [],
-      [],
-    );
-    reporter.report(
-      namespaceDecision({
-        namespace: 'other',
-        objects: [serviceDecision('f', ENABLED, { spec: { trafficDistribution: 'X' } })],
-      }),
-      [],
-      [],
-    );
-    expect(reporter.counts()).to.have.deep.members([
-      { owner: 'shoot-settings', reason: 'Enabled', objects: 3 },
-      { owner: 'shoot-settings', reason: 'Excluded', objects: 1 },
-    ]);
-    expect(reporter.foreignValues()).to.equal(1);
-    reporter.forget(NS);
-    reporter.forget('other');
-    expect(reporter.counts()).to.deep.equal([]);
   });
 });

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
-import { labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/apply.ts';
-import type { LabelWish, NamespaceLabels } from '../../../../pkg/controllers/settings/apply.ts';
+import { LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import { type LabelWish, type NamespaceLabels, labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/apply.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { apiError } from '../../../fixtures/memory-client.ts';
 import { etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
 
 const wish = (overrides: Partial<LabelWish>): LabelWish => ({
@@ -62,11 +60,6 @@ describe('labels of a namespace', () => {
     });
   }
 
-  it('writes both labels with one patch', async () => {
-    const { patches } = await write({ [LABEL_ROUTING]: 'true' }, { routing: false, etcdClients: true });
-    expect(patches).to.deep.equal([{ metadata: { labels: { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: 'true' } } }]);
-  });
-
   const own = { keep: 'auto', fighting: false, labelled: false } as const;
   const rewritten = { ...serviceDecision('vpa-webhook'), rewritten: true };
   const decisions: {
@@ -106,11 +99,5 @@ describe('labels of a namespace', () => {
   it('writes nothing where it is as wanted', async () => {
     expect((await write({ [LABEL_ROUTING]: 'true' }, true)).patches).to.deep.equal([]);
     expect((await write({}, false)).patches).to.deep.equal([]);
-  });
-
-  it('lets a namespace that is gone be, and passes on other errors', async () => {
-    expect((await write({}, true, apiError(404))).stored).to.equal(undefined);
-    const failure = await write({}, true, apiError(403)).catch((caught: unknown) => caught);
-    expect(failure).to.include({ status: 403 });
   });
 });
