@@ -9,9 +9,12 @@ import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { showEvacuation } from '../../../../pkg/controllers/evacuation/controller.ts';
+import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 const own = (zone: string) => ({ forZones: [{ name: zone }] });
 const MARK = JSON.stringify({ out: { a: true }, cover: ['a'], was: 'own' });
+
 const evacuated = (): EndpointSlice =>
   slice({
     metadata: { name: 'evacuated', resourceVersion: '7', annotations: { [ANNOTATION_EVACUATED]: MARK, other: 'kept' } },
@@ -58,5 +61,16 @@ describe('returning every evacuated slice', () => {
     const server = serverOf([evacuated()], 2);
     expect(await returnSlices({ client: server.client }, signal)).to.deep.equal({ returned: 1, left: 0, errors: [] });
     expect(server.get('evacuated').metadata?.annotations).to.deep.equal({ other: 'kept' });
+  });
+});
+
+describe('metrics of evacuations', () => {
+  it('zones in marks that owners of slices wrote: 20 by name, the others together', async () => {
+    const metrics = createMetrics({ defaultMetrics: false });
+    const zones = Array.from({ length: 1_000 }, (_, index) => [`zone-${1_000 + index}`, 1] as const);
+    showEvacuation(metrics, { counts: () => [], overdue: () => new Map(zones) });
+    const lines = (await metrics.text()).split('\n').filter((line) => line.includes('slices_overdue{'));
+    expect(lines).to.have.lengthOf(21);
+    expect(lines).to.include('topology_aware_routing_evacuation_slices_overdue{zone="other"} 980');
   });
 });

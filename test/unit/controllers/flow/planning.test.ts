@@ -1,39 +1,37 @@
 // Planning in turns, within a deadline: a thread that the test plays, on a clock that it moves.
 import { expect } from 'chai';
-import { beforeEach, describe, it } from 'mocha';
-import { createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
-import type {
-  Planned,
-  Planning,
-  PlanOutcome,
-  PlanRequest,
-  PlanThreadEvents,
-} from '../../../../pkg/controllers/flow/planning.ts';
+import { beforeEach, describe, it, afterEach } from 'mocha';
+import fc from 'fast-check';
+import { type PlanOutcome, type PlanReply, type PlanRequest, type PlanThread, type PlanThreadEvents, type Planned, type Planning, createFairQueue, createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
 import type { PlanAnswer, PlanJob } from '../../../../pkg/flow/assemble/job.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-
-const job = (spec: PlanJob['spec'] = {}): PlanJob => ({
-  kind: 'weight',
-  spec,
-  slices: [],
-  zones: { zones: [], weights: {} },
-  planned: undefined,
-});
-
-const answer = (cutShort = false): PlanAnswer => ({
-  turn: {
-    plan: { spread: true, endpoints: [] },
-    state: undefined,
-    decision: undefined,
-    observation: undefined,
-    withoutCapacity: [],
-  },
-  bounds: undefined,
-  cutShort,
-});
+import { openInline, openWorker } from '../../../../pkg/controllers/flow/plan-thread.ts';
+import { answerJob } from '../../../../pkg/flow/assemble/job.ts';
+import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
+import { hostileProblem } from '../../flow/factories.ts';
 
 describe('planning', () => {
+  const job = (spec: PlanJob['spec'] = {}): PlanJob => ({
+    kind: 'weight',
+    spec,
+    slices: [],
+    zones: { zones: [], weights: {} },
+    planned: undefined,
+  });
+
+  const answer = (cutShort = false): PlanAnswer => ({
+    turn: {
+      plan: { spread: true, endpoints: [] },
+      state: undefined,
+      decision: undefined,
+      observation: undefined,
+      withoutCapacity: [],
+    },
+    bounds: undefined,
+    cutShort,
+  });
+
   let clock: FakeClock;
   let planning: Planning;
   /** Threads that were opened, and what each was sent. */
@@ -150,5 +148,130 @@ describe('planning', () => {
     await late('shop/web');
     planning.close();
     expect([threads[0]!.ended, clock.pending]).to.deep.equal([true, 0]);
+  });
+});
+
+const MAIN = new URL('../../../../cmd/flow-controller/main.ts', import.meta.url);
+
+/** A Service whose Pods all request different amounts of CPU, and are asked for as much as can just be placed. */
+const hostileJob = (endpoints: number): PlanJob => {
+  const input = hostileProblem({ zones: 3, endpoints, seed: 5, load: 0.66, largest: 4 });
+  const sharers = new Map<string, number>();
+  for (const { zone } of input.endpoints) sharers.set(zone, (sharers.get(zone) ?? 0) + 1);
+  const cpu = new Map(input.endpoints.map((one) => [one.name, { requests: one.capacity, limits: null }]));
+  const samples = input.endpoints.map(({ name, zone, capacity }) => ({
+    pod: name,
+    load: Math.min(capacity, input.demand[zone]! / sharers.get(zone)!),
+    sampledAt: 60,
+    window: 15,
+  }));
+  const first: PlanJob = {
+    kind: 'load',
+    spec: {},
+    slices: [flowSlice(input.endpoints.map(({ name, zone }) => flowEndpoint(zone, { pod: name, forZones: [zone] })))],
+    zones: { zones: Object.keys(input.demand), weights: input.demand },
+    time: 0,
+    cpu,
+    load: undefined,
+    state: undefined,
+    proposed: undefined,
+  };
+  return { ...first, time: 60, load: { kind: 'pods', samples }, state: answerJob(first).turn.state };
+};
+
+describe('the thread that plans', () => {
+  let thread: PlanThread | undefined;
+  afterEach(() => thread?.end());
+
+  const ask = (open: typeof openInline, job: PlanJob): Promise<PlanReply> =>
+    new Promise((resolve, reject) => {
+      thread = open({ replied: resolve, failed: reject });
+      thread.post({ id: 1, job });
+    });
+
+  it('answers what is answered without it', async () => {
+    const job = hostileJob(40);
+    const inline = await ask(openInline, job);
+    const worker = await ask((events) => openWorker(MAIN, events), job);
+    expect(worker).to.deep.equal(inline);
+    expect('answer' in worker && worker.answer.turn.decision?.reason).to.equal('Saturated');
+  }).timeout(30_000);
+
+  it('leaves the main thread its turns while it plans, which planning in the main thread does not', async () => {
+    const job = hostileJob(300);
+    const turnsDuring = async (open: typeof openInline): Promise<number> => {
+      let turns = 0;
+      let answered = false;
+      const asked = ask(open, job).finally(() => (answered = true));
+      const count = (): void => {
+        turns += 1;
+        if (!answered) setImmediate(count);
+      };
+      setImmediate(count);
+      await asked;
+      return turns;
+    };
+    expect(await turnsDuring(openInline), 'turns of the main thread, planning in it').to.be.at.most(2);
+    expect(
+      await turnsDuring((events) => openWorker(MAIN, events)),
+      'turns of the main thread, planning beside it',
+    ).to.be.at.least(50);
+  }).timeout(30_000);
+});
+
+/** Serves all that waits, each item at its cost; the owners in the order in which they were served. */
+const serve = (queue: ReturnType<typeof createFairQueue<number>>, count = Infinity): string[] => {
+  const order: string[] = [];
+  for (let left = count; left > 0; left -= 1) {
+    const next = queue.next();
+    if (next === undefined) break;
+    queue.used(next.owner, next.item);
+    order.push(next.owner);
+  }
+  return order;
+};
+
+describe('the fair queue', () => {
+  it('serves an owner of few cheap items before the next dear one of another, however many of these wait', () => {
+    const queue = createFairQueue<number>();
+    for (let index = 0; index < 100; index += 1) queue.add('hostile', 2_000);
+    for (let index = 0; index < 10; index += 1) queue.add('quiet', 1);
+    expect(serve(queue, 11)).to.deep.equal(['hostile', ...Array.from({ length: 10 }, () => 'quiet')]);
+    expect(queue.length).to.equal(99);
+  });
+
+  it('gives no credit for having been quiet', () => {
+    const queue = createFairQueue<number>();
+    queue.add('late', 1);
+    serve(queue);
+    for (let index = 0; index < 3; index += 1) queue.add('busy', 10);
+    serve(queue);
+    for (let index = 0; index < 3; index += 1) queue.add('busy', 10);
+    for (let index = 0; index < 3; index += 1) queue.add('late', 10);
+    expect(serve(queue)).to.deep.equal(['late', 'busy', 'late', 'busy', 'late', 'busy']);
+  });
+
+  it('keeps the order of one owner and forgets what is removed', () => {
+    const queue = createFairQueue<number>();
+    for (const item of [1, 2, 3]) queue.add('a', item);
+    queue.remove((item) => item === 2);
+    expect([queue.length, queue.next()?.item, queue.next()?.item, queue.next()]).to.deep.equal([2, 1, 3, undefined]);
+  });
+
+  it('never lets two owners who wait all the time get apart by more than the two dearest items', () => {
+    const costs = fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 30, maxLength: 30 });
+    fc.assert(
+      fc.property(costs, costs, costs, (...owners) => {
+        const queue = createFairQueue<number>();
+        owners.forEach((items, owner) => items.forEach((item) => queue.add(String(owner), item)));
+        const used = [0, 0, 0];
+        for (let served = 0; served < 30; served += 1) {
+          const { owner, item } = queue.next()!;
+          queue.used(owner, item);
+          used[Number(owner)]! += item;
+          expect(Math.max(...used) - Math.min(...used)).to.be.at.most(2_000);
+        }
+      }),
+    );
   });
 });

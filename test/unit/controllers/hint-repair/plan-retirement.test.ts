@@ -1,26 +1,36 @@
 // Planned hints do not outlive their planner: not a touch while it lives, all of them soon after its Lease is too old.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
+import type { EndpointSlice, Service } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
-import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
-import { HOLDER_TIMEOUT_MS, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
-import type { HolderLiveness } from '../../../../pkg/kubernetes/lease.ts';
+import {
+  LABEL_STRATEGY,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_ETCD_CLIENTS,
+  LABEL_MANAGED_BY,
+  MANAGED_BY_DRUID,
+} from '../../../../pkg/apis/names.ts';
+import { GRACE_MS, createPlanRetirement, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import { HOLDER_TIMEOUT_MS, type HolderLiveness, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
 import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
-import { endpoint, slice } from '../../../fixtures/core.ts';
+import { endpoint, slice, service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-
-const { signal } = new AbortController();
-const named = (name: string, strategy: string, hinted = true): EndpointSlice =>
-  slice({
-    metadata: { name, namespace: 'shop', labels: { [LABEL_STRATEGY]: strategy } },
-    endpoints: [endpoint({ zone: 'a', ...(hinted ? { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } } : {}) })],
-  });
+import { createHintRelease, isChosen, isLeftOver } from '../../../../pkg/controllers/hint-repair/etcd-clients.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import { namespace } from '../../../fixtures/gardener.ts';
 
 describe('plan retirement', () => {
+  const { signal } = new AbortController();
+
+  const named = (name: string, strategy: string, hinted = true): EndpointSlice =>
+    slice({
+      metadata: { name, namespace: 'shop', labels: { [LABEL_STRATEGY]: strategy } },
+      endpoints: [endpoint({ zone: 'a', ...(hinted ? { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } } : {}) })],
+    });
+
   let clock: FakeClock;
   let lease: HolderLiveness;
   let slices: EndpointSlice[];
@@ -136,5 +146,123 @@ describe('plan retirement', () => {
     admissionActs = true;
     await turns(120_000);
     expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'a', 'b']);
+  });
+});
+
+const NS = 'shoot--foo--bar';
+const HINTS = { forZones: [{ name: 'a' }] };
+
+const of = (more: Parameters<typeof slice>[0] = {}): EndpointSlice =>
+  slice({
+    service: 'etcd-main-client',
+    endpoints: [endpoint({ hints: HINTS }), endpoint()],
+    ...more,
+    metadata: { name: 's', namespace: NS, resourceVersion: '7', ...more.metadata },
+  });
+
+const client = (more: Parameters<typeof service>[0] = {}): Service =>
+  service({
+    ...more,
+    metadata: {
+      name: 'etcd-main-client',
+      namespace: NS,
+      labels: { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID },
+      ...more.metadata,
+    },
+  });
+
+const viewOf = (labelled: boolean, stored: Service | undefined = client()) => ({
+  namespace: () => namespace({ metadata: { labels: labelled ? { [LABEL_ETCD_CLIENTS]: 'true' } : {} } }),
+  service: () => stored,
+});
+
+describe("slices of Etcds' client Services", () => {
+  const chosen: { name: string; of: EndpointSlice; labelled: boolean; is: boolean }[] = [
+    { name: 'in a labelled namespace', of: of(), labelled: true, is: true },
+    { name: 'in another namespace', of: of(), labelled: false, is: false },
+    { name: 'of another Service', of: of({ service: 'vpa-webhook' }), labelled: true, is: false },
+    {
+      name: 'that ask by a label',
+      of: of({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }),
+      labelled: true,
+      is: false,
+    },
+  ];
+  for (const { name, of: found, labelled, is } of chosen)
+    it(`${name} are ${is ? '' : 'not '}chosen`, () => expect(isChosen(found, viewOf(labelled))).to.equal(is));
+
+  it('are touched where they lack hints and are chosen', () => {
+    const bare = of({ endpoints: [endpoint({ zone: 'a' })] });
+    expect(needsResync(bare, true)).to.equal(true);
+    expect(needsResync(bare, false)).to.equal(false);
+    expect(needsResync(of({ endpoints: [endpoint({ zone: 'a', hints: HINTS })] }), true)).to.equal(false);
+  });
+
+  const leftOver: {
+    name: string;
+    of?: EndpointSlice;
+    labelled?: boolean;
+    stored?: Service | undefined;
+    is: boolean;
+  }[] = [
+    { name: 'hints that nothing asks for', is: true },
+    { name: 'chosen ones', labelled: true, is: false },
+    { name: 'no hints', of: of({ endpoints: [endpoint()] }), is: false },
+    { name: 'a field that asks', stored: client({ spec: { trafficDistribution: 'PreferClose' } }), is: false },
+    {
+      name: 'an annotation that asks',
+      stored: client({
+        metadata: {
+          labels: { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID },
+          annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
+        },
+      }),
+      is: false,
+    },
+    { name: "somebody else's Service of this name", stored: client({ metadata: { labels: {} } }), is: false },
+  ];
+  for (const { name, of: found = of(), labelled = false, stored, is } of leftOver) {
+    it(`${name}: ${is ? 'removed' : 'left'}`, () =>
+      expect(isLeftOver(found, viewOf(labelled, stored ?? client()))).to.equal(is));
+  }
+});
+
+describe('removing their hints', () => {
+  const { signal } = new AbortController();
+  const run = async (answer: () => EndpointSlice) => {
+    const patches: unknown[] = [];
+    const patch = (_resource: unknown, _ref: unknown, type: string, body: unknown) => {
+      patches.push([type, body]);
+      return Promise.resolve().then(answer);
+    };
+    const release = createHintRelease({
+      client: { patch: patch as unknown as Client['patch'] },
+      slices: () => [of(), of({ service: 'vpa-webhook' })],
+      view: viewOf(false),
+      logger: recordingLogger(),
+    });
+    return { result: await release.reconcile('etcd-clients', signal), patches };
+  };
+
+  it('is one patch a slice, of the version that was looked at', async () => {
+    const { result, patches } = await run(() => of({ endpoints: [endpoint()] }));
+    expect(result).to.deep.equal({ kind: 'done' });
+    expect(patches).to.deep.equal([
+      [
+        'json',
+        [
+          { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
+          { op: 'remove', path: '/endpoints/0/hints' },
+        ],
+      ],
+    ]);
+  });
+
+  const refuse = (status: number) => () => {
+    throw new ApiError({ status, method: 'PATCH', path: '/x' });
+  };
+  it('is tried again where an API server still puts them back, or the slice changed', async () => {
+    for (const answer of [() => of(), refuse(409)])
+      expect((await run(answer)).result).to.deep.equal({ kind: 'requeue', afterMs: 5_000 });
   });
 });

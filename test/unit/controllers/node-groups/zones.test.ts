@@ -1,16 +1,22 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Node, NodeGroup } from '../../../../pkg/apis/core.ts';
+import type { Node, NodeGroup, Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_GROUP_ZONE } from '../../../../pkg/apis/names.ts';
 import { createZoneReconciler } from '../../../../pkg/controllers/node-groups/zones.ts';
 import { type GroupNode, type ZoneDecision, projectGroupNode } from '../../../../pkg/kubeedge/decide.ts';
-import type { Reconciler } from '../../../../pkg/kubernetes/types.ts';
-import { node } from '../../../fixtures/core.ts';
+import type { Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
+import { node, endpoint, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { nodeGroup } from '../../../fixtures/kubeedge.ts';
-import { fakeClient, never } from './support.ts';
+import { nodeGroup, zonalVolume } from '../../../fixtures/kubeedge.ts';
+import { fakeClient, never, eventLog } from './support.ts';
 import type { FakeClient } from './support.ts';
+import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import type { ServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
+import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { cleanUpNodeGroups } from '../../../../pkg/controllers/node-groups/cleanup.ts';
 
 const named = (zone: string, annotations = {}): Node =>
   node({ zone, metadata: { name: 'n1', uid: 'u', resourceVersion: '7', annotations } });
@@ -76,5 +82,128 @@ describe('the reconciler of zones', () => {
     see(named('north', { [ANNOTATION_GROUP_ZONE]: '{"zone":"north"}' }));
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
     expect([told, client.patched]).to.deep.equal([[], []]);
+  });
+});
+
+const KEY = 'default/server';
+
+const stored = (zone: string): PlacedSlice[] => [
+  projectPlaces(slice({ endpoints: [endpoint({ nodeName: 'n1', zone })] })),
+];
+
+describe('writes that make endpoints follow a zone', () => {
+  let clock: FakeClock;
+  let client: FakeClient;
+  let slices: PlacedSlice[];
+  let zone: string | undefined;
+  let found: Service | undefined;
+  let outcomes: string[];
+  let events: ReturnType<typeof eventLog>;
+  let resync: ServiceResync;
+  beforeEach(() => {
+    clock = createFakeClock();
+    client = fakeClient();
+    slices = stored('eu-1a');
+    zone = 'north';
+    found = service({ metadata: { uid: 'u' } });
+    outcomes = [];
+    events = eventLog();
+    resync = createServiceResync({
+      client,
+      clock,
+      touchesPerSecond: 2,
+      service: () => found,
+      slices: () => slices,
+      zoneOf: (name) => (name === 'n1' ? { zone } : undefined),
+      events,
+      logger: recordingLogger(),
+      onTouch: (outcome) => void outcomes.push(outcome),
+    });
+  });
+
+  const turn = async (key = KEY): Promise<Result> => {
+    const result = resync.reconciler.reconcile(key, never);
+    await clock.advance(0);
+    return await result;
+  };
+  /** Follows the requeues for as long as there are any. */
+  const run = async (turns = 20): Promise<number[]> => {
+    const delays: number[] = [];
+    for (let result = await turn(); result.kind === 'requeue' && delays.length < turns; result = await turn()) {
+      delays.push(result.afterMs);
+      await clock.advance(result.afterMs);
+    }
+    return delays;
+  };
+
+  it('wait a moment first: the control plane may follow by itself', async () => {
+    expect(resync.concerns(KEY)).to.equal(true);
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
+    slices = stored('north');
+    await clock.advance(500);
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect([client.patched, outcomes]).to.deep.equal([[], ['followed']]);
+    expect(resync.concerns(KEY)).to.equal(false);
+  });
+
+  it('come less and less often, end, and say so once', async () => {
+    expect(await run()).to.deep.equal([500, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000]);
+    expect(client.patched).to.have.length(6);
+    expect(events.lines).to.have.length(1);
+    expect(events.lines[0]).to.match(/^Warning ZoneNotFollowing Service\/server: .*default\/server .*Node n1 /);
+    await clock.advance(3_600_000);
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect([client.patched.length, events.lines.length]).to.deep.equal([6, 1]);
+    expect(outcomes.at(-1)).to.equal('gaveUp');
+  });
+
+  it('are no more than the rate allows, over all Services', async () => {
+    const keys = ['a', 'b', 'c'].map((name) => `default/${name}`);
+    for (const key of keys) await turn(key);
+    await clock.advance(500);
+    const started = clock.monotonic();
+    const all = (async () => {
+      for (const key of keys) await resync.reconciler.reconcile(key, never);
+    })();
+    await clock.advance(10_000);
+    await all;
+    const times = client.patched.map(
+      ({ patch }) => Date.parse(Object.values(patch.metadata.annotations ?? {})[0] as string) % 60_000,
+    );
+    expect(times.map((time) => time - times[0]!)).to.deep.equal([0, 500, 1_000]);
+    expect(clock.monotonic() - started).to.equal(10_000);
+  });
+});
+
+const member = (name: string, zone: string, record?: string) =>
+  node({
+    zone,
+    metadata: { name, ...(record === undefined ? {} : { annotations: { [ANNOTATION_GROUP_ZONE]: record } }) },
+  });
+
+describe('the clean-up of NodeGroups', () => {
+  it('says what has to stay, and why', async () => {
+    const pod = {
+      metadata: { namespace: 'shop', name: 'web' },
+      spec: { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+    };
+    const client = fakeClient({
+      nodes: [member('bound', 'north', '{"zone":"north"}'), member('lost', '', '{"zone":"north","previous":"eu-1a"}')],
+      pods: [pod],
+      persistentvolumes: [zonalVolume('pv', 'shop/data', 'north')],
+    });
+    const { nodes, left } = await cleanUpNodeGroups(client, never);
+    expect([nodes, client.patched]).to.deep.equal([0, []]);
+    expect(left.join('\n')).to.match(/^Node bound cannot be without a zone: .*\nNode lost: .*"eu-1a"/);
+  });
+
+  it('says so where a Node changed meanwhile', async () => {
+    const client = fakeClient({ nodes: [member('edge', 'north', '{"zone":"north"}')] });
+    client.failure = 409;
+    expect(await cleanUpNodeGroups(client, never)).to.deep.equal({
+      nodes: 0,
+      services: 0,
+      left: ['Node edge changed meanwhile; run the clean-up again'],
+    });
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { chooseSeed, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
-import type { ShootSnapshot } from '../../../../../pkg/controllers/settings/decide/modes.ts';
+import { type GardenSnapshot, type ShootSnapshot, chooseSeed, decideExtensionSettings, decideGardenSettings, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
-import { cluster, etcd, seed, shoot } from '../../../../fixtures/gardener.ts';
+import { cluster, etcd, seed, shoot, garden } from '../../../../fixtures/gardener.ts';
 import { context, NS } from '../support.ts';
+import { LABEL_MANAGED } from '../../../../../pkg/apis/names.ts';
 
 const snapshot = (overrides: Partial<ShootSnapshot> = {}): ShootSnapshot => ({
   namespace: NS,
@@ -109,4 +109,91 @@ describe('chooseSeed', () => {
     const { seed: chosen } = chooseSeed({ live: undefined, configured, ofCluster: undefined, name: 'mine' });
     expect(chosen).to.deep.equal({ metadata: { name: 'mine' }, ...configured });
   });
+});
+
+describe('decideGardenSettings', () => {
+  const named = (name: string, labels: Record<string, string> = {}) =>
+    service({ metadata: { name, namespace: 'garden', labels } });
+
+  const gardenWith = (overrides: Partial<GardenSnapshot> = {}): GardenSnapshot => ({
+    namespace: 'garden',
+    components: true,
+    garden: garden(),
+    services: [named('gardener-apiserver'), named('gardener-dashboard'), named('mine', { [LABEL_MANAGED]: 'true' })],
+    etcds: [etcd({ metadata: { name: 'virtual-garden-etcd-main', namespace: 'garden' } })],
+    gardener: {},
+    context: context(),
+    ...overrides,
+  });
+
+  const gardenCases: { name: string; of: GardenSnapshot['garden']; reason: string }[] = [
+    { name: 'all is well', of: garden(), reason: 'Enabled' },
+    { name: 'the setting is off', of: garden({ enabled: false }), reason: 'SettingDisabled' },
+    { name: 'there is one zone', of: garden({ zones: ['a'] }), reason: 'SingleZone' },
+    {
+      name: 'one zone is listed twice, which Gardener accepts',
+      of: garden({ zones: ['a', 'a'] }),
+      reason: 'DuplicateZones',
+    },
+    {
+      name: 'the virtual cluster is not highly available',
+      of: garden({ highAvailability: false }),
+      reason: 'NotHighlyAvailable',
+    },
+    { name: 'there is no Garden', of: undefined, reason: 'SourceMissing' },
+  ];
+
+  for (const { name, of, reason } of gardenCases) {
+    it(`${reason} when ${name}`, () => {
+      const { decision } = decideGardenSettings(gardenWith({ garden: of }));
+      expect(decision.kind === 'enabled' ? 'Enabled' : decision.reason).to.equal(reason);
+    });
+  }
+
+  it("writes the catalogue's and labelled objects of the garden, and labelled ones alone elsewhere", () => {
+    const names = (overrides: Partial<GardenSnapshot>) =>
+      decideGardenSettings(gardenWith(overrides)).objects.map(({ ref }) => ref.name);
+    expect(names({})).to.deep.equal(['virtual-garden-etcd-main', 'gardener-apiserver', 'mine']);
+    expect(names({ components: false })).to.deep.equal(['mine']);
+  });
+
+  it('lets events be about the Garden, and about the namespace of an extension', () => {
+    expect(decideGardenSettings(gardenWith()).regarding).to.deep.equal({
+      apiVersion: 'operator.gardener.cloud/v1alpha1',
+      kind: 'Garden',
+      name: 'garden',
+    });
+    expect(decideGardenSettings(gardenWith({ components: false })).regarding.kind).to.equal('Namespace');
+  });
+});
+
+const namespace = 'extension-x';
+
+const services = [
+  service({ metadata: { name: 'webhook', namespace, labels: { [LABEL_MANAGED]: 'true' } } }),
+  // A name of the catalogue means nothing here.
+  service({ metadata: { name: 'vpa-webhook', namespace } }),
+];
+
+const decide = (of: ReturnType<typeof seed> | undefined) =>
+  decideExtensionSettings({ namespace, seed: { seed: of, source: 'Cluster' }, services, context: context() });
+
+describe('decideExtensionSettings', () => {
+  it("follows the Seed's setting for labelled Services, whatever shoots there are", () => {
+    const { decision, objects, regarding } = decide(seed());
+    expect(decision).to.deep.equal({ kind: 'enabled' });
+    expect(objects.map(({ ref, want }) => [ref.name, want?.trafficDistribution])).to.deep.equal([
+      ['webhook', 'PreferSameZone'],
+    ]);
+    expect(regarding).to.deep.equal({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
+  });
+
+  const refusals = [
+    { of: seed({ enabled: false }), reason: 'SettingDisabled' },
+    { of: seed({ zones: ['a'] }), reason: 'SingleZone' },
+    { of: undefined, reason: 'SourceMissing' },
+  ];
+  for (const { of, reason } of refusals) {
+    it(`refuses with ${reason}`, () => expect(decide(of).decision).to.include({ kind: 'refused', reason }));
+  }
 });

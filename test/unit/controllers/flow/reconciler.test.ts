@@ -13,29 +13,32 @@ import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { CacheState } from '../../../../pkg/kubernetes/cache.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
-import { node, service } from '../../../fixtures/core.ts';
+import { node, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { plainOptions } from './reconciler-support.ts';
+import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
+import type { LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
 
-const KEY = 'shop/web';
-const HOUR_MS = 3_600_000;
 const { signal } = new AbortController();
 
-type Load = Extract<PlanJob, { kind: 'load' }>;
-
-const slice: FlowSlice = {
-  metadata: { namespace: 'shop', name: 'web-1', resourceVersion: '1' },
-  service: 'web',
-  strategy: 'load-aware',
-  mark: 'zones',
-  annotated: true,
-  addressType: 'IPv4',
-  rebuilt: true,
-  endpoints: [{ pod: 'web-0', address: '192.0.2.1', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true }],
-};
-
 describe('the loop in trouble', () => {
+  const KEY = 'shop/web';
+  const HOUR_MS = 3_600_000;
+  type Load = Extract<PlanJob, { kind: 'load' }>;
+
+  const one: FlowSlice = {
+    metadata: { namespace: 'shop', name: 'web-1', resourceVersion: '1' },
+    service: 'web',
+    strategy: 'load-aware',
+    mark: 'zones',
+    annotated: true,
+    addressType: 'IPv4',
+    rebuilt: true,
+    endpoints: [{ pod: 'web-0', address: '192.0.2.1', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true }],
+  };
+
   let clock: FakeClock;
   let jobs: Load[];
   let patches: number;
@@ -59,7 +62,7 @@ describe('the loop in trouble', () => {
     const policy = { metadata: { namespace: 'shop', name: 'web' }, spec: { mode: 'Observe' } };
     const caches = {
       services: cache(synced, () => [web]),
-      slices: cache(synced, () => [slice]),
+      slices: cache(synced, () => [one]),
       pods: cache(synced, () => []),
       nodes: cache(synced, () => nodes),
       policies: cache(synced, () => [policy]),
@@ -138,5 +141,72 @@ describe('the loop in trouble', () => {
     await turn();
     expect(planTime()).to.equal(30);
     expect(jobs.at(-1)?.state).not.to.equal(undefined);
+  });
+});
+
+const labels = { [LABEL_STRATEGY]: 'load-aware' };
+const project = createSliceProjection();
+const sliceOf = (): FlowSlice => project(slice({ metadata: { labels } }));
+
+describe('a Service whose load is read slowly', () => {
+  let clock: FakeClock;
+  let slices: FlowSlice[];
+  let plans: number;
+  let answer: ((reading: LoadReading) => void) | undefined;
+  let turn: () => Promise<unknown>;
+  let late: string[];
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    slices = [sliceOf()];
+    plans = 0;
+    late = [];
+    const source: LoadSource = {
+      name: 'slow',
+      read: () => new Promise((resolve) => (answer = resolve)),
+    };
+    const loads = createLoadReader({ sources: new Map([['slow', source]]), clock, lifetime: signal });
+    loads.onLate((key) => late.push(key));
+    const planning: Planning = {
+      ask() {
+        plans += 1;
+        return Promise.resolve(undefined);
+      },
+      onReady: () => undefined,
+      forget: () => undefined,
+      close: () => undefined,
+    };
+    const zones = { zones: ['eu-1a'], weights: { 'eu-1a': 1 } };
+    const asking = service({ metadata: { labels } });
+    const reconciler = createFlowReconciler({
+      ...plainOptions(clock),
+      snapshot: () => ({
+        service: asking,
+        slices,
+        policy: undefined,
+        zones,
+        podCpu: () => undefined,
+      }),
+      client: { patch: () => Promise.reject(new Error('nothing is to be written')) },
+      loads,
+      planning,
+    });
+    turn = async () => {
+      const result = reconciler.reconcile('default/server', signal);
+      await clock.advance(1_000);
+      return result;
+    };
+  });
+
+  it('is planned at first sight, and then not again by the load of before', async () => {
+    await turn();
+    expect(plans, 'without load').to.equal(1);
+    await turn();
+    expect(plans, 'while it is read').to.equal(1);
+    answer?.({ kind: 'pods', samples: [], problems: [] });
+    await clock.advance(1);
+    expect(late).to.deep.equal(['default/server']);
+    await turn();
+    expect(plans, 'by what was read').to.equal(2);
   });
 });
