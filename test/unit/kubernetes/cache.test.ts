@@ -12,7 +12,6 @@ import {
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
-import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
@@ -192,16 +191,6 @@ describe('cache', () => {
     });
   });
 
-  it('looks again at once when poked', async () => {
-    failure = apiError(404);
-    void run();
-    await cache.settled(stop.signal);
-    failure = undefined;
-    cache.poke();
-    await clock.settle();
-    expect(cache.state).to.equal('synced');
-  });
-
   it('reads everything anew on request, equal versions included, and shows what it had until then', async () => {
     void run();
     await cache.settled(stop.signal);
@@ -221,21 +210,5 @@ describe('cache', () => {
     expect(cache.list()).to.deep.equal([]);
     expect(seen, 'what handlers hear of what is gone').to.deep.equal(['-a', '-b']);
     expect(cache.state).to.equal('synced');
-  });
-
-  it('stays pending while the server cannot be reached', async () => {
-    failure = new ConnectionError({ reason: 'Unreachable', message: 'refused', method: 'GET', path: '/x' });
-    void run();
-    await clock.advance(10_000);
-    expect(cache.state).to.equal('pending');
-    failure = undefined;
-    await clock.advance(2_000);
-    expect(cache.state).to.equal('synced');
-  });
-
-  it('stops waiting for a state on request', async () => {
-    running = Promise.resolve();
-    const caught = cache.settled(AbortSignal.abort(new Error('enough'))).catch((error: unknown) => error);
-    expect(await caught).to.include({ message: 'enough' });
   });
 });

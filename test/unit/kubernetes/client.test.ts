@@ -2,12 +2,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import nock from 'nock';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { createClient } from '../../../pkg/kubernetes/client.ts';
 import { ConnectionError, isGone } from '../../../pkg/kubernetes/errors.ts';
 import type { PatchType } from '../../../pkg/kubernetes/types.ts';
-import { testConfig } from '../../fixtures/config-source.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { ref, service, status, useClient } from './client-support.ts';
 
@@ -48,35 +45,6 @@ describe('client', () => {
       expect(seen).to.deep.equal(['g1, g2']);
     });
 
-    it('a create to the collection, as JSON', async () => {
-      const object = { apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'a', name: 'b' }, spec: { x: [1] } };
-      api()
-        .post('/api/v1/namespaces/a/services', object)
-        .query({ fieldManager: 'me', dryRun: 'All' })
-        .matchHeader('content-type', 'application/json')
-        .reply(201, service());
-      expect(await bed.client.create(SERVICES, object, { fieldManager: 'me', dryRun: true })).to.deep.equal(service());
-    });
-
-    it('a create of a cluster-scoped object', async () => {
-      api()
-        .post('/api/v1/nodes')
-        .reply(201, { kind: 'Node', metadata: { name: 'n' } });
-      await bed.client.create(NODES, { metadata: { name: 'n' } });
-    });
-
-    it('an update to the object, with its version in the body', async () => {
-      api()
-        .put('/api/v1/namespaces/a/services/b', (body: KubernetesObject) => body.metadata?.resourceVersion === '5')
-        .reply(200, service());
-      await bed.client.update(SERVICES, service());
-    });
-
-    it('an update of the status subresource', async () => {
-      api().put('/api/v1/namespaces/a/services/b/status').reply(200, service());
-      await bed.client.update(SERVICES, service(), { subresource: 'status' });
-    });
-
     const patches: Array<{ type: PatchType; contentType: string; patch: object }> = [
       { type: 'json', contentType: 'application/json-patch+json', patch: [{ op: 'remove', path: '/spec/x' }] },
       { type: 'merge', contentType: 'application/merge-patch+json', patch: { spec: { x: null } } },
@@ -111,18 +79,6 @@ describe('client', () => {
         propagationPolicy: 'Background',
         preconditions: { uid: 'u', resourceVersion: '5' },
       });
-    });
-
-    it('requests below the path of the server URL', async () => {
-      const proxied = createClient({
-        config: testConfig('https://rancher.test/k8s/clusters/c-1'),
-        userAgent: 'unit/1.0',
-        clock: bed.clock,
-      });
-      nock('https://rancher.test').get('/k8s/clusters/c-1/version').reply(200, { ok: true });
-      expect(await proxied.raw('/version')).to.deep.equal({ ok: true });
-      expect(proxied.server).to.equal('https://rancher.test');
-      await proxied.close();
     });
   });
 

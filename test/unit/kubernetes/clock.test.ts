@@ -18,26 +18,11 @@ describe('systemClock', () => {
     expect(systemClock.monotonic() - before).to.be.at.least(4);
   });
 
-  it('does not call back once cancelled', async () => {
-    let called = false;
-    systemClock.setTimeout(() => (called = true), 0).cancel();
-    await new Promise<void>((resolve) => systemClock.setTimeout(resolve, 5));
-    expect(called).to.equal(false);
-  });
-
-  it('treats a negative delay as none', async () => {
-    await new Promise<void>((resolve) => systemClock.setTimeout(resolve, -1));
-  });
-
   it('does not fire a delay beyond 2^31 ms at once, as a bare Node timer would', async () => {
     let called = false;
     const timer = systemClock.setTimeout(() => (called = true), 2 ** 31 + 1);
     await new Promise<void>((resolve) => systemClock.setTimeout(resolve, 20));
     timer.cancel();
     expect(called).to.equal(false);
-  });
-
-  it('reads the wall clock', () => {
-    expect(Math.abs(systemClock.now() - Date.now())).to.be.below(1_000);
   });
 });

@@ -53,19 +53,6 @@ describe('createController', () => {
 
   const errors = (): string[] => logger.entries.filter(({ level }) => level === 'error').map(({ message }) => message);
 
-  it('reconciles what is added and reports success', async () => {
-    const seen: string[] = [];
-    start(async (key) => {
-      seen.push(key);
-      return done;
-    });
-    queue.add('a/one');
-    queue.add('b/two');
-    await clock.settle();
-    expect(seen).to.deep.equal(['a/one', 'b/two']);
-    expect(outcomes).to.deep.equal(['success 0', 'success 0']);
-  });
-
   it('lets others have their turn between keys, though no reconcile waits for anything', async () => {
     let turns = 0;
     let counting = true;
@@ -130,27 +117,6 @@ describe('createController', () => {
     expect(seen.slice(4)).to.deep.equal([1_000, 1_005]);
   });
 
-  it('forgets the back-off also when a requeue is asked for', async () => {
-    const results: (Result | undefined)[] = [
-      undefined,
-      undefined,
-      { kind: 'requeue', afterMs: 1_000 },
-      undefined,
-      done,
-    ];
-    const seen: number[] = [];
-    const first = clock.monotonic();
-    start(async () => {
-      seen.push(clock.monotonic() - first);
-      const result = results[seen.length - 1];
-      if (result === undefined) throw new Error('no');
-      return result;
-    });
-    queue.add('a');
-    await clock.advance(5_000);
-    expect(seen).to.deep.equal([0, 5, 15, 1_015, 1_020]);
-  });
-
   it('recovers from an exception that is thrown before a promise is returned', async () => {
     let calls = 0;
     start(() => {
@@ -162,20 +128,6 @@ describe('createController', () => {
     await clock.advance(10);
     expect(outcomes).to.deep.equal(['error 0', 'success 0']);
   });
-
-  for (const thrown of [undefined, null, 'a string', 42]) {
-    it(`recovers when ${String(thrown)} is thrown`, async () => {
-      let calls = 0;
-      start(async () => {
-        calls += 1;
-        if (calls === 1) return Promise.reject(thrown);
-        return done;
-      });
-      queue.add('a');
-      await clock.advance(10);
-      expect(calls).to.equal(2);
-    });
-  }
 
   it('survives a hook that throws, and gives the key back', async () => {
     let calls = 0;
@@ -290,25 +242,6 @@ describe('createController', () => {
       expect(reason).to.have.property('message', 'SIGTERM');
       expect(outcomes).to.deep.equal(['aborted 0']);
       expect(errors()).to.deep.equal([]);
-    });
-
-    it('ends idle workers at once', async () => {
-      start(async () => done, { concurrency: 4 });
-      await clock.settle();
-      stop.abort();
-      await running;
-    });
-
-    it('returns at once when the signal is aborted before', async () => {
-      let calls = 0;
-      queue.add('a');
-      stop.abort();
-      start(async () => {
-        calls += 1;
-        return done;
-      });
-      await running;
-      expect(calls).to.equal(0);
     });
 
     it('waits for a reconcile that finishes its write, but not forever', async () => {

@@ -3,9 +3,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { EVENTS } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
-import { createEventRecorder, eventName } from '../../../pkg/kubernetes/events.ts';
-import type { CoreEvent, EventRecorderOptions } from '../../../pkg/kubernetes/events.ts';
-import { createLru } from '../../../pkg/kubernetes/rate-limiter.ts';
+import { type CoreEvent, type EventRecorderOptions, createEventRecorder, eventName } from '../../../pkg/kubernetes/events.ts';
 import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -106,14 +104,6 @@ describe('createEventRecorder', () => {
     expect(server.calls.map(({ verb }) => verb)).to.deep.equal(['create', 'patch', 'patch']);
   });
 
-  it('sends repeats that wait as one request', async () => {
-    const recorder = create();
-    for (let repeat = 0; repeat < 5; repeat += 1) recorder.record(event());
-    await recorder.flush();
-    expect(server.calls).to.have.length(1);
-    expect(stored()[0]?.count).to.equal(5);
-  });
-
   for (const [name, other] of [
     ['message', { message: 'another' }],
     ['reason', { reason: 'NotHighlyAvailable' }],
@@ -161,13 +151,6 @@ describe('createEventRecorder', () => {
     expect(dropped).to.deep.equal([]);
   });
 
-  it('cuts a message that the API would refuse', async () => {
-    const recorder = create();
-    recorder.record(event({ message: 'x'.repeat(5_000) }));
-    await recorder.flush();
-    expect(stored()[0]?.message).to.match(/^x{1023}…$/);
-  });
-
   describe('floods', () => {
     it('of one object are cut at 25 and then at one in five minutes, others go on', async () => {
       const recorder = create();
@@ -190,13 +173,6 @@ describe('createEventRecorder', () => {
       await recorder.flush();
       expect(stored()).to.have.length(10);
       expect(dropped).to.deep.equal(Array.from({ length: 15 }, () => 'QueueFull'));
-    });
-
-    it('are said once in the log', async () => {
-      const recorder = create();
-      for (let index = 0; index < 100; index += 1) recorder.record(event({ message: `m${index}` }));
-      await recorder.flush();
-      expect(logger.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
     });
   });
 
@@ -232,30 +208,9 @@ describe('createEventRecorder', () => {
       expect(stored()).to.have.length(1);
       expect(dropped).to.deep.equal([]);
     });
-
-    it('that last drop the event, and the next one is tried anew', async () => {
-      let down = true;
-      let tries = 0;
-      const recorder = create(() => {
-        tries += 1;
-        if (down) throw new ApiError({ status: 503, method: 'POST', path: '/events' });
-      });
-      recorder.record(event());
-      await clock.advance(10_000);
-      expect(dropped).to.deep.equal(['Unreachable']);
-      expect(tries).to.equal(4);
-      down = false;
-      recorder.record(event({ message: 'second' }));
-      await recorder.flush();
-      expect(stored()).to.have.length(1);
-    });
   });
 
   describe('flush', () => {
-    it('resolves at once when nothing waits', async () => {
-      await create().flush();
-    });
-
     it('rejects with the reason of its signal, and the events are still sent', async () => {
       let release = (): void => undefined;
       const recorder = create(() => new Promise<void>((resolve) => (release = resolve)));
@@ -301,17 +256,4 @@ describe('eventName', () => {
       expect(made.length).to.be.at.most(253);
     });
   }
-});
-
-describe('createLru', () => {
-  it('forgets what was used longest ago', () => {
-    const lru = createLru<number>(2);
-    lru.set('a', 1);
-    lru.set('b', 2);
-    expect(lru.get('a')).to.equal(1);
-    lru.set('c', 3);
-    expect([lru.get('a'), lru.get('b'), lru.get('c')]).to.deep.equal([1, undefined, 3]);
-    lru.delete('a');
-    expect(lru.size).to.equal(1);
-  });
 });

@@ -182,27 +182,6 @@ describe('informer, after failures', () => {
       expect(bed.api.watches).to.have.length(2);
     });
 
-    it('jitter spreads the waits up to the double', async () => {
-      make({ random: () => 0.999 });
-      bed.stop.abort();
-      await bed.running;
-      bed.stop = new AbortController();
-      await start();
-      const before = bed.api.watches.length;
-      bed.api.endWatches({ error: cut() });
-      await bed.clock.advance(1_598);
-      expect(bed.api.watches).to.have.length(before);
-      await bed.clock.advance(2);
-      expect(bed.api.watches).to.have.length(before + 1);
-    });
-
-    it('an unexpected failure is survived as well', async () => {
-      bed.api.endWatches({ error: new TypeError('a bug') });
-      await bed.clock.advance(800);
-      expect(bed.api.openWatches).to.equal(1);
-      expect(bed.failures[0]).to.be.instanceOf(TypeError);
-    });
-
     it('an abort ends the wait', async () => {
       bed.api.endWatches({ error: refused(429, 60_000) });
       await bed.clock.settle();

@@ -1,8 +1,6 @@
 // The informer's loop against a model of the API: what it asks, when, and what it tells.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { rejection } from '../../fixtures/eventually.ts';
 import { versionsOf } from '../../fixtures/model-api.ts';
 import { cut, unreachable, useInformer } from './informer-support.ts';
 
@@ -22,14 +20,6 @@ describe('informer', () => {
       expect(bed.relists).to.deep.equal(['Initial']);
     });
 
-    it('lists in pages, with the selection', async () => {
-      for (const name of ['a', 'b', 'c', 'd', 'e']) bed.api.put(name);
-      make({ pageSize: 2, selection: { labelSelector: 'x=y' } });
-      await start();
-      expect(bed.api.lists).to.deep.equal([{ labelSelector: 'x=y', limit: 2 }]);
-      expect(bed.informer.store.size).to.equal(5);
-    });
-
     it('has synced only when the last page is in', async () => {
       for (const name of ['a', 'b', 'c']) bed.api.put(name);
       make({ pageSize: 1 });
@@ -38,12 +28,6 @@ describe('informer', () => {
       await start();
       expect(synced).to.deep.equal([false, false]);
       expect(bed.informer.hasSynced).to.equal(true);
-    });
-
-    it('does nothing for a signal that is aborted already', async () => {
-      bed.stop.abort();
-      await bed.informer.run(bed.stop.signal);
-      expect(bed.api.lists).to.deep.equal([]);
     });
 
     it('joins a loop that is running: there are never two', async () => {
@@ -74,14 +58,6 @@ describe('informer', () => {
       await waiting;
       await bed.informer.waitForSync(bed.stop.signal);
     });
-    it('rejects with the reason of the signal', async () => {
-      const own = new AbortController();
-      const waiting = rejection(bed.informer.waitForSync(own.signal));
-      const reason = new Error('too late');
-      own.abort(reason);
-      expect(await waiting).to.equal(reason);
-      expect(await rejection(bed.informer.waitForSync(AbortSignal.abort(reason)))).to.equal(reason);
-    });
   });
 
   describe('events', () => {
@@ -105,13 +81,6 @@ describe('informer', () => {
       await bed.clock.settle();
       for (const object of bed.informer.store.list()) expect(object.metadata).not.to.have.property('managedFields');
       expect(bed.informer.store.get({ name: 'b' })).to.have.deep.property('spec', { x: 1 });
-    });
-
-    it('say nothing for a version that is known: a watch may repeat', async () => {
-      bed.api.endWatches({ error: cut() });
-      bed.api.put('b');
-      await bed.clock.advance(2_000);
-      expect(takeTold()).to.deep.equal(['b@3 was absent']);
     });
 
     it('reach handlers that come late, as additions', () => {
@@ -173,10 +142,6 @@ describe('informer', () => {
   });
 
   describe('stalenessMs', () => {
-    it('is zero before the first run: nothing was promised', async () => {
-      await bed.clock.advance(5_000);
-      expect(bed.informer.stalenessMs()).to.equal(0);
-    });
     it('grows from the start while nothing answers', async () => {
       for (let count = 0; count < 20; count += 1) bed.api.failNext('list', unreachable());
       await start();
@@ -204,23 +169,5 @@ describe('informer', () => {
       await bed.clock.advance(1);
       expect(bed.informer.stalenessMs(), 'after the watch was opened again').to.equal(0);
     });
-  });
-
-  it('serves indexes', async () => {
-    make({ indexers: { half: ({ metadata }) => [(metadata?.name ?? '') < 'm' ? 'first' : 'second'] } });
-    for (const name of ['a', 'b', 'x']) bed.api.put(name);
-    await start();
-    expect(versionsOf(bed.informer.store.byIndex('half', 'first'))).to.deep.equal(['a@2', 'b@3']);
-    bed.api.remove('a');
-    await bed.clock.settle();
-    expect(versionsOf(bed.informer.store.byIndex('half', 'first'))).to.deep.equal(['b@3']);
-  });
-
-  it('logs failures with their error, and its resource with every line', async () => {
-    bed.api.failNext('list', unreachable());
-    await start();
-    const entry = bed.logger.entries.find(({ level }) => level === 'warn');
-    expect(entry?.fields).to.include({ informer: 'nodes', failures: 1 });
-    expect(entry?.fields['error']).to.be.instanceOf(ConnectionError);
   });
 });

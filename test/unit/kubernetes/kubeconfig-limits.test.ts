@@ -44,15 +44,6 @@ describe('loadKubeConfig, its limits', () => {
       expect(runs()).to.have.length(2);
     });
 
-    it('run again when their token has expired', async () => {
-      const config = load(
-        kubeconfig({ user: user(plugin(`{ token: 't', expirationTimestamp: '2020-01-01T00:00:00Z' }`)) }),
-      );
-      await config.credentials();
-      await config.credentials();
-      expect(runs()).to.have.length(2);
-    });
-
     it('may answer with a client certificate', async () => {
       const { tls } = await load(
         kubeconfig({ user: user(plugin(`{ clientCertificateData: 'CERT', clientKeyData: 'KEY' }`)) }),
@@ -74,16 +65,6 @@ describe('loadKubeConfig, its limits', () => {
           cluster: { server: SERVER, 'certificate-authority-data': base64('CA'), config: { shootRef: { name: 's' } } },
         },
       });
-    });
-
-    it('do not get the cluster otherwise', async () => {
-      await load(kubeconfig({ user: user(plugin(`{ token: 't' }`)) })).credentials();
-      expect(JSON.parse(runs()[0] ?? '')).to.have.deep.property('spec', { interactive: false });
-    });
-
-    it('that fail reject with what they said', async () => {
-      const path = bed.folder.write('plugin.mjs', `console.error('log in first'); process.exit(1);`);
-      expect(String(await rejection(load(kubeconfig({ user: user(path) })).credentials()))).to.contain('log in first');
     });
   });
 

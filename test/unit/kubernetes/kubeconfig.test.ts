@@ -22,28 +22,11 @@ describe('loadKubeConfig', () => {
       expect(load(kubeconfig({ cluster: { server: `${SERVER}/` } })).server).to.equal(SERVER);
     });
 
-    it('another context by name', () => {
-      const contexts = [
-        { name: 'main', context: { cluster: 'c', user: 'u' } },
-        { name: 'other', context: { cluster: 'd', user: 'u' } },
-      ];
-      const clusters = [
-        { name: 'c', cluster: { server: SERVER } },
-        { name: 'd', cluster: { server: 'https://other.test' } },
-      ];
-      expect(load(kubeconfig({ contexts, clusters }), 'other').server).to.equal('https://other.test');
-    });
-
     it('a client certificate', async () => {
       const { tls } = await load(
         kubeconfig({ user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') } }),
       ).credentials();
       expect([String(tls.cert), String(tls.key)]).to.deep.equal(['CERT', 'KEY']);
-    });
-
-    it('name and password', async () => {
-      const { headers } = await load(kubeconfig({ user: { username: 'u', password: 'p' } })).credentials();
-      expect(headers).to.deep.equal({ authorization: `Basic ${base64('u:p')}` });
     });
 
     it('server name, insecure and proxy', async () => {
@@ -58,13 +41,6 @@ describe('loadKubeConfig', () => {
       );
       expect((await config.credentials()).tls).to.include({ servername: 'kubernetes', rejectUnauthorized: false });
       expect(config.proxyUrl).to.equal('http://proxy.test:3128');
-    });
-
-    it('the authority even for a context without user', async () => {
-      const config = load(kubeconfig({ context: { user: '' } }));
-      const { headers, tls } = await config.credentials();
-      expect(headers).to.deep.equal({});
-      expect(String(tls.ca)).to.equal('CA');
     });
 
     it('impersonation with groups, uid and extras', async () => {
@@ -127,11 +103,6 @@ describe('loadKubeConfig', () => {
       bed.folder.write('token', 'two');
       config.refresh();
       expect((await config.credentials()).headers).to.deep.equal({ authorization: 'Bearer two' });
-    });
-
-    it('that are missing reject, and name the file', async () => {
-      const config = load(kubeconfig({ user: { tokenFile: bed.folder.at('absent') } }));
-      expect(String(await rejection(config.credentials()))).to.match(/ENOENT.*absent/u);
     });
   });
 

@@ -46,12 +46,6 @@ describe('pagesOf', () => {
     });
   }
 
-  it('begins with a token that is given', async () => {
-    const { asked, fetchPage } = serving(1);
-    await collect(pagesOf(fetchPage, REQUEST, { continue: 'x' }));
-    expect(asked).to.deep.equal([{ continue: 'x' }]);
-  });
-
   it('lets the event loop turn between two pages', async () => {
     let turns = 0;
     let counting = true;
@@ -67,20 +61,6 @@ describe('pagesOf', () => {
     }
     counting = false;
     expect(new Set(at).size, `turns at each page: ${at.join(', ')}`).to.equal(4);
-  });
-
-  it('asks for no further page once aborted', async () => {
-    const { asked, fetchPage } = serving(3);
-    const controller = new AbortController();
-    const reason = new Error('stop');
-    const read = async (): Promise<void> => {
-      for await (const page of pagesOf(fetchPage, REQUEST, {}, controller.signal)) {
-        expect(page.items).to.have.length(1);
-        controller.abort(reason);
-      }
-    };
-    expect(await rejection(read())).to.equal(reason);
-    expect(asked).to.have.length(1);
   });
 
   it('asks for no further page when its reader stops', async () => {

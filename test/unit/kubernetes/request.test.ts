@@ -2,20 +2,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import {
-  collectionPath,
-  listQuery,
-  objectPath,
-  watchQuery,
-  withQuery,
-  writeQuery,
-} from '../../../pkg/kubernetes/request.ts';
+import { collectionPath, listQuery, objectPath, watchQuery, withQuery } from '../../../pkg/kubernetes/request.ts';
 
 describe('collectionPath', () => {
-  it('puts core resources under /api', () => {
-    expect(collectionPath(SERVICES)).to.equal('/api/v1/services');
-    expect(collectionPath(NODES)).to.equal('/api/v1/nodes');
-  });
   it('puts groups under /apis, a namespace in between', () => {
     expect(collectionPath(ENDPOINT_SLICES, 'shoot--a--b')).to.equal(
       '/apis/discovery.k8s.io/v1/namespaces/shoot--a--b/endpointslices',
@@ -38,9 +27,6 @@ describe('collectionPath', () => {
 });
 
 describe('objectPath', () => {
-  it('keeps the case of names', () => {
-    expect(objectPath(NODES, { name: 'Node-A' })).to.equal('/api/v1/nodes/Node-A');
-  });
   it('encodes names', () => {
     expect(objectPath(NODES, { name: 'system:a/b' })).to.equal('/api/v1/nodes/system%3Aa%2Fb');
   });
@@ -63,25 +49,7 @@ describe('objectPath', () => {
   });
 });
 
-describe('withQuery', () => {
-  it('leaves undefined values out, and the question mark with them', () => {
-    expect(withQuery('/a', { b: undefined })).to.equal('/a');
-  });
-  it('encodes values', () => {
-    expect(withQuery('/a', { labelSelector: 'x in (1,2),y=z' })).to.equal('/a?labelSelector=x+in+%281%2C2%29%2Cy%3Dz');
-  });
-  it('adds to a query that is there', () => {
-    expect(withQuery('/a?b=1', { c: 2 })).to.equal('/a?b=1&c=2');
-  });
-});
-
 describe('queries', () => {
-  it('a list asks for 500 at a time', () => {
-    expect(withQuery('', listQuery({}))).to.equal('?limit=500');
-  });
-  it('a list with limit 0 asks for everything', () => {
-    expect(withQuery('/x', listQuery({ limit: 0 }))).to.equal('/x');
-  });
   it('a list carries version and match', () => {
     expect(withQuery('', listQuery({ resourceVersion: '7', resourceVersionMatch: 'NotOlderThan' }))).to.equal(
       '?limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan',
@@ -104,12 +72,5 @@ describe('queries', () => {
   });
   it('a watch can do without bookmarks', () => {
     expect(watchQuery({ allowWatchBookmarks: false }, 1)).to.have.property('allowWatchBookmarks', false);
-  });
-  it('writes carry dryRun, fieldManager and force only when asked', () => {
-    expect(withQuery('/x', writeQuery({}))).to.equal('/x');
-    expect(withQuery('/x', writeQuery({ dryRun: false, force: false }))).to.equal('/x');
-    expect(withQuery('/x', writeQuery({ dryRun: true, fieldManager: 'me', force: true }))).to.equal(
-      '/x?dryRun=All&fieldManager=me&force=true',
-    );
   });
 });

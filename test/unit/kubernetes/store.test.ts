@@ -23,41 +23,11 @@ describe('keys', () => {
 });
 
 describe('createStore', () => {
-  it('returns what was there before', () => {
-    const store = createStore();
-    const [first, second] = [object('a'), object('a')];
-    expect(store.set(first)).to.equal(undefined);
-    expect(store.set(second)).to.equal(first);
-    expect(store.get({ namespace: 'ns', name: 'a' })).to.equal(second);
-    expect(store.remove('ns/a')).to.equal(second);
-    expect(store.remove('ns/a')).to.equal(undefined);
-    expect(store.size).to.equal(0);
-  });
-
-  it('keeps equal names of two namespaces apart', () => {
-    const store = createStore();
-    store.set(object('a', {}, 'x'));
-    store.set(object('a', {}, 'y'));
-    expect(store.keys().sort()).to.deep.equal(['x/a', 'y/a']);
-  });
-
   it('hands out a list of its own', () => {
     const store = createStore();
     store.set(object('a'));
     store.list().pop();
     expect(store.size).to.equal(1);
-  });
-
-  it('finds an object under each of its values, and under none that it had', () => {
-    const store = createStore({ indexers: byZone });
-    store.set(object('a', { zone: 'x,y' }));
-    store.set(object('b', { zone: 'y' }));
-    const names = (zone: string) => store.byIndex('zone', zone).map(({ metadata }) => metadata?.name);
-    expect([names('x'), names('y'), names('z')]).to.deep.equal([['a'], ['a', 'b'], []]);
-    store.set(object('a', { zone: 'z' }));
-    expect([names('x'), names('y'), names('z')]).to.deep.equal([[], ['b'], ['a']]);
-    store.remove('ns/b');
-    expect(names('y')).to.deep.equal([]);
   });
 
   it('is not confused when a cached object was changed in place', () => {
@@ -67,13 +37,6 @@ describe('createStore', () => {
     changed.metadata = { ...changed.metadata, labels: { zone: 'y' } };
     store.remove('ns/a');
     expect(store.byIndex('zone', 'x')).to.deep.equal([]);
-  });
-
-  it('names the indexes there are when asked for another', () => {
-    expect(() => createStore({ indexers: byZone }).byIndex('node', 'a')).to.throw(
-      TypeError,
-      'no index "node"; there are: zone',
-    );
   });
 
   it('reports an indexer that throws, and keeps the object', () => {

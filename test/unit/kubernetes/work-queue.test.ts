@@ -28,23 +28,6 @@ describe('createWorkQueue', () => {
   });
 
   describe('add and get', () => {
-    it('hands keys out in the order they came, each once', async () => {
-      for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
-      expect(queue.length).to.equal(3);
-      expect(await drain(queue)).to.deep.equal(['a', 'b', 'c']);
-    });
-
-    it('wakes one waiter per key, the one that waited longest first', async () => {
-      const seen: string[] = [];
-      for (const worker of ['one', 'two', 'three']) {
-        void queue.get().then((key) => seen.push(`${worker}:${key}`));
-      }
-      queue.add('a');
-      queue.add('b');
-      await clock.settle();
-      expect(seen).to.deep.equal(['one:a', 'two:b']);
-    });
-
     it('makes a key that is added while it is processed wait for done, however often it was added', async () => {
       queue.add('a');
       expect(await queue.get()).to.equal('a');
@@ -68,27 +51,6 @@ describe('createWorkQueue', () => {
       queue.done('a');
       expect(await next).to.equal('a');
     });
-
-    it('does not repeat a key that was not added again', async () => {
-      queue.add('a');
-      await queue.get();
-      queue.done('a');
-      expect(queue.length).to.equal(0);
-    });
-
-    it('ignores done for a key that is not being worked on', () => {
-      queue.add('a');
-      queue.done('a');
-      queue.done('never seen');
-      expect(queue.length).to.equal(1);
-    });
-
-    it('keeps order and count over thousands of keys', async () => {
-      const keys = Array.from({ length: 5_000 }, (_, index) => `key-${index}`);
-      for (const key of keys) queue.add(key);
-      expect(await drain(queue)).to.deep.equal(keys);
-      expect(queue.length).to.equal(0);
-    });
   });
 
   describe('get with a signal', () => {
@@ -111,17 +73,6 @@ describe('createWorkQueue', () => {
       expect(error).to.be.an('error').with.property('message', 'late');
       expect(queue.length).to.equal(1);
     });
-
-    it('leaves no listener on the signal after it got a key', async () => {
-      const stop = new AbortController();
-      const waiting = queue.get(stop.signal);
-      queue.add('a');
-      expect(await waiting).to.equal('a');
-      stop.abort();
-      queue.done('a');
-      queue.add('a');
-      expect(await queue.get()).to.equal('a');
-    });
   });
 
   describe('addAfter', () => {
@@ -140,18 +91,6 @@ describe('createWorkQueue', () => {
         expect(clock.pending).to.equal(0);
       });
     }
-
-    it('keeps the earlier of two times, whichever came first', async () => {
-      queue.addAfter('a', 100);
-      queue.addAfter('a', 50);
-      queue.addAfter('b', 50);
-      queue.addAfter('b', 100);
-      expect(clock.pending).to.equal(2);
-      await clock.advance(50);
-      expect(await drain(queue)).to.have.members(['a', 'b']);
-      await clock.advance(1_000);
-      expect(queue.length).to.equal(0);
-    });
 
     it('coalesces with an add meanwhile: the key has one turn now and one later', async () => {
       queue.addAfter('a', 100);
@@ -216,13 +155,6 @@ describe('createWorkQueue', () => {
       expect(await queue.get()).to.equal(undefined);
     });
 
-    it('lets ready keys be drained', async () => {
-      queue.add('a');
-      queue.add('b');
-      queue.shutDown();
-      expect([await queue.get(), await queue.get(), await queue.get()]).to.deep.equal(['a', 'b', undefined]);
-    });
-
     it('drops what waits for its time, and leaves no timer behind', async () => {
       queue.addAfter('a', 100);
       queue.addRateLimited('b');
@@ -230,15 +162,6 @@ describe('createWorkQueue', () => {
       expect(clock.pending).to.equal(0);
       await clock.advance(1_000);
       expect(queue.length).to.equal(0);
-    });
-
-    it('still gives a key its second turn that was added before', async () => {
-      queue.add('a');
-      await queue.get();
-      queue.add('a');
-      queue.shutDown();
-      queue.done('a');
-      expect([await queue.get(), await queue.get()]).to.deep.equal(['a', undefined]);
     });
   });
 
