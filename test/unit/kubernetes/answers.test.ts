@@ -1,9 +1,13 @@
 // JSON with status 200 that no API server sends: what a proxy, a captive portal or another cluster may answer.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { asList, asObject } from '../../../pkg/kubernetes/request.ts';
+import { NODES, SERVICES, ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
+import { type FetchPage, asList, asObject, collectionPath, listQuery, objectPath, pagesOf, watchQuery, withQuery } from '../../../pkg/kubernetes/request.ts';
 import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
+import { AnswerTooLongError } from '../../../pkg/kubernetes/exchange.ts';
+import type { ListOptions } from '../../../pkg/kubernetes/types.ts';
+import { rejection } from '../../fixtures/eventually.ts';
 
 const REQUEST = { method: 'GET', path: '/api/v1/nodes' };
 const list = (extra: object = {}) => ({ kind: 'NodeList', metadata: { resourceVersion: '7' }, items: [], ...extra });
@@ -80,4 +84,222 @@ describe('asObject', () => {
       expect(refusal(() => asObject(value, SERVICES, 'a', REQUEST))).to.include({ reason: 'InvalidResponse' });
     });
   }
+});
+
+/** Serves pages whose tokens are `1`, `2`, …; the last has the token that `last` says. */
+const serving = (count: number, last?: string) => {
+  const asked: ListOptions[] = [];
+  const fetchPage: FetchPage<KubernetesObject> = (options) => {
+    asked.push(options);
+    const next = asked.length < count ? String(asked.length) : last;
+    return Promise.resolve({
+      metadata: { resourceVersion: '7', ...(next === undefined ? {} : { continue: next }) },
+      items: [{ metadata: { name: `n${asked.length}` } }],
+    });
+  };
+  return { asked, fetchPage };
+};
+
+const collect = async (pages: AsyncIterable<ObjectList<KubernetesObject>>): Promise<unknown[]> => {
+  const names: unknown[] = [];
+  for await (const { items } of pages) names.push(...items.map(({ metadata }) => metadata?.name));
+  return names;
+};
+
+describe('pagesOf', () => {
+  for (const last of [undefined, '']) {
+    it(`follows every token, up to ${JSON.stringify(last) ?? 'none'}`, async () => {
+      const { asked, fetchPage } = serving(3, last);
+      expect(await collect(pagesOf(fetchPage, REQUEST, { namespace: 'a', limit: 1 }))).to.deep.equal([
+        'n1',
+        'n2',
+        'n3',
+      ]);
+      expect(asked).to.deep.equal([
+        { namespace: 'a', limit: 1 },
+        { namespace: 'a', limit: 1, continue: '1' },
+        { namespace: 'a', limit: 1, continue: '2' },
+      ]);
+    });
+  }
+
+  it('lets the event loop turn between two pages', async () => {
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const at: number[] = [];
+    for await (const page of pagesOf(serving(4).fetchPage, REQUEST, {})) {
+      expect(page.items).to.have.length(1);
+      at.push(turns);
+    }
+    counting = false;
+    expect(new Set(at).size, `turns at each page: ${at.join(', ')}`).to.equal(4);
+  });
+
+  it('asks for no further page when its reader stops', async () => {
+    const { asked, fetchPage } = serving(3);
+    for await (const page of pagesOf(fetchPage, REQUEST, {})) {
+      expect(page.items).to.have.length(1);
+      break;
+    }
+    expect(asked).to.have.length(1);
+  });
+
+  describe('of a list without end', () => {
+    /** Page after page, each with the token and the items that `pageOf` says. */
+    const endless = (pageOf: (page: number) => { token: string; items?: number }) => {
+      let asked = 0;
+      const fetchPage: FetchPage<KubernetesObject> = () => {
+        asked += 1;
+        const { token, items = 0 } = pageOf(asked);
+        const names = Array.from({ length: items }, () => ({ metadata: { name: 'n' } }));
+        return Promise.resolve({ metadata: { continue: token }, items: names });
+      };
+      return { fetchPage, asked: () => asked };
+    };
+    const cases = [
+      { name: 'a token that repeats', pageOf: () => ({ token: 'x' }), asked: 2, message: 'same next page twice' },
+      {
+        name: 'tokens that go in a circle',
+        pageOf: (page: number) => ({ token: 'xyz'.charAt(page % 3) }),
+        asked: 4,
+        message: 'same next page twice',
+      },
+      {
+        name: 'more items than any cluster has',
+        pageOf: (page: number) => ({ token: `${page}`, items: 50_000 }),
+        asked: 11,
+        message: 'more than 500000 items',
+      },
+      {
+        name: 'a token as long as a book',
+        pageOf: () => ({ token: 'x'.repeat(4_097) }),
+        asked: 1,
+        message: 'a token that is too long',
+      },
+    ];
+    for (const { name, pageOf, asked, message } of cases) {
+      it(`ends at ${name}`, async () => {
+        const server = endless(pageOf);
+        const error = await rejection(collect(pagesOf(server.fetchPage, REQUEST, {})));
+        expect(error).to.include({ reason: 'InvalidResponse' });
+        expect(error).to.have.property('message').that.includes(message).and.includes('GET /api/v1/nodes');
+        expect(server.asked()).to.equal(asked);
+      });
+    }
+  });
+
+  describe('that are too long for one answer', () => {
+    /** Holds `count` objects; a page of more than `most` is too long. */
+    const heavy = (count: number, most: number) => {
+      const asked: Array<number | undefined> = [];
+      const fetchPage: FetchPage<KubernetesObject> = ({ limit, continue: token = '0' }) => {
+        asked.push(limit);
+        const start = Number(token);
+        const size = limit === 0 ? count : (limit ?? 500);
+        if (Math.min(size, count - start) > most) return Promise.reject(new AnswerTooLongError(REQUEST));
+        const end = start + size;
+        const items = Array.from({ length: Math.min(size, count - start) }, (_, index) => ({
+          metadata: { name: `n${start + index}` },
+        }));
+        return Promise.resolve({ metadata: end < count ? { continue: String(end) } : {}, items });
+      };
+      return { asked, fetchPage };
+    };
+
+    it('are asked for again with half as many items, and nothing is left out', async () => {
+      const { asked, fetchPage } = heavy(700, 130);
+      const names = await collect(pagesOf(fetchPage, REQUEST, {}));
+      expect(names).to.deep.equal(Array.from({ length: 700 }, (_, index) => `n${index}`));
+      expect(asked).to.deep.equal([undefined, 250, 125, 125, 125, 125, 125, 125]);
+    });
+
+    it('are asked for in pages where everything was wanted at once', async () => {
+      const { asked, fetchPage } = heavy(600, 500);
+      expect(await collect(pagesOf(fetchPage, REQUEST, { limit: 0 }))).to.have.length(600);
+      expect(asked).to.deep.equal([0, 500, 500]);
+    });
+
+    it('end in an error where a single object is too long', async () => {
+      const { asked, fetchPage } = heavy(3, 0);
+      const error = await rejection(collect(pagesOf(fetchPage, REQUEST, { limit: 4 })));
+      expect(error).to.be.instanceOf(AnswerTooLongError);
+      expect(asked).to.deep.equal([4, 2, 1]);
+    });
+  });
+});
+
+describe('collectionPath', () => {
+  it('puts groups under /apis, a namespace in between', () => {
+    expect(collectionPath(ENDPOINT_SLICES, 'shoot--a--b')).to.equal(
+      '/apis/discovery.k8s.io/v1/namespaces/shoot--a--b/endpointslices',
+    );
+  });
+  it('encodes the namespace: it can come from a user', () => {
+    expect(collectionPath(SERVICES, 'a/../../secrets?x')).to.equal(
+      '/api/v1/namespaces/a%2F..%2F..%2Fsecrets%3Fx/services',
+    );
+  });
+  it('refuses a namespace for a cluster-scoped resource', () => {
+    expect(() => collectionPath(NODES, 'a')).to.throw(
+      TypeError,
+      'nodes is cluster-scoped, but namespace "a" was given',
+    );
+  });
+  it('refuses an empty namespace, which would mean all', () => {
+    expect(() => collectionPath(SERVICES, '')).to.throw(TypeError, 'services: the namespace is empty');
+  });
+});
+
+describe('objectPath', () => {
+  it('encodes names', () => {
+    expect(objectPath(NODES, { name: 'system:a/b' })).to.equal('/api/v1/nodes/system%3Aa%2Fb');
+  });
+  it('appends the subresource', () => {
+    expect(objectPath(SERVICES, { namespace: 'a', name: 'b' }, 'status')).to.equal(
+      '/api/v1/namespaces/a/services/b/status',
+    );
+  });
+  it('ignores a namespace on a cluster-scoped object, as objects read from elsewhere may carry one', () => {
+    expect(objectPath(NODES, { namespace: 'a', name: 'b' })).to.equal('/api/v1/nodes/b');
+  });
+  it('refuses an empty name, which would address the collection', () => {
+    expect(() => objectPath(SERVICES, { namespace: 'a', name: '' })).to.throw(
+      TypeError,
+      'services: the object has no name',
+    );
+  });
+  it('refuses a missing namespace', () => {
+    expect(() => objectPath(SERVICES, { name: 'b' })).to.throw(TypeError, 'services "b": the namespace is missing');
+  });
+});
+
+describe('queries', () => {
+  it('a list carries version and match', () => {
+    expect(withQuery('', listQuery({ resourceVersion: '7', resourceVersionMatch: 'NotOlderThan' }))).to.equal(
+      '?limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan',
+    );
+  });
+  it('a following page carries the selectors and the token, but no version: the server refuses both together', () => {
+    const query = listQuery({
+      continue: 'abc',
+      resourceVersion: '7',
+      resourceVersionMatch: 'Exact',
+      labelSelector: 'a',
+      fieldSelector: 'b',
+    });
+    expect(withQuery('', query)).to.equal('?labelSelector=a&fieldSelector=b&limit=500&continue=abc');
+  });
+  it('a watch asks for bookmarks and says how long', () => {
+    expect(withQuery('', watchQuery({ resourceVersion: '7' }, 301))).to.equal(
+      '?watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=301',
+    );
+  });
+  it('a watch can do without bookmarks', () => {
+    expect(watchQuery({ allowWatchBookmarks: false }, 1)).to.have.property('allowWatchBookmarks', false);
+  });
 });

@@ -1,7 +1,7 @@
 // The client on the wire: what it sends, what it makes of answers, what it tries again.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import nock from 'nock';
+import type nock from 'nock';
 import { ENDPOINT_SLICES, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { ConnectionError, isGone } from '../../../pkg/kubernetes/errors.ts';
 import type { PatchType } from '../../../pkg/kubernetes/types.ts';

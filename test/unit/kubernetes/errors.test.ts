@@ -18,6 +18,7 @@ import {
 } from '../../../pkg/kubernetes/errors.ts';
 
 const request = { method: 'GET', path: '/api/v1/namespaces/a/services/b' };
+
 const status = (code: number, reason?: string, message?: string, details?: object) => ({
   kind: 'Status',
   status: 'Failure',

@@ -1,9 +1,15 @@
 // Kubeconfigs of every kind become credentials, and rotations are followed.
+import { rmSync, statSync, symlinkSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { describe, it, after, afterEach, beforeEach } from 'mocha';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { SERVER, base64, kubeconfig, useKubeConfig } from './kubeconfig-support.ts';
+import { createFileSource, inClusterSource } from '../../../pkg/kubernetes/credentials.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 describe('loadKubeConfig', () => {
   const bed = useKubeConfig();
@@ -160,5 +166,132 @@ describe('loadKubeConfig', () => {
         );
       }
     });
+  });
+});
+
+describe("a Pod's service account as a source of credentials", () => {
+  const folder = temporaryFolder();
+  folder.write('account/token', 'first\n');
+  folder.write('account/ca.crt', 'PEM');
+  after(() => folder.remove());
+  const clock = createFakeClock();
+  const env = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
+  const account = folder.at('account');
+
+  it('is the API server of the environment with the token and authority that the kubelet mounted', async () => {
+    const source = inClusterSource({ env, clock, folder: account });
+    expect(source).to.include({ server: 'https://10.96.0.1:443', proxyUrl: undefined });
+    expect(await source?.credentials()).to.deep.equal({
+      headers: { authorization: 'Bearer first' },
+      tls: { ca: Buffer.from('PEM') },
+    });
+  });
+
+  it('follows a token that the kubelet renews: after five seconds, and at once where the server refused the old one', async () => {
+    const source = inClusterSource({ env, clock, folder: account });
+    const token = async (): Promise<unknown> => (await source?.credentials())?.headers['authorization'];
+    expect(await token()).to.equal('Bearer first');
+    folder.write('account/token', 'renewed');
+    expect(await token()).to.equal('Bearer first');
+    source?.refresh();
+    expect(await token()).to.equal('Bearer renewed');
+    folder.write('account/token', 'renewed again');
+    await clock.advance(5_000);
+    expect(await token()).to.equal('Bearer renewed again');
+  });
+
+  it('writes an IPv6 address as URLs do', () => {
+    const source = inClusterSource({ env: { ...env, KUBERNETES_SERVICE_HOST: 'fd00::1' }, clock, folder: account });
+    expect(source?.server).to.equal('https://[fd00::1]:443');
+  });
+
+  const others: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
+    ['outside of a Pod', {}, account],
+    ['in a Pod without an account', env, folder.at('nothing')],
+    ['where the environment names a kubeconfig', { ...env, KUBECONFIG: '/etc/kubeconfig' }, account],
+  ];
+  for (const [name, given, from] of others) {
+    it(`is none ${name}`, () => {
+      expect(inClusterSource({ env: given, clock, folder: from })).to.equal(undefined);
+    });
+  }
+
+  it('rejects where the authority cannot be read', async () => {
+    folder.write('broken/token', 'token');
+    const source = inClusterSource({ env, clock, folder: folder.at('broken') });
+    const error = await source?.credentials().catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(Error).with.property('code', 'ENOENT');
+  });
+});
+
+describe('createFileSource', () => {
+  let folder: TemporaryFolder;
+  let clock: FakeClock;
+  beforeEach(() => {
+    folder = temporaryFolder();
+    clock = createFakeClock();
+  });
+  afterEach(() => folder.remove());
+
+  it('returns the same buffer until the file changes', async () => {
+    const source = createFileSource(folder.write('token', 'one'), clock, 5_000);
+    const first = source.read();
+    await clock.advance(60_000);
+    expect(source.read()).to.equal(first);
+    expect(first.toString()).to.equal('one');
+  });
+
+  it('does not look again within the interval', async () => {
+    const source = createFileSource(folder.write('token', 'one'), clock, 5_000);
+    source.read();
+    folder.write('token', 'two');
+    await clock.advance(4_999);
+    expect(source.read().toString()).to.equal('one');
+    await clock.advance(1);
+    expect(source.read().toString()).to.equal('two');
+  });
+
+  it('looks at once after expire', () => {
+    const source = createFileSource(folder.write('token', 'one'), clock, 5_000);
+    source.read();
+    folder.write('token', 'two');
+    source.expire();
+    expect(source.read().toString()).to.equal('two');
+  });
+
+  it('notices a change that kept size and modification time', () => {
+    const path = folder.write('token', 'one');
+    const source = createFileSource(path, clock, 0);
+    source.read();
+    const { atime, mtime } = statSync(path);
+    folder.write('token', 'two');
+    utimesSync(path, atime, mtime);
+    expect(source.read().toString()).to.equal('two');
+  });
+
+  it('notices a symbolic link that was swapped, as kubelet does it', () => {
+    folder.write('v1/token', 'one');
+    folder.write('v2/token', 'two');
+    symlinkSync('v1', folder.at('..data'));
+    symlinkSync('..data/token', folder.at('token'));
+    const source = createFileSource(folder.at('token'), clock, 0);
+    expect(source.read().toString()).to.equal('one');
+    symlinkSync('v2', folder.at('..data_tmp'));
+    renameSync(folder.at('..data_tmp'), folder.at('..data'));
+    expect(source.read().toString()).to.equal('two');
+  });
+
+  it('keeps the last content while the file is missing, and takes the new one', () => {
+    const path = folder.write('token', 'one');
+    const source = createFileSource(path, clock, 0);
+    source.read();
+    rmSync(path);
+    expect(source.read().toString()).to.equal('one');
+    writeFileSync(path, 'two');
+    expect(source.read().toString()).to.equal('two');
+  });
+
+  it('throws when the file was never there', () => {
+    expect(() => createFileSource(folder.at('absent'), clock, 0).read()).to.throw(/ENOENT.*absent/u);
   });
 });

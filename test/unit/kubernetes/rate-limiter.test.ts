@@ -1,9 +1,15 @@
 // Back-off per item and the overall token bucket, with the values that client-go gives.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { describe, it } from 'mocha';
-import { createItemBackoff, createTokenBucket } from '../../../pkg/kubernetes/rate-limiter.ts';
+import { describe, it, beforeEach } from 'mocha';
+import { createItemBackoff, createTokenBucket, limitLog } from '../../../pkg/kubernetes/rate-limiter.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import { DEFAULT_RETRY, parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
+import type { Logger } from '../../../pkg/telemetry/log.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
 
 describe('createItemBackoff', () => {
   it('stays at the maximum after so many failures that a power of two overflows', () => {
@@ -78,5 +84,125 @@ describe('createTokenBucket', () => {
       ),
       { numRuns: 50 },
     );
+  });
+});
+
+const NOW = Date.UTC(2026, 0, 1);
+
+describe('parseRetryAfter', () => {
+  const cases: Array<{ name: string; header: string | undefined; expected: number | undefined }> = [
+    { name: 'seconds', header: '3', expected: 3_000 },
+    { name: 'zero', header: '0', expected: 0 },
+    { name: 'a fraction', header: '0.5', expected: 500 },
+    { name: 'a date in the future', header: 'Thu, 01 Jan 2026 00:00:07 GMT', expected: 7_000 },
+    { name: 'a date in the past', header: 'Wed, 31 Dec 2025 23:59:00 GMT', expected: 0 },
+    { name: 'nothing', header: undefined, expected: undefined },
+    { name: 'blank', header: ' ', expected: undefined },
+    { name: 'a negative number', header: '-1', expected: undefined },
+    { name: 'infinity', header: 'Infinity', expected: undefined },
+    { name: 'words', header: 'soon', expected: undefined },
+  ];
+  for (const { name, header, expected } of cases) {
+    it(`reads ${name}`, () => expect(parseRetryAfter(header, NOW)).to.equal(expected));
+  }
+});
+
+describe('retryDelay', () => {
+  const refusal = (method: string, status: number, retryAfterMs?: number) =>
+    new ApiError({ method, path: '/x', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  const cases: Array<{ name: string; error: unknown; attempt?: number; expected: number | undefined }> = [
+    { name: '429 on a read waits as asked', error: refusal('GET', 429, 2_000), expected: 2_000 },
+    { name: '429 on a write too: it was not executed', error: refusal('POST', 429, 2_000), expected: 2_000 },
+    { name: '429 without a time waits a second', error: refusal('PATCH', 429), expected: 1_000 },
+    { name: '503 on a read waits as asked', error: refusal('GET', 503, 3_000), expected: 3_000 },
+    { name: '503 on a read without a time is final', error: refusal('GET', 503), expected: undefined },
+    {
+      name: '503 on a write is final: it may have been executed',
+      error: refusal('PUT', 503, 1_000),
+      expected: undefined,
+    },
+    { name: '500 is final', error: refusal('GET', 500, 1_000), expected: undefined },
+    { name: '409 is final', error: refusal('PUT', 409), expected: undefined },
+    {
+      name: 'a connection error is final',
+      error: new ConnectionError({ method: 'GET', path: '/x', reason: 'Cut', message: '' }),
+      expected: undefined,
+    },
+    { name: 'more than the longest wait is final', error: refusal('GET', 429, 10_001), expected: undefined },
+    { name: 'the last attempt still waits', error: refusal('GET', 429, 1), attempt: 3, expected: 1 },
+    { name: 'then it is final', error: refusal('GET', 429, 1), attempt: 4, expected: undefined },
+  ];
+  for (const { name, error, attempt = 0, expected } of cases) {
+    it(name, () => expect(retryDelay(error, attempt, DEFAULT_RETRY, () => 0)).to.equal(expected));
+  }
+  it('never waits less than asked, and spreads by a quarter', () => {
+    expect(retryDelay(refusal('GET', 429, 1_000), 0, DEFAULT_RETRY, () => 0.999)).to.be.closeTo(1_250, 1);
+  });
+});
+
+describe('limitLog', () => {
+  let clock: FakeClock;
+  let log: RecordingLogger;
+  let logger: Logger;
+  beforeEach(() => {
+    clock = createFakeClock();
+    log = recordingLogger();
+    const about = ({ service }: Record<string, unknown>): string => String(service);
+    logger = limitLog({ logger: log, clock, about, burst: 3, ratePerSecond: 0.1, remembered: 2 });
+  });
+  const flap = (service: string, times: number): void => {
+    for (let time = 0; time < times; time += 1) logger.info('changed', { service, time });
+  };
+  const told = (service: string): unknown[] =>
+    log.entries.filter(({ fields }) => fields['service'] === service).map(({ fields }) => fields['time']);
+
+  it('lets lines through as they are, up to the burst', () => {
+    flap('a', 3);
+    logger.debug('seen', { service: 'b' });
+    logger.warn('odd', { service: 'b' });
+    expect(log.entries.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
+      'info changed',
+      'info changed',
+      'info changed',
+      'debug seen',
+      'warn odd',
+    ]);
+    expect(log.entries[0]?.fields).to.deep.equal({ service: 'a', time: 0 });
+  });
+
+  it('leaves out what comes beyond it, and says later how much', async () => {
+    flap('a', 500);
+    expect(told('a')).to.deep.equal([0, 1, 2]);
+    await clock.advance(10_000);
+    flap('a', 2);
+    expect(log.entries.at(-1)?.fields).to.deep.equal({ service: 'a', time: 0, leftOut: 497 });
+    await clock.advance(10_000);
+    flap('a', 1);
+    expect(log.entries.at(-1)?.fields, 'each is said once').to.deep.equal({ service: 'a', time: 0, leftOut: 1 });
+  });
+
+  it('keeps one from crowding out another', () => {
+    flap('a', 500);
+    flap('b', 2);
+    expect(told('b')).to.deep.equal([0, 1]);
+  });
+
+  it('reports every error', () => {
+    for (let time = 0; time < 10; time += 1) logger.error('failed', { service: 'a' });
+    expect(log.entries).to.have.length(10);
+  });
+
+  it('knows what a child is about by the fields that it was made with', () => {
+    const child = logger.child({ service: 'a' });
+    for (let time = 0; time < 10; time += 1) child.info('changed', { time });
+    expect(told('a')).to.deep.equal([0, 1, 2]);
+  });
+
+  it('remembers only so many, whatever their number', () => {
+    flap('a', 3);
+    flap('b', 3);
+    flap('c', 3);
+    flap('a', 1);
+    expect(told('a'), 'forgotten for c, begun anew').to.deep.equal([0, 1, 2, 0]);
   });
 });

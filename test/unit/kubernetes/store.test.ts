@@ -1,13 +1,15 @@
 // The indexed cache.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { describe, it } from 'mocha';
+import { describe, it, beforeEach } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
+import { type RecentWrites, createRecentWrites, createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
+import { createChannel } from '../../../pkg/kubernetes/watches.ts';
 
 const object = (name: string, labels: Record<string, string> = {}, namespace = 'ns'): KubernetesObject => ({
   metadata: { namespace, name, labels },
 });
+
 const byZone = {
   zone: ({ metadata }: KubernetesObject) => (metadata?.labels?.['zone'] ?? '').split(',').filter(Boolean),
 };
@@ -91,5 +93,77 @@ describe('createStore', () => {
         }
       }),
     );
+  });
+});
+
+describe('recent writes', () => {
+  const version = (resourceVersion: string, uid = 'u'): KubernetesObject => ({
+    metadata: { name: 'x', uid, resourceVersion },
+  });
+
+  let recent: RecentWrites<KubernetesObject>;
+  beforeEach(() => {
+    recent = createRecentWrites();
+  });
+
+  const cases = [
+    { name: 'the cache still holds what was before', cached: version('5'), wins: 'write' },
+    { name: "the cache holds another's write between", cached: version('7'), wins: 'write' },
+    { name: 'numbers are compared as numbers', cached: version('8'), wins: 'write' },
+    { name: 'the cache has caught up', cached: version('10'), wins: 'cache' },
+    { name: 'the cache is ahead', cached: version('11'), wins: 'cache' },
+    { name: 'the object was made anew under its name', cached: version('4', 'other'), wins: 'cache' },
+  ];
+  for (const { name, cached, wins } of cases) {
+    it(`${wins} wins when ${name}`, () => {
+      const answer = version('10');
+      recent.remember('k', answer, '5');
+      expect(recent.freshest('k', cached)).to.equal(wins === 'write' ? answer : cached);
+      expect(recent.size).to.equal(wins === 'write' ? 1 : 0);
+    });
+  }
+
+  it('believes the answer to a write that changed nothing, until there is another version', () => {
+    const answer = version('10');
+    recent.remember('k', answer, '10');
+    expect(recent.freshest('k', version('10'))).to.equal(answer);
+    expect(recent.freshest('k', version('10')), 'again').to.equal(answer);
+    const newer = version('11');
+    expect(recent.freshest('k', newer)).to.equal(newer);
+    expect(recent.size).to.equal(0);
+  });
+
+  it('takes any change for caught up where versions are no numbers', () => {
+    const answer = version('b');
+    recent.remember('k', answer, 'a');
+    expect(recent.freshest('k', version('a'))).to.equal(answer);
+    const newer = version('c');
+    expect(recent.freshest('k', newer)).to.equal(newer);
+  });
+
+  it('knows nothing of other keys, and forgets', () => {
+    recent.remember('k', version('10'), '5');
+    const other = version('1');
+    expect(recent.freshest('l', other)).to.equal(other);
+    recent.forget('k');
+    expect(recent.size).to.equal(0);
+  });
+});
+
+describe('a channel between controllers', () => {
+  it('brings keys with their delay to every controller that was started, and nothing from before', () => {
+    const { signal } = new AbortController();
+    const channel = createChannel();
+    const received: unknown[] = [];
+    channel.send('early');
+    channel.watch.start((...sent) => void received.push(['first', ...sent]), signal);
+    channel.send('a');
+    channel.watch.start((...sent) => void received.push(['second', ...sent]), signal);
+    channel.send('b', 100);
+    expect(received).to.deep.equal([
+      ['first', 'a', undefined],
+      ['first', 'b', 100],
+      ['second', 'b', 100],
+    ]);
   });
 });

@@ -4,7 +4,11 @@ import { EventEmitter } from 'node:events';
 import { constants } from 'node:http2';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { guardStreams } from '../../../pkg/kubernetes/transport.ts';
+import { guardConnection, guardStreams } from '../../../pkg/kubernetes/transport.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { sameTls } from '../../../pkg/kubernetes/credentials.ts';
+import type { TlsMaterial } from '../../../pkg/kubernetes/credentials.ts';
 
 class FakeStream extends EventEmitter {
   readonly codes: (number | undefined)[] = [];
@@ -60,4 +64,83 @@ describe('guardStreams', () => {
       expect(() => channel('http2.client.stream.created').publish(message)).not.to.throw();
     }
   });
+});
+
+class FakeSocket extends EventEmitter {
+  bytesRead = 100;
+  destroyedWith: Error | undefined;
+  destroy(error: Error): void {
+    this.destroyedWith = error;
+    this.emit('close');
+  }
+}
+
+describe('guardConnection', () => {
+  let clock: FakeClock;
+  let socket: FakeSocket;
+  beforeEach(() => {
+    clock = createFakeClock();
+    socket = new FakeSocket();
+    guardConnection(socket, clock);
+  });
+
+  it('breaks a connection that was silent for 45 s', async () => {
+    await clock.advance(44_999);
+    expect(socket.destroyedWith).to.equal(undefined);
+    await clock.advance(1);
+    expect(socket.destroyedWith).to.include({
+      code: 'ERR_SILENT_CONNECTION',
+      message: 'the connection does not answer pings',
+    });
+    expect(clock.pending).to.equal(0);
+  });
+
+  it('lets live what answers a ping every 30 s', async () => {
+    for (let pings = 0; pings < 20; pings += 1) {
+      await clock.advance(30_000);
+      socket.bytesRead += 17;
+    }
+    expect(socket.destroyedWith).to.equal(undefined);
+  });
+
+  it('counts anew after each byte', async () => {
+    await clock.advance(30_000);
+    socket.bytesRead += 1;
+    await clock.advance(59_999);
+    expect(socket.destroyedWith).to.equal(undefined);
+    await clock.advance(1);
+    expect(socket.destroyedWith).to.be.instanceOf(Error);
+  });
+
+  it('ends with the connection', () => {
+    socket.emit('close');
+    expect(clock.pending).to.equal(0);
+  });
+});
+
+const base: TlsMaterial = { ca: 'CA', cert: 'CERT', key: 'KEY', servername: 's' };
+
+describe('sameTls', () => {
+  const cases: Array<{ name: string; other: TlsMaterial; same: boolean }> = [
+    { name: 'equal values', other: { ...base }, same: true },
+    {
+      name: 'equal content in buffers',
+      other: { ...base, ca: Buffer.from('CA'), key: Buffer.from('KEY') },
+      same: true,
+    },
+    { name: 'another authority', other: { ...base, ca: 'CB' }, same: false },
+    { name: 'another certificate', other: { ...base, cert: 'CERT2' }, same: false },
+    { name: 'another key', other: { ...base, key: 'KEY2' }, same: false },
+    { name: 'a bundle in addition', other: { ...base, pfx: Buffer.from('P') }, same: false },
+    { name: 'a passphrase in addition', other: { ...base, passphrase: 'p' }, same: false },
+    { name: 'another server name', other: { ...base, servername: 't' }, same: false },
+    { name: 'no verification', other: { ...base, rejectUnauthorized: false }, same: false },
+    { name: 'no authority', other: { cert: 'CERT', key: 'KEY', servername: 's' }, same: false },
+  ];
+  for (const { name, other, same } of cases) {
+    it(`${same ? 'keeps' : 'gives up'} a connection for ${name}`, () => {
+      expect(sameTls(base, other)).to.equal(same);
+      expect(sameTls(other, base)).to.equal(same);
+    });
+  }
 });
