@@ -1,6 +1,5 @@
 // Tests of FlowPolicies from files and from older API servers: the rules of the definition without an API server.
 import { expect } from 'chai';
-import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
@@ -103,14 +102,6 @@ describe('the check of specs', () => {
   for (const { name, spec } of wrong) {
     it(`finds ${name}`, () => expect(check(spec)).to.match(/^spec/));
   }
-
-  it('takes anything', () => {
-    fc.assert(
-      fc.property(fc.anything(), (value) => {
-        expect(check(value)).to.satisfy((said: unknown) => said === undefined || typeof said === 'string');
-      }),
-    );
-  });
 });
 
 describe('the definition of FlowPolicy', () => {
@@ -125,12 +116,6 @@ describe('the definition of FlowPolicy', () => {
     };
   };
   const [version] = spec.versions;
-
-  it('has a short name, a status of its own and columns', () => {
-    expect(spec.names.shortNames).to.deep.equal(['fp']);
-    expect(version?.subresources).to.deep.equal({ status: {} });
-    expect(version?.additionalPrinterColumns.map(({ name }) => name)).to.include.members(['In zone %', 'Effective']);
-  });
 
   it('describes every field', () => {
     const missing: string[] = [];

@@ -6,7 +6,6 @@ import { ETCD_CLIENT_SERVICES } from '../../../pkg/apis/names.ts';
 import {
   CATALOGUE,
   NOT_TOPOLOGY_AWARE,
-  catalogueEntriesOf,
   entryOfEtcd,
   entryOfService,
   selectEtcd,
@@ -37,22 +36,6 @@ describe('the catalogue', () => {
       'garden | gardener-admission-controller | Service gardener-admission-controller | gardener-resource-manager | none | true',
       'garden | terminal-controller-manager | Service terminal-controller-manager | gardener-resource-manager | none | true',
     ]);
-  });
-
-  it('names who connects to each', () => {
-    for (const { service, consumers } of CATALOGUE) expect(consumers, service).to.not.be.empty;
-    expect(entryOfService('garden', 'virtual-garden-etcd-main-client')?.consumers).to.deep.equal([
-      'virtual-garden-kube-apiserver',
-      'gardener-apiserver',
-    ]);
-  });
-
-  it('has each Service and each source once a scope', () => {
-    for (const scope of ['shoot', 'garden'] as const) {
-      const entries = catalogueEntriesOf(scope);
-      expect(new Set(entries.map(({ service }) => service)).size).to.equal(entries.length);
-      expect(new Set(entries.map(({ source }) => `${source.kind}/${source.name}`)).size).to.equal(entries.length);
-    }
   });
 
   it('lists none of the Services that Gardener leaves out', () => {

@@ -1,23 +1,9 @@
 // What specs say, with the tables of Gardener's own tests, and how many zones a list really names.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
-import {
-  assessZones,
-  controlPlaneNamespace,
-  distinctZones,
-  failureToleranceType,
-  gardenTopologyAwareRoutingEnabled,
-  isGardenHighAvailabilityEnabled,
-  isHighAvailabilityConfigured,
-  isMultiZonalShootControlPlane,
-  isSelfHostedShoot,
-  isTopologyAwareRoutingEnabled,
-  isTopologyAwareRoutingForShootControlPlaneEnabled,
-  seedTopologyAwareRoutingEnabled,
-} from '../../../pkg/gardener/decide.ts';
-import { garden, seed, shoot } from '../../fixtures/gardener.ts';
+import { assessZones, controlPlaneNamespace, failureToleranceType, gardenTopologyAwareRoutingEnabled, isGardenHighAvailabilityEnabled, isHighAvailabilityConfigured, isMultiZonalShootControlPlane, isSelfHostedShoot, isTopologyAwareRoutingEnabled, isTopologyAwareRoutingForShootControlPlaneEnabled, seedTopologyAwareRoutingEnabled } from '../../../pkg/gardener/decide.ts';
+import { seed, shoot } from '../../fixtures/gardener.ts';
 
 const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [
   { name: 'no settings', settings: undefined, expected: false },
@@ -40,18 +26,6 @@ describe('the topology-aware routing setting', () => {
       expect(gardenTopologyAwareRoutingEnabled(inGarden), 'Garden').to.equal(expected);
     });
   }
-
-  it('is off where there is no object, or hardly one', () => {
-    for (const nothing of [undefined, null, {}, { spec: {} }]) {
-      expect(seedTopologyAwareRoutingEnabled(nothing)).to.equal(false);
-      expect(gardenTopologyAwareRoutingEnabled(nothing)).to.equal(false);
-    }
-  });
-
-  it('does not look at zones', () => {
-    expect(seedTopologyAwareRoutingEnabled(seed({ zones: ['one'] }))).to.equal(true);
-    expect(gardenTopologyAwareRoutingEnabled(garden({ zones: [] }))).to.equal(true);
-  });
 });
 
 describe('isTopologyAwareRoutingForShootControlPlaneEnabled', () => {
@@ -181,17 +155,4 @@ describe('assessZones', () => {
   for (const { name, zones, expected } of cases) {
     it(name, () => expect(assessZones(zones)).to.deep.equal(expected));
   }
-
-  it('is multi exactly when two distinct, non-empty names are in the list, in any order', () => {
-    const lists = fc.array(fc.constantFrom('', 'a', 'b', 'c'), { maxLength: 6 });
-    fc.assert(
-      fc.property(lists, (zones) => {
-        const distinct = new Set(zones);
-        distinct.delete('');
-        expect(assessZones(zones).kind).to.equal(distinct.size > 1 ? 'multi' : 'single');
-        expect(new Set(distinctZones(zones))).to.deep.equal(distinct);
-        expect(distinctZones([...zones, ...zones])).to.deep.equal(distinctZones(zones));
-      }),
-    );
-  });
 });

@@ -89,14 +89,6 @@ describe('the claim of one of several installations', () => {
     await Promise.all(processes.map((one) => one.stop()));
   });
 
-  it('is known to be another one’s by who was slower at the first try', async () => {
-    const [seed, runtime] = [start('seed'), start('runtime')];
-    const never = new AbortController().signal;
-    await Promise.all([seed, runtime].map(({ claim }) => claim.settled(never)));
-    expect([seed.claim.held(), runtime.claim.held()]).to.deep.equal([holder() === 'seed', holder() === 'runtime']);
-    await Promise.all([seed.stop(), runtime.stop()]);
-  });
-
   it('is not taken for another one’s because the first try failed', async () => {
     const seed = start('seed');
     await clock.settle();
@@ -183,33 +175,6 @@ describe('the claim of one of several installations', () => {
     await clock.advance(6_000);
     expect(reconciler.changes).to.deep.equal([true, false]);
     await reconciler.stop();
-  });
-
-  it('gives up nothing that it does not hold, and says no word when that fails', async () => {
-    const seed = start('seed');
-    await clock.settle();
-    const runtime = start('runtime');
-    await clock.settle();
-    await runtime.stop();
-    await runtime.claim.release();
-    expect(holder()).to.equal('seed');
-    await seed.stop();
-    const failing = start('seed', false, ({ verb }) => {
-      if (verb === 'update' && holder() === 'seed' && clock.monotonic() > 5_000) throw new Error('away');
-    });
-    await clock.advance(5_000);
-    await failing.stop();
-    await failing.claim.release();
-    expect(failing.claim.held()).to.equal(false);
-  });
-
-  it('calls no listener that has left', async () => {
-    const { claim, stop } = start('seed');
-    let calls = 0;
-    claim.onChange(() => (calls += 1))();
-    await clock.settle();
-    expect([claim.held(), calls]).to.deep.equal([true, 0]);
-    await stop();
   });
 });
 

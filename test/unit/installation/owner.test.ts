@@ -119,25 +119,6 @@ describe('the owner of what is written in the whole cluster', () => {
     expect(await owner()).to.equal(undefined);
   });
 
-  it('leaves a ClusterRole alone that has owners already', async () => {
-    const theirs = { ...NAMESPACE, name: 'theirs', uid: 'u-theirs' };
-    server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-role', ownerReferences: [theirs] } });
-    expect(await owner()).to.deep.equal(ROLE);
-    expect(roleOwners()).to.deep.equal([theirs]);
-  });
-
-  it('is the ClusterRole of this moment: one that was made anew has another uid', async () => {
-    const read = createInstallationOwner({
-      client: server.client(),
-      namespace: 'own',
-      clusterRole: 'tar:webhook',
-      logger: recordingLogger(),
-    });
-    expect((await read())?.uid).to.equal('u-role');
-    server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-new' } });
-    expect((await read())?.uid).to.equal('u-new');
-  });
-
   it('passes on every other failure: a missing answer does not make a registration without owner', async () => {
     for (const plural of ['namespaces', 'clusterroles']) {
       expect(await rejection(owner('tar:webhook', failing(plural, 500)))).to.include({ status: 500 });

@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { createGate } from '../../../pkg/metrics/shared-reads.ts';
-import { rejection } from '../../fixtures/eventually.ts';
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -42,38 +41,6 @@ describe('gate', () => {
     expect(await Promise.all(results)).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
-  it('goes on after a task that fails', async () => {
-    const gate = createGate(1);
-    const { begun, task, end, fail } = tasks();
-    const first = gate.run(task('a'), never);
-    const second = gate.run(task('b'), never);
-    await turn();
-    fail('a');
-    expect(await rejection(first)).to.have.property('message', 'a');
-    await turn();
-    expect(begun).to.deep.equal(['a', 'b']);
-    end('b');
-    expect(await second).to.equal('b');
-  });
-
-  it('lets a task that waits leave the line, and does not start it', async () => {
-    const gate = createGate(1);
-    const { begun, task, end } = tasks();
-    const first = gate.run(task('a'), never);
-    const controller = new AbortController();
-    const second = gate.run(task('b'), controller.signal);
-    const third = gate.run(task('c'), never);
-    await turn();
-    controller.abort(new Error('gave up'));
-    expect(await rejection(second)).to.have.property('message', 'gave up');
-    end('a');
-    await first;
-    await turn();
-    expect(begun).to.deep.equal(['a', 'c']);
-    end('c');
-    await third;
-  });
-
   // The place is handed over some microtasks before the task begins: an abort may come at any of them.
   for (let microtasks = 0; microtasks < 12; microtasks += 1) {
     it(`loses no place to a task that gives up ${microtasks} microtasks after its turn may have come`, async () => {
@@ -104,11 +71,4 @@ describe('gate', () => {
       await Promise.all([held, other]);
     });
   }
-
-  it('starts nothing for a signal that is aborted already', async () => {
-    const { begun, task } = tasks();
-    const error = await rejection(createGate(1).run(task('a'), AbortSignal.abort(new Error('over'))));
-    expect(error).to.have.property('message', 'over');
-    expect(begun).to.deep.equal([]);
-  });
 });

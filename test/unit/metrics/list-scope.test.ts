@@ -41,13 +41,6 @@ describe('scope of a list', () => {
     expect(choose('b', 3)).to.equal('app=b');
   });
 
-  it('is the namespace for a Service without selector, whatever else asks', () => {
-    expect(scope.choose({ namespace: 'shop', service: 'a', pods: podsOf(1) }, undefined, 0)).to.equal(undefined);
-    choose('b', 3);
-    scope.learn('shop', 20_000, 0);
-    expect(scope.choose({ namespace: 'shop', service: 'a', pods: podsOf(1) }, undefined, 0)).to.equal(undefined);
-  });
-
   it('becomes known anew after ten minutes', () => {
     choose('a', 3);
     choose('b', 3);
@@ -66,13 +59,5 @@ describe('scope of a list', () => {
     choose('b', 3);
     expect(choose('a', 3, 60_000)).to.equal(undefined);
     expect(choose('a', 3, 180_001)).to.equal('app=a');
-  });
-
-  it('learns nothing of a namespace that is not asked about any more', () => {
-    choose('a', 3);
-    choose('x', 3, 300_000, 'other');
-    scope.learn('shop', 20_000, 300_000);
-    choose('a', 3, 300_000);
-    expect(choose('b', 3, 300_000)).to.equal(undefined);
   });
 });

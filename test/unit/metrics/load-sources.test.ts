@@ -43,17 +43,6 @@ describe('sources of load', () => {
     await close();
   });
 
-  it('are not doubled where the metrics API is configured', async () => {
-    const { sources, close } = createLoadSources(
-      [{ name: 'metrics.k8s.io', type: 'ResourceMetrics', ...common }],
-      dependencies,
-    );
-    expect([...sources.keys()]).to.deep.equal(['metrics.k8s.io']);
-    const { samples } = await sources.get('metrics.k8s.io')!.read(query, never);
-    expect(samples).to.have.length(1);
-    await close();
-  });
-
   it('leave no connection when they are closed', async () => {
     const sockets = new Set<Socket>();
     const server = createServer((_request, response) =>

@@ -56,18 +56,6 @@ describe('measured traffic from Prometheus', () => {
       'sum by (service_namespace, service_name, source_zone, destination_zone, direction) (rate(topology_traffic_bytes_total[3600s]))',
     );
   });
-
-  it('says that connections are not counted where it has bytes alone', async () => {
-    const { send } = prometheus({ topology_traffic_bytes_total: [[{ direction: 'response' }, 3]] });
-    expect((await readPrometheusTraffic(send, 60, never)).flows).to.deep.equal([
-      { service: '', source: 'unknown', destination: 'unknown', connections: null, requestBytes: 0, responseBytes: 3 },
-    ]);
-  });
-
-  it('finds none in a Prometheus that has none', async () => {
-    const error = await rejection(readPrometheusTraffic(prometheus({}).send, 60, never));
-    expect(error).to.be.instanceOf(LoadError).with.property('reason', 'NotInstalled');
-  });
 });
 
 describe("measured traffic from the meters' Pods", () => {
@@ -126,18 +114,6 @@ describe("measured traffic from the meters' Pods", () => {
       ['n2', 10],
     ]);
     expect(notes).to.deep.equal([]);
-  });
-
-  it('one token serves for half of its life, and plain ports need none', async () => {
-    const { reader, tokens, wait } = cluster([pod('n1')], () => Promise.resolve(page));
-    for (const pause of [0, 1_700_000, 200_000]) {
-      wait(pause);
-      await reader.read(never);
-    }
-    expect(tokens).to.have.length(2);
-    const plain = cluster([pod('n1', http)], () => Promise.resolve(page));
-    await plain.reader.read(never);
-    expect(plain.tokens).to.have.length(0);
   });
 
   it('those that do not answer are named with the reason, and the others count', async () => {

@@ -32,17 +32,6 @@ describe('PodMetrics', () => {
     });
   }
 
-  for (const { name, text, window } of [
-    { name: 'whole seconds', text: '30s', window: 30 },
-    { name: 'minutes', text: '1m0s', window: 60 },
-    { name: 'minutes and a fraction', text: '1m12.5s', window: 72.5 },
-    { name: 'milliseconds', text: '900ms', window: 0.9 },
-  ]) {
-    it(`reads a window of ${name}`, () => {
-      expect(readPodMetrics(item({ window: text }))).to.have.property('window', window);
-    });
-  }
-
   const noCpu = { problem: 'a container without CPU usage', pod: 'web-0' };
   for (const { name, value, expected } of [
     { name: 'no object', value: 'x', expected: { problem: 'no name' } },

@@ -17,22 +17,6 @@ describe('problems of samples', () => {
     ]);
   });
 
-  it('reports a sentence once, before what is counted', () => {
-    const problems = createProblems();
-    problems.count('NaN', 'a');
-    problems.say('one');
-    problems.say('two');
-    problems.say('one');
-    expect(problems.sentences()).to.deep.equal(['one', 'two', '1 sample left out: NaN, of "a"']);
-  });
-
-  it('is short whatever the answer holds', () => {
-    const problems = createProblems();
-    for (let index = 0; index < 1_000; index += 1) problems.say(`sentence ${index}`);
-    expect(problems.sentences()).to.have.length(11);
-    expect(problems.sentences().at(-1)).to.equal('and 990 more problems');
-  });
-
   for (const { name, text, expected } of [
     { name: 'a name', text: 'web-0', expected: '"web-0"' },
     { name: 'quotes and backslashes', text: 'a"b\\c', expected: String.raw`"a\"b\\c"` },

@@ -45,24 +45,6 @@ describe("Prometheus' answer", () => {
     });
   }
 
-  it('takes an empty vector for nothing measured', () => {
-    expect(read(answer([]))).to.deep.equal({ rows: [], problems: [] });
-  });
-
-  it('leaves out a sample of no time at all', () => {
-    const body = answer([sample('1')]).replace(String(T), '-1e999');
-    expect(readVector(body, names)).to.deep.equal({
-      rows: [],
-      problems: ['1 sample left out: not a time and a number, of "a"'],
-    });
-  });
-
-  it('takes labels under other names', () => {
-    const body = answer([sample('1', { ns: 'shop', pod_name: 'a' })]);
-    const [first] = readVector(body, { ...names, namespace: 'ns', pod: 'pod_name' }).rows;
-    expect(first).to.deep.equal({ ...row, value: 1 });
-  });
-
   const of = ', of "a"';
   for (const { name, given, problem } of [
     { name: 'NaN', given: sample('NaN'), problem: `NaN${of}` },

@@ -82,15 +82,6 @@ describe('Prometheus client', () => {
       });
     });
 
-    it('are sent with GET where that is configured, below the path of the url', async () => {
-      nock(SERVER)
-        .get('/prefix/api/v1/query')
-        .query({ query: 'up{a="b c"}', timeout: '3s', lookback_delta: '60s' })
-        .reply(200, 'good');
-      const more = { url: `${SERVER}/prefix/`, method: 'GET' as const, timeoutSeconds: 3, lookbackSeconds: 60 };
-      expect(await query(more, 'up{a="b c"}')).to.equal('good');
-    });
-
     for (const status of [405, 501]) {
       it(`go on with GET where the server answers POST with ${status}`, async () => {
         const client = open({}, clock);
@@ -101,11 +92,6 @@ describe('Prometheus client', () => {
         expect(await client.query('up', never)).to.equal('again');
       });
     }
-
-    it('do not go on with GET where POST is configured', async () => {
-      api().post(PATH).reply(405, '');
-      expect(await rejection(query({ method: 'POST' }))).to.have.property('reason', 'BadAnswer');
-    });
 
     it('carry the token of the file, the renewed one after a refusal, and the configured headers', async () => {
       const client = open({ bearerTokenFile: folder.write('token', 't0\n'), headers: { 'X-Scope-OrgID': 'x' } }, clock);
@@ -151,14 +137,6 @@ describe('Prometheus client', () => {
       expect((error as Error).message).to.equal('the answer has more than 1048576 values and keys');
     });
 
-    it('read an answer of many rows', async () => {
-      const row = { metric: { namespace: 'n', pod: 'web-7d4b9c6f5-00001' }, value: [1_712_345_678.1, '1'] };
-      const text = JSON.stringify(Array.from({ length: 90_000 }, () => row));
-      api().post(PATH).reply(200, text);
-      expect(text.length).to.be.above(7_500_000);
-      expect(await query()).to.equal(text);
-    });
-
     it('read no more of an error than they need', async () => {
       const long = `{"status":"error","errorType":"bad_data","error":"${'x'.repeat(100_000)}"}`;
       api().post(PATH).reply(400, long);
@@ -182,35 +160,6 @@ describe('Prometheus client', () => {
       expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Timeout');
       expect((error as Error).message).to.equal('no answer within 3 s');
       nock.abortPendingRequests();
-    });
-
-    it("end with the caller's reason when the caller gives up", async () => {
-      api().post(PATH).delay(60_000).reply(200, 'late');
-      const controller = new AbortController();
-      const failed = rejection(query({}, 'up', controller.signal));
-      await clock.settle();
-      controller.abort(new Error('the controller ends'));
-      expect(await failed).to.have.property('message', 'the controller ends');
-      nock.abortPendingRequests();
-    });
-
-    it('send nothing for a caller that has given up', async () => {
-      const error = await rejection(query({}, 'up', AbortSignal.abort(new Error('over'))));
-      expect(error).to.have.property('message', 'over');
-    });
-
-    it('say by its code why there was no connection', async () => {
-      api()
-        .post(PATH)
-        .replyWithError(Object.assign(new Error('connect 10.0.0.1:9090'), { code: 'ECONNREFUSED' }));
-      const error = await rejection(query());
-      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Unreachable');
-      expect((error as Error).message).to.equal('no answer: ECONNREFUSED');
-    });
-
-    it('send nothing without a token that they need', async () => {
-      const error = await rejection(query({ bearerTokenFile: folder.at('none') }));
-      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Forbidden');
     });
   });
 
@@ -256,35 +205,6 @@ describe('Prometheus client', () => {
     it('trusts the authority of the file', async () => {
       server = await startServer();
       expect(await query({ caFile: folder.write('ca', pki.ca) })).to.equal('good');
-    });
-
-    for (const { name, tls, code } of [
-      { name: 'nobody else', tls: () => ({}), code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
-      {
-        name: 'no other authority',
-        tls: () => ({ caFile: folder.write('ca', other.ca) }),
-        code: /UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_SIGNATURE_FAILURE|UNABLE_TO_GET_ISSUER_CERT_LOCALLY/u,
-      },
-      {
-        name: 'no other name',
-        tls: () => ({ caFile: folder.write('ca', pki.ca), serverName: 'prometheus.test' }),
-        code: 'ERR_TLS_CERT_ALTNAME_INVALID',
-      },
-    ]) {
-      it(`trusts ${name}`, async () => {
-        server = await startServer();
-        const error = await rejection(query(tls()));
-        expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Unreachable');
-        expect((error as Error).message).to.match(
-          new RegExp(`^no answer: (?:${code instanceof RegExp ? code.source : code})$`),
-        );
-        expect(server.clients, 'nothing was sent').to.deep.equal([]);
-      });
-    }
-
-    it('takes the server name for the one of the url', async () => {
-      server = await startServer();
-      expect(await query({ caFile: folder.write('ca', pki.ca), serverName: 'localhost' })).to.equal('good');
     });
 
     it('shows a client certificate, and the renewed one when the files change', async () => {

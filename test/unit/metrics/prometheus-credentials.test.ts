@@ -25,10 +25,6 @@ describe('credentials for Prometheus', () => {
   });
   afterEach(() => folder.remove());
 
-  it('are nothing where nothing is configured', () => {
-    expect(open({}).current()).to.deep.equal({ headers: {}, tls: {} });
-  });
-
   it('are a token without its line break, the configured headers, and TLS material', () => {
     const credentials = open({
       bearerTokenFile: folder.write('token', 't0\n'),

@@ -59,20 +59,6 @@ describe('samples of a vector', () => {
     });
   });
 
-  it('are of Pods where they name both', () => {
-    const given = vector(ofPod('a', 1, { sourceZone: 'x', destinationZone: 'y' }));
-    expect(read(given, ['a'])).to.deep.include({ kind: 'pods', problems: [] });
-  });
-
-  it('are nothing measured where there are none', () => {
-    expect(read(vector(), [])).to.deep.equal({ kind: 'pods', samples: [], problems: [] });
-    expect(read(vector())).to.deep.equal({
-      kind: 'pods',
-      samples: [],
-      problems: ['2 of 2 Pods without a sample, first of "a"'],
-    });
-  });
-
   it('are not of Pods and of zones at once', () => {
     expect(() => read(vector(ofPod('a'), ofPair('a', 'b'))))
       .to.throw(LoadError, 'samples of Pods and of pairs of zones')
@@ -132,11 +118,6 @@ describe('samples of a vector', () => {
     ]);
   });
 
-  it('carry the problems of the answer', () => {
-    const given = { ...vector(ofPod('a'), ofPod('b')), problems: ['warning: "x"'] };
-    expect(read(given).problems).to.deep.equal(['warning: "x"']);
-  });
-
   describe('and time', () => {
     for (const { name, at, sampledAt, problems } of [
       { name: 'clocks that agree', at: NOW, sampledAt: NOW, problems: [] },
@@ -165,22 +146,6 @@ describe('samples of a vector', () => {
       const times = vector(ofPod('a', NOW - 40), ofPod('b', NOW + 40));
       const reading = read(vector(ofPod('a'), ofPod('b')), ['a', 'b'], { times });
       expect(reading.samples.map(({ sampledAt }) => sampledAt)).to.deep.equal([NOW - 40, NOW]);
-    });
-
-    it('leaves out samples of which the second query does not say it', () => {
-      const times = { ...vector(ofPod('a', NOW - 40)), problems: ['the answer is partial'] };
-      const reading = read(vector(ofPod('a'), ofPod('b')), ['a', 'b'], { times });
-      expect(reading.samples).to.have.length(1);
-      expect(reading.problems).to.deep.equal([
-        'sampleTimeQuery: the answer is partial',
-        '1 of 2 Pods without a sample, first of "b"',
-        '1 sample left out: sampleTimeQuery does not say when it was taken, of "b"',
-      ]);
-    });
-
-    it('is found by pairs of zones as well', () => {
-      const reading = read(vector(ofPair('a', 'b')), [], { times: vector(ofPair('a', 'b', NOW - 7)) });
-      expect(reading.samples[0]).to.include({ sampledAt: NOW - 7 });
     });
   });
 

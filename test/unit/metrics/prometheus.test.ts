@@ -58,10 +58,6 @@ describe('Prometheus source', () => {
     () => Promise.all(opened.splice(0).map((source) => source.close())),
   );
 
-  it('has the name of its configuration', () => {
-    expect(open({ name: 'mimir' }).name).to.equal('mimir');
-  });
-
   it("asks the FlowPolicy's query with the names of the Service in it", async () => {
     answers('load{namespace="shop",pod=~"web-.*"}', vectorOf({ a: '0.5', b: '1' }));
     const promql = 'load{namespace="$namespace",pod=~"$service-.*"}';
@@ -87,16 +83,6 @@ describe('Prometheus source', () => {
     expect((await read(source, query({ pods: new Set(['a']) }))).samples).to.deep.equal([
       { pod: 'a', load: 3, sampledAt: NOW, window: 30 },
     ]);
-  });
-
-  it('gives pairs of zones', async () => {
-    const metric = { source_zone: 'a', destination_zone: 'b' };
-    answers('z', { status: 'success', data: { resultType: 'vector', result: [{ metric, value: [NOW, '3'] }] } });
-    expect(await read(open({ query: 'z' }))).to.deep.equal({
-      kind: 'zone-pairs',
-      samples: [{ sourceZone: 'a', destinationZone: 'b', load: 3, sampledAt: NOW, window: 60 }],
-      problems: [],
-    });
   });
 
   for (const { name, config, of, message } of [
@@ -142,33 +128,12 @@ describe('Prometheus source', () => {
     expect(fresh.samples[0]).to.include({ load: 2, sampledAt: NOW + 9 });
   });
 
-  it('asks for each Service where their names are in the query', async () => {
-    const source = open({ query: 'x{s="$service"}' });
-    answers('x{s="web"}', vectorOf({ a: '1' }));
-    answers('x{s="db"}', vectorOf({ a: '2' }));
-    const pods = new Set(['a']);
-    const both = await Promise.all([read(source, query({ pods })), read(source, query({ pods, service: 'db' }))]);
-    expect(both.map(({ samples }) => samples[0])).to.have.nested.property('[1].load', 2);
-  });
-
   it('knows from a second query when samples were taken', async () => {
     const source = open({ query: 'q', sampleTimeQuery: 'timestamp(q{n="$namespace"})' });
     answers('q', vectorOf({ a: '1', b: '2' }));
     answers('timestamp(q{n="shop"})', vectorOf({ a: `${NOW - 30}`, b: `${NOW - 45}` }));
     const { samples } = await read(source);
     expect(samples.map(({ sampledAt }) => sampledAt)).to.deep.equal([NOW - 30, NOW - 45]);
-  });
-
-  it('does not ask the second query for a query of a FlowPolicy, whose it is not', async () => {
-    answers('own', vectorOf({ a: '1', b: '2' }));
-    const source = open({ query: 'q', sampleTimeQuery: 'timestamp(q)' });
-    expect((await read(source, query({ promql: 'own' }))).samples).to.have.length(2);
-  });
-
-  it('fails with the reason of the answer', async () => {
-    answers('q', { status: 'error', errorType: 'bad_data', error: 'parse error' }, 400);
-    const error = await rejection(read(open({ query: 'q' })));
-    expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
   });
 
   it('asks no more at a time than it may', async () => {

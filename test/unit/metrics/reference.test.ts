@@ -10,7 +10,6 @@ import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-con
 import { METRIC_SOURCES_SCHEMA } from '../../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference } from '../../../pkg/apis/config/reference.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
-import { fillTemplate } from '../../../pkg/metrics/prometheus.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(resolve(root, path), 'utf8');
@@ -47,17 +46,5 @@ describe('reference of metric sources', () => {
     expect(parse(rights ?? '')).to.deep.equal({
       rules: [{ apiGroups: [POD_METRICS.group], resources: [POD_METRICS.plural], verbs: ['get', 'list'] }],
     });
-  });
-
-  it('has queries whose names are put in', () => {
-    const queries = blocks('promql');
-    expect(queries).to.have.length(4);
-    for (const query of queries) {
-      const filled = fillTemplate(query, { namespace: 'shop', service: 'web' });
-      expect(filled)
-        .to.include('="shop"')
-        .and.to.match(/="web"|=~"web-\.\*"/u);
-      expect(filled).not.to.match(/\$(?!1)/u);
-    }
   });
 });

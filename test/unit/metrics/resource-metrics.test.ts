@@ -66,10 +66,6 @@ describe('resource metrics', () => {
   const read = (of: LoadQuery, signal = never): Promise<LoadReading> => source.read(of, signal);
   const through = <T>(promise: Promise<T>): Promise<T> => passTimeUntil(clock, promise);
 
-  it('is named metrics.k8s.io', () => {
-    expect(source.name).to.equal('metrics.k8s.io');
-  });
-
   it('gives the samples of the Pods asked for, and says whose are missing', async () => {
     listed([item('a', '250m'), item('b', '1500m', 20, '30.5s'), item('other', '9')]);
     expect(await read(query('web', ['a', 'b', 'c']))).to.deep.equal({
@@ -82,35 +78,9 @@ describe('resource metrics', () => {
     });
   });
 
-  it('takes a null list of Go for an empty one', async () => {
-    listed(null);
-    expect(await read(query('web', ['a']))).to.deep.include({ samples: [] });
-  });
-
-  it('asks nothing for a Service without Pods', async () => {
-    expect(await read(query('web', []))).to.deep.equal({ kind: 'pods', samples: [], problems: [] });
-  });
-
   it("lists with the Service's selector as long as it is the only one of its namespace", async () => {
     listed([item('a', '1')], { labelSelector: 'app=web' });
     expect((await read(query('web', ['a'], selecting('web')))).samples).to.have.length(1);
-  });
-
-  it('lists the namespace once for all its Services', async () => {
-    listed([item('a', '1')], { labelSelector: 'app=web' });
-    await read(query('web', ['a'], selecting('web')));
-    await clock.advance(15_000);
-    listed([item('a', '1'), item('b', '2')]);
-    const both = await Promise.all([
-      read(query('db', ['b'], selecting('db'))),
-      read(query('web', ['a'], selecting('web'))),
-    ]);
-    expect(both.map(({ samples }) => samples.map(({ load }) => load))).to.deep.equal([[2], [1]]);
-    await clock.advance(9_000);
-    await read(query('web', ['a'], selecting('web')));
-    await clock.advance(2_000);
-    listed([item('a', '3')]);
-    expect((await read(query('web', ['a'], selecting('web')))).samples[0]).to.include({ load: 1, sampledAt: NOW - 10 });
   });
 
   it('reads anew for who wants nothing older', async () => {
@@ -121,18 +91,6 @@ describe('resource metrics', () => {
     listed([item('a', '2', 1)]);
     const { samples } = await read(query('web', ['a'], { maxAgeSeconds: 1 }));
     expect(samples[0]).to.include({ load: 2, sampledAt: NOW - 1 });
-  });
-
-  it('follows pages where the server has them', async () => {
-    api()
-      .get(PATH)
-      .query({ limit: 500 })
-      .reply(200, list([item('a', '1')], { continue: 'next' }));
-    api()
-      .get(PATH)
-      .query({ limit: 500, continue: 'next' })
-      .reply(200, list([item('b', '2')]));
-    expect((await read(query('web', ['a', 'b']))).samples.map(({ load }) => load)).to.deep.equal([1, 2]);
   });
 
   it('does not follow pages without end', async () => {
@@ -204,29 +162,6 @@ describe('resource metrics', () => {
       });
     }
 
-    it('with advice what to do', async () => {
-      api().get(PATH).query(true).reply(404, '404 page not found');
-      expect(await rejection(read(query('web', ['a'])))).to.have.property(
-        'message',
-        `GET ${PATH}?limit=500: 404 NotFound (is metrics-server installed, and its APIService available?)`,
-      );
-      api()
-        .get(PATH)
-        .query(true)
-        .reply(403, status(403, 'Forbidden', 'no'));
-      expect(await rejection(read(query('web', ['a']))))
-        .to.have.property('message')
-        .that.includes('needed: get and list of pods in metrics.k8s.io');
-    });
-
-    it('Unreachable, where there is no connection', async () => {
-      api()
-        .get(PATH)
-        .query(true)
-        .replyWithError(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
-      expect(await rejection(read(query('web', ['a'])))).to.have.property('reason', 'Unreachable');
-    });
-
     for (const { name, body } of [
       { name: 'no JSON', body: '<html>' },
       { name: 'no list', body: '{"items": 5}' },
@@ -254,24 +189,6 @@ describe('resource metrics', () => {
       const error = await through(rejection(read(query('web', ['a']))));
       expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Timeout');
       expect((error as Error).message).to.equal('no list of PodMetrics in namespace shop within 8 s');
-      nock.abortPendingRequests();
-    });
-
-    it('Timeout, where the server asks to come again later than that', async () => {
-      api()
-        .get(PATH)
-        .query(true)
-        .reply(503, status(503, '', 'busy'), { 'retry-after': '9' });
-      expect(await through(rejection(read(query('web', ['a']))))).to.have.property('reason', 'Timeout');
-    });
-
-    it("by the caller's reason, where the caller gave up", async () => {
-      api().get(PATH).query(true).delay(60_000).reply(200, list([]));
-      const controller = new AbortController();
-      const failed = rejection(read(query('web', ['a']), controller.signal));
-      await clock.settle();
-      controller.abort(new Error('the controller ends'));
-      expect(await failed).to.have.property('message', 'the controller ends');
       nock.abortPendingRequests();
     });
   });

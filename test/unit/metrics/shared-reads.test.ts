@@ -43,15 +43,6 @@ describe('shared reads', () => {
     expect(await both).to.deep.equal(['x', 'x']);
   });
 
-  it('sends one for each key', async () => {
-    const both = Promise.all([read('a'), read('b')]);
-    await clock.settle();
-    expect(requests).to.have.length(2);
-    requests[0]!.answer('x');
-    requests[1]!.answer('y');
-    expect(await both).to.deep.equal(['x', 'y']);
-  });
-
   it('sends no more at a time than it may', async () => {
     const all = Promise.all(['a', 'b', 'c'].map((key) => read(key)));
     await clock.settle();
@@ -80,18 +71,6 @@ describe('shared reads', () => {
     expect(await read(), 'and the newer one is for everybody').to.equal('y');
   });
 
-  it('never gives an answer again where none may be old', async () => {
-    const first = read('k', 0);
-    await clock.settle();
-    requests[0]!.answer('x');
-    await first;
-    const second = read('k', 0);
-    await clock.settle();
-    expect(requests).to.have.length(2);
-    requests[1]!.answer('y');
-    expect(await second).to.equal('y');
-  });
-
   it('shows a request the answer before it, however old', async () => {
     const first = read();
     await clock.settle();
@@ -104,17 +83,6 @@ describe('shared reads', () => {
     expect(requests[1]!.previous).to.equal('x');
     requests[1]!.answer('y');
     await second;
-  });
-
-  it('fails for all who share a request, and asks anew the next time', async () => {
-    const both = [read(), read()].map((promise) => rejection(promise));
-    await clock.settle();
-    requests[0]!.fail('no');
-    for (const error of await Promise.all(both)) expect(error).to.have.property('message', 'no');
-    const next = read();
-    await clock.settle();
-    requests[1]!.answer('x');
-    expect(await next).to.equal('x');
   });
 
   it('keeps a request for those who still wait when one gives up', async () => {
@@ -161,31 +129,5 @@ describe('shared reads', () => {
     expect(requests, 'the third shares with the second').to.have.length(2);
     requests[1]!.answer('x');
     expect(await Promise.all([second, third])).to.deep.equal(['x', 'x']);
-  });
-
-  it('forgets what was not asked for in a long time', async () => {
-    for (const key of ['a', 'b']) {
-      const promise = read(key);
-      await clock.settle();
-      requests.at(-1)!.answer(key);
-      await promise;
-    }
-    expect(reads.size).to.equal(2);
-    await clock.advance(400_000);
-    const again = read('b');
-    await clock.settle();
-    requests.at(-1)!.answer('b2');
-    await again;
-    await clock.advance(300_000);
-    const other = read('c');
-    await clock.settle();
-    requests.at(-1)!.answer('c');
-    await other;
-    expect(reads.size, 'a is gone').to.equal(2);
-  });
-
-  it('asks for nothing when the signal is aborted already', async () => {
-    expect(await rejection(read('k', 0, AbortSignal.abort(new Error('over'))))).to.have.property('message', 'over');
-    expect(requests).to.deep.equal([]);
   });
 });

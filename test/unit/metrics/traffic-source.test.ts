@@ -92,14 +92,6 @@ describe('TrafficMeter source', () => {
     });
   });
 
-  it('counts megabytes where asked to', async () => {
-    const { samples, counts } = (await second(open({ count: 'Bytes' }))) as {
-      samples: { load: number }[];
-      counts: { unit: string };
-    };
-    expect([samples[0]?.load, counts.unit]).to.deep.equal([1, 'Megabyte']);
-  });
-
   it('asks a Prometheus for the pairs of the Service where it has a url', async () => {
     const metric = { source_zone: 'a', destination_zone: 'b' };
     const promql =

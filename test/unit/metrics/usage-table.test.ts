@@ -21,15 +21,6 @@ const table = (items: readonly object[], previous?: UsageTable, seenAt = NOW): U
 };
 
 describe('usage table', () => {
-  it('takes the first sample as it comes', () => {
-    expect(newerUsage(usage(NOW - 20), undefined, NOW)).to.deep.equal({
-      cores: 1,
-      window: 15,
-      stamp: NOW - 20,
-      sampledAt: NOW - 20,
-    });
-  });
-
   const known: KnownUsage = { cores: 1, window: 15, stamp: NOW - 20, sampledAt: NOW - 20 };
   for (const { name, stamp, newer } of [
     { name: 'a later timestamp', stamp: NOW - 5, newer: true },
@@ -51,13 +42,6 @@ describe('usage table', () => {
     expect(next).to.include({ stamp: NOW + 3_900, sampledAt: NOW + 300 });
   });
 
-  it('follows a clock that is set right', () => {
-    const ahead = newerUsage(usage(NOW + 3_600), undefined, NOW);
-    const right = newerUsage(usage(NOW + 15, 2), ahead, NOW + 16);
-    expect(right).to.include({ cores: 2, stamp: NOW + 15, sampledAt: NOW + 15 });
-    expect(newerUsage(usage(NOW - 5, 3), ahead, NOW + 16), 'but not to before the last sample').to.equal(ahead);
-  });
-
   it('holds: never in the future, never back in time, and a sample seen twice has one time', () => {
     const step = fc.record({ wait: fc.integer({ min: 1, max: 60 }), skew: fc.integer({ min: -7_200, max: 7_200 }) });
     const check = (steps: readonly { wait: number; skew: number }[]): void => {
@@ -74,25 +58,6 @@ describe('usage table', () => {
       }
     };
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), check), { numRuns: upTo(2_000) });
-  });
-
-  it('forgets Pods that are not listed any more', () => {
-    const first = table([item('a', NOW - 10), item('b', NOW - 10)]);
-    expect([...table([item('b', NOW - 5)], first).byPod.keys()]).to.deep.equal(['b']);
-  });
-
-  it('takes the newer one of a Pod that is on two pages', () => {
-    const builder = buildUsageTable(undefined);
-    builder.add([item('a', NOW - 5, '2')], NOW);
-    builder.add([item('a', NOW - 20, '1')], NOW);
-    expect(builder.done().byPod.get('a')).to.include({ cores: 2, sampledAt: NOW - 5 });
-  });
-
-  it('counts items that it cannot use, and keeps nothing of an earlier list for them', () => {
-    const first = table([item('a', NOW - 20)]);
-    const second = table([{ ...item('a', NOW - 5), window: 'x' }, item('b', NOW - 5)], first);
-    expect([...second.byPod.keys()]).to.deep.equal(['b']);
-    expect(second.problems).to.deep.equal(['1 sample left out: no window, of "a"']);
   });
 
   it('says by how much the clock of the server is ahead, from 5 s on', () => {

@@ -1,7 +1,5 @@
 // The helpers that extensions import: odd objects, errors, and Etcds.
-import type { V1Service } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Etcd } from '../../../pkg/apis/gardener.ts';
 import {
@@ -10,11 +8,11 @@ import {
   reconcileTopologyAwareRouting,
 } from '../../../pkg/routing/helper.ts';
 import { routingSettings } from '../../../pkg/routing/plan.ts';
-import type { EtcdFieldSupport, EtcdLike } from '../../../pkg/routing/types.ts';
+import type { EtcdFieldSupport } from '../../../pkg/routing/types.ts';
 import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../../pkg/routing/version.ts';
 import { service } from '../../fixtures/core.ts';
 import { etcd } from '../../fixtures/gardener.ts';
-import { CONSIDER, HINTS, KEEP, allMinors, arbitrarySettings, deepFreeze, etcdFrom, withoutEmpty } from './support.ts';
+import { CONSIDER, KEEP, allMinors, deepFreeze, withoutEmpty } from './support.ts';
 
 describe('reconcileTopologyAwareRouting: objects and errors', () => {
   it('keeps other labels, annotations and fields of a whole Service', () => {
@@ -28,31 +26,6 @@ describe('reconcileTopologyAwareRouting: objects and errors', () => {
     expect(result).to.deep.equal({ ...input, spec: { ...input.spec, trafficDistribution: 'PreferSameZone' } });
     expect(result).to.not.equal(input);
     expect(result.spec?.ports).to.equal(input.spec?.ports);
-  });
-
-  it('keeps the type of what it is given, client-node included', () => {
-    const input: V1Service = {
-      metadata: { name: 'x', creationTimestamp: new Date(0) },
-      spec: { ports: [{ port: 1 }] },
-    };
-    const result: V1Service = reconcileTopologyAwareRouting(input, true, '1.30.0');
-    expect(result.metadata?.creationTimestamp).to.equal(input.metadata?.creationTimestamp);
-    expect(result.metadata?.labels).to.deep.equal({ [CONSIDER]: 'true' });
-  });
-
-  it('makes metadata and spec only where it has something to put there', () => {
-    expect(reconcileTopologyAwareRouting({}, false, '1.34')).to.deep.equal({});
-    expect(reconcileTopologyAwareRouting({}, true, '1.34')).to.deep.equal({
-      spec: { trafficDistribution: 'PreferSameZone' },
-    });
-    expect(reconcileTopologyAwareRouting({}, true, '1.26')).to.deep.equal({
-      metadata: { labels: { [CONSIDER]: 'true' }, annotations: { [HINTS]: 'auto' } },
-    });
-  });
-
-  it('adds no empty maps', () => {
-    const result = reconcileTopologyAwareRouting(service(), true, '1.34');
-    expect(result.metadata).to.have.keys('name', 'namespace');
   });
 
   for (const enabled of [true, false]) {
@@ -144,19 +117,5 @@ describe('reconcileEtcdTopologyAwareRouting', () => {
     expect(reconcileEtcdTopologyAwareRouting({}, true, '1.34')).to.deep.equal({
       spec: { etcd: { clientService: { trafficDistribution: 'PreferSameZone' } } },
     });
-  });
-
-  it('is idempotent and forgets earlier versions', () => {
-    const minor = fc.constantFrom(...allMinors);
-    fc.assert(
-      fc.property(arbitrarySettings, fc.boolean(), minor, minor, (settings, enabled, first, second) => {
-        const before: EtcdLike = deepFreeze(etcdFrom(settings));
-        const stepped = reconcileEtcdTopologyAwareRouting(before, true, `1.${first}`);
-        const result = reconcileEtcdTopologyAwareRouting(deepFreeze(stepped), enabled, `1.${second}`);
-        const direct = reconcileEtcdTopologyAwareRouting(before, enabled, `1.${second}`);
-        expect(withoutEmpty(result)).to.deep.equal(withoutEmpty(direct));
-        expect(reconcileEtcdTopologyAwareRouting(deepFreeze(result), enabled, `1.${second}`)).to.deep.equal(result);
-      }),
-    );
   });
 });

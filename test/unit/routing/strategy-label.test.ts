@@ -1,11 +1,10 @@
 // The label that a domain-prefixed annotation becomes, and how it is released.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import { planRelease, planStrategyLabel, requestedStrategy } from '../../../pkg/routing/strategy.ts';
 import type { ServiceLike } from '../../../pkg/routing/types.ts';
-import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, arbitrarySettings, deepFreeze, mergePatch } from './support.ts';
+import { APPLIED, CONSIDER, MODE, STRATEGY, deepFreeze, mergePatch } from './support.ts';
 import { PREFIX, build } from './strategy-support.ts';
 
 describe('planStrategyLabel', () => {
@@ -76,25 +75,6 @@ describe('planStrategyLabel', () => {
     });
   }
 
-  it('keeps what else is set and recorded', () => {
-    const record = {
-      labels: { [CONSIDER]: 'true' },
-      trafficDistribution: 'PreferClose',
-      removedAnnotations: { [HINTS]: 'auto' },
-    };
-    const plan = planStrategyLabel(build({ [CONSIDER]: 'true' }, { [MODE]: `${PREFIX}same-zone` }, record));
-    expect(plan)
-      .to.have.property('patch')
-      .that.deep.equals({
-        metadata: {
-          labels: { [STRATEGY]: 'same-zone' },
-          annotations: {
-            [APPLIED]: `{"labels":{"${CONSIDER}":"true","${STRATEGY}":"same-zone"},"trafficDistribution":"PreferClose","removedAnnotations":{"${HINTS}":"auto"}}`,
-          },
-        },
-      });
-  });
-
   it('agrees with the settings reconciler, which then has no label left to set', () => {
     const before = build({}, { [MODE]: `${PREFIX}load-aware` });
     const admission = planStrategyLabel(before);
@@ -162,15 +142,5 @@ describe('planRelease', () => {
       expect(planRelease(after).kind, strategy).to.equal('unchanged');
       expect(planStrategyLabel(after).kind, strategy).to.equal('unchanged');
     }
-  });
-
-  it('is what planSettings reverts everywhere else', () => {
-    fc.assert(
-      fc.property(arbitrarySettings, (settings) => {
-        const { [MODE]: _, ...annotations } = settings.annotations;
-        const object = build(settings.labels, annotations, { ...settings });
-        expect(planRelease(object)).to.deep.equal(planSettings({ object, want: undefined }));
-      }),
-    );
   });
 });

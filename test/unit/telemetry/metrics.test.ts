@@ -1,8 +1,7 @@
 // Metrics: exposition text, definitions for docs, and registries that share nothing.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { LATENCY_BUCKETS_SECONDS, createControllerMetrics, createMetrics } from '../../../pkg/telemetry/metrics.ts';
-import type { Metrics } from '../../../pkg/telemetry/metrics.ts';
+import { type Metrics, createControllerMetrics, createMetrics } from '../../../pkg/telemetry/metrics.ts';
 
 const samples = async (metrics: Metrics): Promise<string[]> =>
   (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -43,22 +42,6 @@ describe('createMetrics', () => {
     expect(await samples(metrics)).to.deep.equal(['x_depth 2']);
   });
 
-  it('lists what it created, by name', () => {
-    const metrics = createMetrics({ defaultMetrics: false });
-    metrics.histogram({ name: 'b_seconds', help: 'B.', labels: ['path', 'code'], buckets: LATENCY_BUCKETS_SECONDS });
-    metrics.counter({ name: 'a_total', help: 'A.', since: '2.1.0' });
-    expect(metrics.definitions()).to.deep.equal([
-      { name: 'topology_aware_routing_a_total', type: 'counter', help: 'A.', labels: [], since: '2.1.0' },
-      {
-        name: 'topology_aware_routing_b_seconds',
-        type: 'histogram',
-        help: 'B.',
-        labels: ['path', 'code'],
-        since: '0.1.0',
-      },
-    ]);
-  });
-
   it('has process metrics with the event-loop lag p99 by default, and lists them not as its own', async () => {
     const metrics = createMetrics();
     const text = await metrics.text();
@@ -78,20 +61,6 @@ describe('createMetrics', () => {
     expect(() => metrics.gauge({ name: 'a_total', help: 'A.' })).to.throw(/already been registered/);
     expect(metrics.definitions()).to.have.length(1);
     expect(() => counter.inc(JSON.parse('{"unknown":"x"}') as { known: string })).to.throw(/unknown/);
-  });
-
-  it('shares nothing between two registries', async () => {
-    const [one, two] = [createMetrics({ defaultMetrics: false }), createMetrics({ defaultMetrics: false })];
-    one.counter({ name: 'a_total', help: 'A.' }).inc();
-    two.counter({ name: 'a_total', help: 'A.' });
-    expect(await samples(one)).to.deep.equal(['topology_aware_routing_a_total 1']);
-    expect(await samples(two)).to.deep.equal(['topology_aware_routing_a_total 0']);
-  });
-
-  it('has ascending latency buckets from 1 ms to 5 s', () => {
-    expect(LATENCY_BUCKETS_SECONDS[0]).to.equal(0.001);
-    expect(LATENCY_BUCKETS_SECONDS.at(-1)).to.equal(5);
-    expect([...LATENCY_BUCKETS_SECONDS].sort((a, b) => a - b)).to.deep.equal(LATENCY_BUCKETS_SECONDS);
   });
 });
 

@@ -77,20 +77,6 @@ describe('health and metrics servers', () => {
     ]);
   });
 
-  it('lists all checks when asked for', async () => {
-    const port = await health([check('ping'), check('informer')]);
-    const { status, body } = await get(port, '/healthz?verbose');
-    expect({ status, body }).to.deep.equal({ status: 200, body: '[+]ping ok\n[+]informer ok\ncheck passed\n' });
-  });
-
-  it('runs the checks at each request', async () => {
-    let problem: string | undefined = 'starting';
-    const port = await health([], [{ name: 'start', check: () => problem }]);
-    expect((await get(port, '/readyz')).status).to.equal(503);
-    problem = undefined;
-    expect((await get(port, '/readyz')).status).to.equal(200);
-  });
-
   it('takes a check that throws for one that fails, and calls it as a method of its object', async () => {
     const own = {
       name: 'own',
@@ -111,11 +97,6 @@ describe('health and metrics servers', () => {
     expect(body).to.include('[-]own failed: broken').and.to.include('[-]throwing failed: check failed: no such thing');
   });
 
-  it('is well with no checks at all', async () => {
-    const port = await health([]);
-    expect((await get(port, '/readyz')).body).to.equal('ok\n');
-  });
-
   for (const { name, path, method, status } of [
     { name: 'an unknown path', path: '/other', method: 'GET', status: 404 },
     { name: 'the root', path: '/', method: 'GET', status: 404 },
@@ -129,22 +110,6 @@ describe('health and metrics servers', () => {
       if (status === 405) expect(answer.headers.get('allow')).to.equal('GET, HEAD');
     });
   }
-
-  it('answers HEAD without a body', async () => {
-    const { status, body } = await get(await health([check('ping')]), '/healthz', 'HEAD');
-    expect({ status, body }).to.deep.equal({ status: 200, body: '' });
-  });
-
-  it('serves the registry', async () => {
-    const metrics = createMetrics({ prefix: 'x_', defaultMetrics: false });
-    metrics.counter({ name: 'a_total', help: 'A.' }).inc(3);
-    const server = await startMetricsServer({ address, port: 0, metrics, logger });
-    servers.push(server);
-    const { status, body, headers } = await get(server.port, '/metrics');
-    expect(status).to.equal(200);
-    expect(body).to.include('x_a_total 3');
-    expect(headers.get('content-type')).to.equal(metrics.contentType);
-  });
 
   it('answers 500 without details when the registry fails, logs why, and lives on', async () => {
     let fails = true;
@@ -241,28 +206,6 @@ describe('health and metrics servers', () => {
     expect(read.filter((whole) => whole).length, 'answers that were kept').to.be.at.most(2);
     for (const socket of unread) socket.destroy();
   });
-
-  it('rejects when the port is taken', async () => {
-    const port = await health([]);
-    const error = await startHealthServer({ address, port, liveness: [], readiness: [], logger }).catch(
-      (reason: unknown) => reason,
-    );
-    expect(error).to.have.property('code', 'EADDRINUSE');
-  });
-
-  it('closes open connections, frees the port, and may be closed twice', async () => {
-    const port = await health([check('ping')]);
-    const [server] = servers;
-    const socket = connect(port, address);
-    await new Promise((resolve) => socket.once('connect', resolve));
-    const ended = new Promise((resolve) => socket.once('close', resolve));
-    socket.on('error', () => undefined);
-    await Promise.all([server!.close(), server!.close()]);
-    await ended;
-    const again = await startHealthServer({ address, port, liveness: [], readiness: [], logger });
-    servers.push(again);
-    expect(again.port).to.equal(port);
-  });
 });
 
 describe('the messages of an Express application', () => {
@@ -315,13 +258,6 @@ describe('the ports of a command', () => {
     expect(code).to.equal(200);
     expect(figures).to.contain('process_cpu_seconds_total');
     expect((await answer(metrics, '/healthz'))[0]).to.equal(404);
-  });
-
-  it('are both free after closing', async () => {
-    const { health, metrics, close } = await open();
-    await close();
-    for (const { port } of [health, metrics])
-      expect(await rejection(fetch(`http://127.0.0.1:${port}/`))).to.be.instanceOf(TypeError);
   });
 
   it('are both closed where the second is taken', async () => {

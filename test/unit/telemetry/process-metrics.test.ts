@@ -4,14 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { RELEASE } from '../../../pkg/apis/release.ts';
-import {
-  type Metrics,
-  countFailures,
-  createEventMetrics,
-  createMetrics,
-  createProcessMetrics,
-  showStaleness,
-} from '../../../pkg/telemetry/metrics.ts';
+import { type Metrics, countFailures, createMetrics, createProcessMetrics, showStaleness } from '../../../pkg/telemetry/metrics.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
@@ -33,28 +26,10 @@ describe('createProcessMetrics', () => {
     expect(await samples(metrics)).to.deep.equal([build, 'ready{command="c"} 1', 'leader{command="c"} 1']);
   });
 
-  it('says nothing of a leader where all replicas work', async () => {
-    const metrics = createMetrics({ defaultMetrics: false, prefix: '' });
-    createProcessMetrics(metrics, { command: 'c', readiness: [] });
-    expect((await samples(metrics)).join('\n')).not.to.contain('leader');
-  });
-
   it('names the release of package.json and of the chart', () => {
     expect((JSON.parse(read('package.json')) as { version: string }).version).to.equal(RELEASE);
     const chart = parse(read('charts/gardener-extension-topology-aware-routing/Chart.yaml')) as { appVersion: string };
     expect(chart.appVersion).to.equal(RELEASE);
-  });
-});
-
-describe('createEventMetrics', () => {
-  it('counts by cause', async () => {
-    const metrics = createMetrics({ defaultMetrics: false, prefix: '' });
-    const dropped = createEventMetrics(metrics);
-    for (const reason of ['Flood', 'Flood', 'Refused']) dropped(reason);
-    expect(await samples(metrics)).to.deep.equal([
-      'events_dropped_total{reason="Flood"} 2',
-      'events_dropped_total{reason="Refused"} 1',
-    ]);
   });
 });
 

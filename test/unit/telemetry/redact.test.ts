@@ -157,21 +157,6 @@ describe('cleanFields', () => {
       });
     });
 
-    it('carry stacks when asked', () => {
-      const { error: written } = cleanFields({ error }, { stacks: true }) as {
-        error: { stack: string; cause: { stack: string } };
-      };
-      expect(written.stack).to.match(/^Error: request failed\n {4}at /);
-      expect(written.cause.stack).to.match(/^TypeError: socket closed\n/);
-    });
-
-    it('in an AggregateError are all written', () => {
-      const all = new AggregateError([new Error('one'), 'two'], 'both failed');
-      expect(plain(cleanFields({ all }))).to.deep.equal({
-        all: { name: 'AggregateError', message: 'both failed', errors: [{ name: 'Error', message: 'one' }, 'two'] },
-      });
-    });
-
     it('with a cycle of causes end', () => {
       const loop = new Error('loop');
       loop.cause = loop;

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
@@ -76,16 +75,6 @@ describe('the owner of a registration', () => {
     await test.end();
   });
 
-  it('stays as it is while it is not known', async () => {
-    let owner: OwnerReference | undefined = ownerOf('one');
-    const test = start(() => Promise.resolve(owner));
-    await test.look();
-    owner = undefined;
-    await test.look();
-    expect(uids()).to.deep.equal(['one']);
-    await test.end();
-  });
-
   it('is waited for while it cannot be read', async () => {
     let readable = false;
     const test = start(() => (readable ? Promise.resolve(ownerOf('one')) : Promise.reject(new Error('away'))));
@@ -112,15 +101,6 @@ describe('the owner of a registration', () => {
     await test.look();
     const stored = server.read<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, ref);
     expect(stored?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)).to.deep.equal(['new']);
-    await test.end();
-  });
-
-  it('leaves no listener behind for each time that it looked', async () => {
-    const test = start(() => Promise.resolve(undefined));
-    await test.look();
-    const before = getEventListeners(test.stop.signal, 'abort').length;
-    for (let time = 0; time < 20; time += 1) await test.look();
-    expect(getEventListeners(test.stop.signal, 'abort').length).to.equal(before);
     await test.end();
   });
 });

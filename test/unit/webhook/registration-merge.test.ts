@@ -202,14 +202,4 @@ describe('mergeRegistration', () => {
       'their',
     ]);
   });
-
-  it('is done after one write', () => {
-    const change = ({ objectSelector }: MutatingWebhook) => ({
-      objectSelector: { matchLabels: { team: 'a' }, ...objectSelector },
-      timeoutSeconds: 1,
-    });
-    const wanted = build({ excludedNamespaces: ['other'] });
-    const next = merge(stored(change), wanted) ?? expect.fail('nothing to write');
-    expect(merge(next, wanted)).to.equal(undefined);
-  });
 });

@@ -92,8 +92,6 @@ describe('buildRegistration', () => {
     }
   });
 
-  it('names are unique', () => expect(new Set(namesOf()).size).to.equal(namesOf().length));
-
   it('Fail is for slices only, and for none of an etcd', () => {
     const policies = webhooksOf({ failurePolicy: 'Fail' }).map(({ failurePolicy }) => failurePolicy);
     expect(policies).to.deep.equal(['Fail', 'Fail', 'Ignore', 'Ignore', 'Ignore', 'Ignore', 'Ignore']);
@@ -156,26 +154,10 @@ describe('buildRegistration', () => {
     expect(namesOf({ claimed: true })).to.deep.equal(namesOf());
   });
 
-  it('leaves out what is switched off', () => {
-    expect(namesOf({ keepSettings: false, strategyAnnotation: false })).to.deep.equal([
-      'endpoint-slice-hints',
-      'label-1.endpoint-slice-hints',
-      'etcd-clients.endpoint-slice-hints',
-    ]);
-  });
-
   it('is reached through the Service, with the path and the bundle in base64', () => {
     expect(byName('endpoint-slice-hints').clientConfig).to.deep.equal({
       service: { namespace: 'ext', name: 'endpointslice-webhook', port: 443, path: '/webhooks/endpoint-slice-hints' },
       caBundle: Buffer.from('PEM').toString('base64'),
     });
-  });
-
-  it('is reached through a URL, and carries no bundle that it does not know', () => {
-    const more = { address: { kind: 'url', url: 'https://10.0.0.1:10250' }, caBundle: undefined } as const;
-    expect(byName('routing-settings', more).clientConfig).to.deep.equal({
-      url: 'https://10.0.0.1:10250/webhooks/routing-settings',
-    });
-    expect(JSON.stringify(byName('endpoint-slice-hints', more).objectSelector)).to.not.contain('service-name');
   });
 });

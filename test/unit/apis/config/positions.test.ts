@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LineCounter, parseDocument } from 'yaml';
-import { locate, locateKey, pathOfPointer } from '../../../../pkg/apis/config/load.ts';
-import { renderPath } from '../../../../pkg/apis/config/config-error.ts';
+import { locate, locateKey, renderPath } from '../../../../pkg/apis/config/load.ts';
 
 const parse = (text: string) => {
   const lines = new LineCounter();
@@ -20,11 +19,6 @@ describe('positions of fields', () => {
     it(`renders ${name}`, () => expect(renderPath(path)).to.equal(text));
   }
 
-  it('splits JSON pointers', () => {
-    expect(pathOfPointer('/a/b~1c~0d/0')).to.deep.equal(['a', 'b/c~d', '0']);
-    expect(pathOfPointer('')).to.deep.equal([]);
-  });
-
   const text = 'a:\n  b: [1, {c: 2}]\n  d:\n';
   const places = [
     { name: 'a value', path: ['a', 'b'], line: 2, column: 6 },
@@ -39,12 +33,6 @@ describe('positions of fields', () => {
       expect(locate(document, lines, path)).to.include({ line, column });
     });
   }
-
-  it('turns digits into indexes only below lists', () => {
-    const { document, lines } = parse('a: {"0": x}\nb: [y]');
-    expect(locate(document, lines, ['a', '0']).path).to.deep.equal(['a', '0']);
-    expect(locate(document, lines, ['b', '0']).path).to.deep.equal(['b', 0]);
-  });
 
   it('finds the key of a field, or its parent', () => {
     const { document, lines } = parse(text);

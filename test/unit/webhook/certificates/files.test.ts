@@ -100,14 +100,6 @@ describe('openFileCertificates', () => {
     expect(warnings()).to.deep.equal([]);
   });
 
-  it('takes over a changed bundle', async () => {
-    write(pair());
-    const source = await open();
-    folder.write('ca.crt', authority.cert);
-    await look();
-    expect(source.current().caBundle).to.equal(authority.cert);
-  });
-
   it('follows the symbolic link that kubelet swaps', async () => {
     const versions = [pair(), pair()];
     for (const [index, { cert, key }] of versions.entries()) {
@@ -190,18 +182,6 @@ describe('openFileCertificates', () => {
         expect(changes).to.equal(1);
       });
     }
-
-    it('and says it again when the same damage comes back', async () => {
-      write(first);
-      await open();
-      for (let time = 0; time < 2; time += 1) {
-        folder.write('tls.key', '');
-        await look();
-        write(first);
-        await look();
-      }
-      expect(warnings()).to.have.length(2);
-    });
   });
 
   describe('rejects at start', () => {
@@ -234,12 +214,6 @@ describe('openFileCertificates', () => {
     }
   });
 
-  it('uses an expired certificate, since nothing better is there, but warns', async () => {
-    write(pair(START - 20 * DAY, 10 * DAY));
-    await open();
-    expect(warnings()).to.deep.equal(['certificate has expired']);
-  });
-
   it('replaces an expired certificate by any other, and so by one that is not valid yet', async () => {
     write(pair(START - 20 * DAY, 10 * DAY));
     const source = await open();
@@ -260,14 +234,5 @@ describe('openFileCertificates', () => {
       logger.entries.map(({ message, fields }) => [message, fields, String(fields['error'])]),
     );
     expect(said).not.to.match(/BEGIN/);
-  });
-
-  it('stops at once when asked, and a second run can follow', async () => {
-    write(pair());
-    const source = await open();
-    stop.abort();
-    await running;
-    expect(clock.pending).to.equal(0);
-    await source.run(stop.signal);
   });
 });

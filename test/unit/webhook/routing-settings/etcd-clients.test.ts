@@ -106,16 +106,6 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     expect(settingsOf(off), 'the owner has it on').to.deep.equal({ labels: {}, ...asked, applied: undefined });
   });
 
-  it('keeps the name that stands there when the owner drops it', () => {
-    const stored = druidWrites(undefined, { trafficDistribution: 'PreferSameZone' });
-    expect(settingsOf(admit(druidWrites(stored), stored, true))).to.deep.equal({
-      labels: {},
-      annotations: {},
-      trafficDistribution: 'PreferSameZone',
-      applied: { trafficDistribution: 'PreferSameZone' },
-    });
-  });
-
   it("cannot distinguish the owner's value from an equal one set here: it goes once, and stays with the owner's next write", () => {
     const stored = admit(druidWrites(undefined, close), druidWrites(undefined), true);
     const before = admit(druidWrites(stored), stored, true);
@@ -146,12 +136,5 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     };
     const kept = { ...stored, spec: { ...stored.spec, ...close } };
     expect(admit(druidWrites(kept, {}, '0.25'), forged, false).spec?.trafficDistribution).to.equal('PreferClose');
-  });
-
-  it('does not serve what is no Service', () => {
-    const handle = createEtcdClientsHandler({ enabled: true, version: () => ({ major: 1, minor: 36 }) });
-    const kind = { group: '', version: 'v1', kind: 'Service' };
-    const request = { uid: '1', kind, operation: 'CREATE' as const, userInfo: { username: 'x' } };
-    expect(handle({ ...request, object: { metadata: 7 } })).to.include({ kind: 'unserved', reason: 'HostileFields' });
   });
 });
