@@ -3,7 +3,17 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
-import { flowPolicyDefinition } from '../../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
+import { NOWHERE } from '../../../pkg/apis/names.ts';
+import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/core.ts';
+import { readyZones } from '../../../pkg/controllers/effectiveness/reconciler.ts';
+import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { baseOf } from '../../../pkg/evacuation/slice.ts';
+import { clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
+import { zoneWeights } from '../../../pkg/flow/evaluate.ts';
+import { createDirectory } from '../../../pkg/traffic/directory.ts';
+import { node, slice } from '../../fixtures/core.ts';
 
 const HEAD = 'apiVersion: topology.extensions.gardener.cloud/v1alpha1\nkind: FlowPolicy\nmetadata: {name: web}\n';
 
@@ -130,5 +140,83 @@ describe('the definition of FlowPolicy', () => {
     };
     walk(version?.schema.openAPIV3Schema as Record<string, unknown>, '');
     expect(missing).to.deep.equal([]);
+  });
+});
+
+/** A node of an OpenAPI schema. */
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+const definition = zoneEvacuationDefinition() as unknown as {
+  spec: { scope: string; versions: { schema: { openAPIV3Schema: Schema } }[] };
+};
+
+const { openAPIV3Schema: root } = definition.spec.versions[0]!.schema;
+
+describe('the definition of ZoneEvacuations', () => {
+  it('is cluster-scoped, needs zone and duration, and fills in all else', () => {
+    expect(definition.spec.scope).to.equal('Cluster');
+    expect(root.required).to.deep.equal(['spec']);
+    const { required, properties = {} } = root.properties!['spec']!;
+    expect(required).to.deep.equal(['zone', 'duration']);
+    const defaults = Object.entries(properties).filter(([, property]) => property.default !== undefined);
+    expect(Object.fromEntries(defaults.map(([name, property]) => [name, property.default]))).to.deep.equal({
+      percent: 100,
+      rounding: 'Up',
+      force: false,
+      capacityCheck: 'Refuse',
+    });
+  });
+
+  it('gives each field a type and a description, as structural schemas need and kubectl explain shows', () => {
+    const walk = (schema: Schema, path: string): void => {
+      expect(schema.type, path).to.be.a('string');
+      for (const [name, property] of Object.entries(schema.properties ?? {})) {
+        expect(property.description, `${path}.${name}`).to.be.a('string').and.not.empty;
+        walk(property, `${path}.${name}`);
+      }
+      if (schema.items !== undefined) walk(schema.items, `${path}[]`);
+    };
+    walk(root.properties!['spec']!, 'spec');
+    walk(root.properties!['status']!, 'status');
+  });
+});
+
+describe('a zone named as the hint for nowhere', () => {
+  const nodes = [
+    node({ zone: NOWHERE, metadata: { name: 'n' } }),
+    node({ zone: 'a', metadata: { name: 'a' } }),
+    node({ zone: 'b', metadata: { name: 'b' } }),
+    node({ zone: '', metadata: { name: 'c' } }),
+  ];
+  const endpoint = { addresses: ['10.0.0.1'], zone: NOWHERE, conditions: { ready: true } };
+  const placed = slice({ endpoints: [endpoint] });
+  const directory = createDirectory();
+  for (const each of nodes) directory.setNode(each);
+
+  const rows: readonly (readonly [string, unknown, unknown])[] = [
+    ['zone of each Node', nodes.map(zoneOfNode), ['', 'a', 'b', '']],
+    ['zones of all Nodes', zonesOfNodes(nodes), ['a', 'b']],
+    ['zones of ready Nodes', readyZones(nodes), ['a', 'b']],
+    ['zones of clients', clientZonesOf(nodes).zones, ['a', 'b']],
+    ['weights of zones', zoneWeights({ nodes, by: 'nodes' }), { kind: 'known', weights: { a: 1, b: 1 } }],
+    ['zone in the planner', createSliceProjection()(placed).endpoints.map(({ zone }) => zone), ['']],
+    ['zones of a meter', ['n', 'a'].map((name) => directory.zoneOfNode(name)), ['', 'a']],
+    // What is stored during an evacuation is still read as it stands.
+    ['hints that are stored', baseOf({ forZones: [{ name: NOWHERE }] }).zones, [NOWHERE]],
+  ];
+  for (const [name, found, expected] of rows) it(name, () => expect(found).to.deep.equal(expected));
+
+  it('is no zone of a diagnosis', () => {
+    const collector = createCollector();
+    collector.add(placed);
+    const [read] = itemsOf(collector.snapshot(new Map()).slices);
+    expect(read?.endpoints?.map(({ zone }) => zone)).to.deep.equal([undefined]);
   });
 });

@@ -14,6 +14,7 @@ import {
 import type { Scope } from '../../../pkg/gardener/types.ts';
 
 const MANAGED = 'topology.extensions.gardener.cloud/managed';
+
 const object = (name: string, managed?: string): KubernetesObject => ({
   metadata: { name, namespace: 'x', ...(managed === undefined ? {} : { labels: { [MANAGED]: managed } }) },
 });

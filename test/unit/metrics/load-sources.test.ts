@@ -2,34 +2,56 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { describe, it, beforeEach } from 'mocha';
+import nock from 'nock';
+import type { SchemaObject } from 'ajv';
+import { parse } from 'yaml';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { createLoadSources } from '../../../pkg/metrics/load-sources.ts';
-import { eventually } from '../../fixtures/eventually.ts';
-
-const never = new AbortController().signal;
-const item = {
-  metadata: { name: 'a' },
-  timestamp: '2026-01-01T00:00:00Z',
-  window: '15s',
-  containers: [{ name: 'main', usage: { cpu: '1' } }],
-};
-const client: Pick<Client, 'pages'> = {
-  pages: async function* () {
-    yield { metadata: {}, items: [item] };
-  } as unknown as Client['pages'],
-};
-const dependencies = {
-  client: client as Pick<Client, 'pages' | 'text' | 'create'>,
-  clock: systemClock,
-  userAgent: 'unit/1.0',
-};
-const common = { timeoutSeconds: 8, cacheSeconds: 10 };
-const query = { namespace: 'shop', service: 'web', pods: new Set(['a']) };
+import { type TrafficSource, createLoadSources, createTrafficSource } from '../../../pkg/metrics/load-sources.ts';
+import { eventually, rejection } from '../../fixtures/eventually.ts';
+import type { TrafficMeterSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
+import type { LoadQuery, LoadSource } from '../../../pkg/metrics/types.ts';
+import type { MeasuredFlow } from '../../../pkg/traffic/measured.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { flow, meterPage, meterPod } from '../../fixtures/measured.ts';
+import { useScriptedServer } from '../../fixtures/scripted-server.ts';
+import { CONFIG_API_VERSION, loadConfiguration } from '../../../pkg/apis/config/load.ts';
+import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
+import { METRIC_SOURCES_SCHEMA } from '../../../pkg/apis/config/load-sources.ts';
+import { renderConfigurationReference } from '../../../pkg/apis/config/reference.ts';
+import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
 
 describe('sources of load', () => {
+  const never = new AbortController().signal;
+
+  const item = {
+    metadata: { name: 'a' },
+    timestamp: '2026-01-01T00:00:00Z',
+    window: '15s',
+    containers: [{ name: 'main', usage: { cpu: '1' } }],
+  };
+
+  const client: Pick<Client, 'pages'> = {
+    pages: async function* () {
+      yield { metadata: {}, items: [item] };
+    } as unknown as Client['pages'],
+  };
+
+  const dependencies = {
+    client: client as Pick<Client, 'pages' | 'text' | 'create'>,
+    clock: systemClock,
+    userAgent: 'unit/1.0',
+  };
+
+  const common = { timeoutSeconds: 8, cacheSeconds: 10 };
+  const query = { namespace: 'shop', service: 'web', pods: new Set(['a']) };
+
   it('are in the order of the configuration, the metrics API always among them', async () => {
     const { sources, close } = createLoadSources(
       [
@@ -67,5 +89,155 @@ describe('sources of load', () => {
     );
     server.close();
     await once(server, 'close');
+  });
+});
+
+describe('TrafficMeter source', () => {
+  const NOW = Date.UTC(2026, 0, 1) / 1_000;
+  const never = new AbortController().signal;
+  const query: LoadQuery = { namespace: 'shop', service: 'web', pods: new Set(['web-0']) };
+  const sample = { pod: 'web-0', load: 0.5, sampledAt: NOW, window: 15 };
+
+  let clock: FakeClock;
+  let flows: readonly MeasuredFlow[];
+  let seconds: number;
+  let nodes: number;
+  let cpu: LoadSource['read'];
+  const opened: TrafficSource[] = [];
+
+  const client = {
+    async *pages() {
+      yield await Promise.resolve({
+        items: Array.from({ length: nodes }, (_, index) => meterPod(`n${index}`)),
+        metadata: {},
+      });
+    },
+    text: () => Promise.resolve(meterPage(seconds, flows)),
+    create: () => Promise.resolve({ status: { token: 'for meters' } }),
+  } as unknown as Pick<Client, 'pages' | 'text' | 'create'>;
+
+  const open = (more: Partial<TrafficMeterSourceConfiguration> = {}): TrafficSource => {
+    const config: TrafficMeterSourceConfiguration = {
+      name: 'meters',
+      type: 'TrafficMeter',
+      timeoutSeconds: 8,
+      cacheSeconds: 1,
+      ...more,
+    };
+    const source = createTrafficSource({
+      config,
+      client,
+      clock,
+      userAgent: 'unit/1.0',
+      cpu: { name: 'cpu', read: (...args) => cpu(...args) },
+    });
+    opened.push(source);
+    return source;
+  };
+
+  beforeEach(() => {
+    clock = createFakeClock(NOW * 1_000);
+    [flows, seconds, nodes] = [[flow('shop/web', 'a', 'b', 1e6, 10), flow('shop/other', 'a', 'b', 1e6, 99)], 100, 1];
+    cpu = () => Promise.resolve({ kind: 'pods', samples: [sample], problems: [] });
+  });
+  useScriptedServer(
+    () => clock,
+    () => Promise.all(opened.splice(0).map((source) => source.close())),
+  );
+
+  const second = async (source: TrafficSource): Promise<unknown> => {
+    await source.read(query, never);
+    await clock.advance(2_000);
+    seconds = 102;
+    flows = [flow('shop/web', 'a', 'b', 1e6, 11), flow('shop/web', 'a', 'external', 5e6, 50)];
+    return source.read(query, never);
+  };
+
+  it('counts nothing at the first look, and growth at the second: connections of the Service between known zones', async () => {
+    const source = open();
+    expect(await source.read(query, never)).to.deep.equal({
+      kind: 'zone-pairs',
+      samples: [],
+      counts: { unit: 'Connection', pods: [sample] },
+      problems: [],
+    });
+    // 102 s of 11 a second less 100 s of 10, in two seconds.
+    expect(await second(open())).to.deep.equal({
+      kind: 'zone-pairs',
+      samples: [{ sourceZone: 'a', destinationZone: 'b', load: 61, sampledAt: NOW + 2, window: 2 }],
+      counts: { unit: 'Connection', pods: [sample] },
+      problems: [],
+    });
+  });
+
+  it('asks a Prometheus for the pairs of the Service where it has a url', async () => {
+    const metric = { source_zone: 'a', destination_zone: 'b' };
+    const promql =
+      'sum by (source_zone, destination_zone) (rate(topology_traffic_connections_total{service_namespace="shop", service_name="web"}[30s]))';
+    nock('http://prometheus.test')
+      .post('/api/v1/query', (form: { query?: string }) => form.query === promql)
+      .reply(200, { status: 'success', data: { resultType: 'vector', result: [{ metric, value: [NOW, '12.5'] }] } });
+    expect(await open({ url: 'http://prometheus.test', windowSeconds: 30 }).read(query, never)).to.deep.equal({
+      kind: 'zone-pairs',
+      samples: [{ sourceZone: 'a', destinationZone: 'b', load: 12.5, sampledAt: NOW, window: 30 }],
+      counts: { unit: 'Connection', pods: [sample] },
+      problems: [],
+    });
+  });
+
+  it('goes on without CPU, and says so', async () => {
+    cpu = () => Promise.reject(new LoadError('NotInstalled', 'no metrics API'));
+    const { counts, problems } = (await second(open())) as { counts: { pods: unknown[] }; problems: string[] };
+    expect([counts.pods, problems]).to.deep.equal([[], ['CPU of Pods: no metrics API']]);
+  });
+
+  it('refuses a query of a FlowPolicy, and more meters than can be read one by one', async () => {
+    const refused = await rejection(open().read({ ...query, promql: 'up' }, never));
+    expect(refused).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
+    nodes = 101;
+    const many = await rejection(open().read(query, never));
+    expect(many)
+      .to.be.instanceOf(LoadError)
+      .with.property('message')
+      .that.matches(/101 meters are too many/);
+  });
+});
+
+const root = resolve(import.meta.dirname, '../../..');
+const read = (path: string): string => readFileSync(resolve(root, path), 'utf8');
+const reference = read('docs/reference/metric-sources.md');
+
+const blocks = (language: string): string[] =>
+  [...reference.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gmu'))].map((match) => match[1] ?? '');
+
+describe('reference of metric sources', () => {
+  it('has a row for every field, as the schema says it', () => {
+    const items = METRIC_SOURCES_SCHEMA.items as SchemaObject & { properties: Record<string, SchemaObject> };
+    const rows = renderConfigurationReference([{ kind: 'item', schema: items }])
+      .split('\n')
+      .filter((line) => line.startsWith('| '));
+    expect(rows.length).to.be.above(20);
+    expect(rows.filter((row) => !reference.includes(row))).to.deep.equal([]);
+  });
+
+  it('has a row for every reason of a failure', () => {
+    const declaration = /export type LoadFailure =([^;]*);/.exec(read('pkg/metrics/types.ts'))?.[1] ?? '';
+    const reasons = [...declaration.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');
+    expect(reasons).to.include('BadQuery');
+    expect(reasons.filter((reason) => !reference.includes(`\n| \`${reason}\` |`))).to.deep.equal([]);
+  });
+
+  it('has a configuration that the flow controller takes', () => {
+    const example = blocks('yaml').find((text) => text.startsWith('metricSources:'));
+    const file = `apiVersion: ${CONFIG_API_VERSION}\nkind: FlowControllerConfiguration\n${example}`;
+    const { metricSources } = loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, file, 'example.yaml');
+    expect(metricSources.map(({ name }) => name)).to.deep.equal(['prometheus', 'metrics.k8s.io']);
+  });
+
+  it('has the rights that the requests need', () => {
+    const rights = blocks('yaml').find((text) => text.startsWith('rules:'));
+    expect(parse(rights ?? '')).to.deep.equal({
+      rules: [{ apiGroups: [POD_METRICS.group], resources: [POD_METRICS.plural], verbs: ['get', 'list'] }],
+    });
   });
 });

@@ -2,13 +2,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { Vector, VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
+import { type Vector, type VectorRow, createProblems, quoted, sayMissing } from '../../../pkg/metrics/prometheus-answer.ts';
 import { type SampleOptions, readSamples } from '../../../pkg/metrics/prometheus.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery } from '../../../pkg/metrics/types.ts';
 import { upTo } from '../../support/depth.ts';
 
 const NOW = 1_800_000_000;
+
 const row = (overrides: Partial<VectorRow>): VectorRow => ({
   namespace: undefined,
   pod: undefined,
@@ -18,12 +19,16 @@ const row = (overrides: Partial<VectorRow>): VectorRow => ({
   at: NOW,
   ...overrides,
 });
+
 const ofPod = (pod: string, value = 1, more: Partial<VectorRow> = {}): VectorRow =>
   row({ namespace: 'shop', pod, value, ...more });
+
 const ofPair = (sourceZone: string, destinationZone: string, value = 1): VectorRow =>
   row({ sourceZone, destinationZone, value });
+
 const vector = (...rows: readonly VectorRow[]): Vector => ({ rows, problems: [] });
 const query = (...pods: string[]): LoadQuery => ({ namespace: 'shop', service: 'web', pods: new Set(pods) });
+
 const options = (more: Partial<SampleOptions> = {}): SampleOptions => ({
   window: 60,
   askedAt: NOW - 0.1,
@@ -31,6 +36,7 @@ const options = (more: Partial<SampleOptions> = {}): SampleOptions => ({
   times: undefined,
   ...more,
 });
+
 const read = (of: Vector, pods: readonly string[] = ['a', 'b'], more: Partial<SampleOptions> = {}) =>
   readSamples(of, query(...pods), options(more));
 
@@ -180,5 +186,40 @@ describe('samples of a vector', () => {
       }
     };
     fc.assert(fc.property(rows, check), { numRuns: upTo(5_000) });
+  });
+});
+
+describe('problems of samples', () => {
+  it('counts by kind and names the first', () => {
+    const problems = createProblems();
+    problems.count('NaN', 'a');
+    problems.count('negative', 'b');
+    problems.count('NaN', 'c');
+    problems.count('no name');
+    expect(problems.sentences()).to.deep.equal([
+      '2 samples left out: NaN, first of "a"',
+      '1 sample left out: negative, of "b"',
+      '1 sample left out: no name',
+    ]);
+  });
+
+  for (const { name, text, expected } of [
+    { name: 'a name', text: 'web-0', expected: '"web-0"' },
+    { name: 'quotes and backslashes', text: 'a"b\\c', expected: String.raw`"a\"b\\c"` },
+    { name: 'line breaks and escapes of a terminal', text: 'a\n\u001b[31mb\u2028c', expected: '"a��[31mb�c"' },
+    { name: 'half a surrogate pair', text: 'a\ud800b', expected: '"a�b"' },
+    { name: 'a long text', text: 'x'.repeat(1_000), expected: `"${'x'.repeat(80)}…"` },
+  ]) {
+    it(`quotes ${name}`, () => {
+      expect(quoted(text)).to.equal(expected);
+    });
+  }
+
+  it('says which Pods have no sample, and nothing where all have', () => {
+    const problems = createProblems();
+    sayMissing(problems, new Set(['a', 'b']), new Set(['a', 'b']));
+    expect(problems.sentences()).to.deep.equal([]);
+    sayMissing(problems, new Set(['c', 'b', 'a']), new Set(['a']));
+    expect(problems.sentences()).to.deep.equal(['2 of 3 Pods without a sample, first of "b"']);
   });
 });

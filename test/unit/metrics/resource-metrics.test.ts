@@ -6,7 +6,7 @@ import nock from 'nock';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { createResourceMetrics, selectorText } from '../../../pkg/metrics/resource-metrics.ts';
+import { type ListScope, createListScope, createResourceMetrics, selectorText } from '../../../pkg/metrics/resource-metrics.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
@@ -28,18 +28,21 @@ const item = (name: string, cpu: string, ago = 10, window = '15s'): object => ({
   window,
   containers: [{ name: 'main', usage: { cpu, memory: '64Mi' } }],
 });
+
 const list = (items: readonly unknown[] | null, metadata: object = {}): object => ({
   kind: 'PodMetricsList',
   apiVersion: 'metrics.k8s.io/v1beta1',
   metadata,
   items,
 });
+
 const query = (service: string, pods: readonly string[], more: Partial<LoadQuery> = {}): LoadQuery => ({
   namespace: 'shop',
   service,
   pods: new Set(pods),
   ...more,
 });
+
 const selecting = (app: string): Partial<LoadQuery> => ({ selector: { matchLabels: { app } } });
 
 describe('resource metrics', () => {
@@ -239,5 +242,64 @@ describe('text of a label selector', () => {
       }),
       { numRuns: upTo(2_000) },
     );
+  });
+});
+
+const podsOf = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, index) => `p${index}`));
+
+describe('scope of a list', () => {
+  let scope: ListScope;
+  const choose = (service: string, pods: number, nowMs = 0, namespace = 'shop', selector?: string) =>
+    scope.choose({ namespace, service, pods: podsOf(pods) }, selector ?? `app=${service}`, nowMs);
+
+  beforeEach(() => {
+    scope = createListScope();
+  });
+
+  it('is its own Pods for a Service that is alone in its namespace', () => {
+    expect(choose('a', 3)).to.equal('app=a');
+    expect(choose('a', 3, 15_000)).to.equal('app=a');
+    expect(choose('x', 3, 15_000, 'other')).to.equal('app=x');
+  });
+
+  it('is the namespace for several Services of which nothing else is known', () => {
+    choose('a', 3);
+    expect(choose('b', 3)).to.equal(undefined);
+    expect(choose('a', 3)).to.equal(undefined);
+  });
+
+  it('is the namespace where that is less than all requests of its Services', () => {
+    choose('a', 30);
+    choose('b', 30);
+    scope.learn('shop', 100, 0);
+    expect(choose('a', 30)).to.equal(undefined);
+  });
+
+  it('is their own Pods where the namespace is full of others', () => {
+    choose('a', 3);
+    choose('b', 3);
+    scope.learn('shop', 20_000, 0);
+    expect(choose('a', 3)).to.equal('app=a');
+    expect(choose('b', 3)).to.equal('app=b');
+  });
+
+  it('becomes known anew after ten minutes', () => {
+    choose('a', 3);
+    choose('b', 3);
+    scope.learn('shop', 20_000, 0);
+    for (let now = 0; now <= 600_000; now += 60_000) {
+      expect(choose('a', 3, now)).to.equal('app=a');
+      expect(choose('b', 3, now)).to.equal('app=b');
+    }
+    expect(choose('a', 3, 600_001)).to.equal(undefined);
+    scope.learn('shop', 50, 600_001);
+    expect(choose('b', 3, 660_000), 'the others have gone').to.equal(undefined);
+  });
+
+  it('forgets a Service that has not asked for two minutes', () => {
+    choose('a', 3);
+    choose('b', 3);
+    expect(choose('a', 3, 60_000)).to.equal(undefined);
+    expect(choose('a', 3, 180_001)).to.equal('app=a');
   });
 });

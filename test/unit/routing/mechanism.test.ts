@@ -9,6 +9,7 @@ const HINTS = 'service.kubernetes.io/topology-aware-hints';
 const MODE = 'service.kubernetes.io/topology-mode';
 const CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';
 const STRATEGY = 'topology.extensions.gardener.cloud/strategy';
+
 const minors = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 

@@ -4,6 +4,13 @@ import { describe, it } from 'mocha';
 import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, deepFreeze } from './support.ts';
 import { check, on, patchOf, plan } from './plan-support.ts';
+import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
+import { KEPT_SLOTS, keepSettings } from '../../../pkg/routing/keep.ts';
+import { settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
+import { applyMergePatch, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
+import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import type { SettingsCase } from '../../fixtures/settings-cases.ts';
+import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
 
 describe('planSettings on: values of others stay and are reported', () => {
   const claim = { labels: { [CONSIDER]: 'true' } };
@@ -183,5 +190,56 @@ describe('planSettings: the report', () => {
 
   it('refuses settings that it could not revert', () => {
     expect(() => plan({}, { labels: { app: 'x' }, annotations: {} })).to.throw(RangeError, '"app"');
+  });
+});
+
+const users = { owner: 'gardenlet', reconciler: 'settings-reconciler' };
+const handle = createRoutingSettingsHandler({ settingsReconcilerUser: users.reconciler });
+
+/** The object after admission by the webhook. */
+const handled = ({ by, object, oldObject }: SettingsCase, next: unknown = object): unknown => {
+  const answer = handle({
+    uid: 'review',
+    kind: { group: '', version: 'v1', kind: 'Service' },
+    operation: 'UPDATE',
+    userInfo: { username: users[by] },
+    object: next,
+    oldObject,
+  });
+  if (answer.kind === 'unchanged') return object;
+  if (answer.kind !== 'patch') throw new Error(JSON.stringify(answer));
+  return applyJsonPatch(next, JSON.parse(answer.patch) as JsonPatchOperation[]);
+};
+
+const kept = ({ object, oldObject }: SettingsCase) => keepSettings(object, oldObject);
+
+describe('the cases of keeping settings', () => {
+  it('put back and leave alone, by both writers', () => {
+    const changed = SETTINGS_CASES.filter((one) => JSON.stringify(handled(one)) !== JSON.stringify(one.object));
+    expect(changed.length).to.be.within(50, SETTINGS_CASES.length - 100);
+    expect(changed.filter(({ by }) => by === 'reconciler')).to.deep.equal([]);
+  });
+
+  it('never set what a stored Service did not hold', () => {
+    for (const one of SETTINGS_CASES) {
+      const after = applyMergePatch(one.object, kept(one) ?? {});
+      for (const { slot } of KEPT_SLOTS) {
+        const values = [one.object, one.oldObject].map((object) => valueOf(settingsOf(object), slot));
+        expect(valueOf(settingsOf(after), slot), one.name).to.be.oneOf(values);
+      }
+    }
+  });
+
+  it('are done after one turn', () => {
+    for (const one of SETTINGS_CASES) {
+      const after = applyMergePatch(one.object, kept(one) ?? {}) as SettingsCase['object'];
+      expect(kept({ ...one, object: after }), one.name).to.equal(undefined);
+    }
+  });
+
+  it('conclude nothing from a text in another form', () => {
+    const hostile = SETTINGS_CASES.filter(({ name }) => /^applied ".*dropped$/.test(name));
+    expect(hostile.length).to.be.above(70);
+    for (const one of hostile) expect(kept(one), one.name).to.equal(undefined);
   });
 });

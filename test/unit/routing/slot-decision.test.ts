@@ -1,22 +1,14 @@
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  HINTS_SLOT,
-  MODE_SLOT,
-  STRATEGY_SLOT,
-  decideSlot,
-  isSameDistribution,
-  resolveModeClash,
-  revertSlot,
-} from '../../../pkg/routing/slots.ts';
-import type { SlotDecision, SlotState } from '../../../pkg/routing/slots.ts';
+import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT, type SlotDecision, type SlotState, decideSlot, isSameDistribution, resolveModeClash, revertSlot, settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
+import { STRATEGY } from './support.ts';
 
 const FIELD = { section: 'trafficDistribution' } as const;
 const none = { current: undefined, want: undefined, claimed: undefined, removed: undefined };
-
 type Outcome = Pick<SlotDecision, 'next' | 'claim' | 'removed' | 'foreign'>;
 const outcome = ({ next, claim, removed, foreign }: SlotDecision): Outcome => ({ next, claim, removed, foreign });
+
 const expected = (part: Partial<Outcome>): Outcome => ({
   next: undefined,
   claim: undefined,
@@ -230,5 +222,29 @@ describe('resolveModeClash', () => {
   it('needs both slots', () => {
     const alone = [decided(STRATEGY_SLOT, { next: 'x', claim: 'x' })];
     expect(resolveModeClash(alone)).to.equal(alone);
+  });
+});
+
+describe('slots', () => {
+  it('hold own properties only', () => {
+    expect(valueOf({ labels: Object.create({ [STRATEGY]: 'same-zone' }) }, STRATEGY_SLOT)).to.equal(undefined);
+    expect(valueOf({ labels: { [STRATEGY]: 'same-zone' } }, STRATEGY_SLOT)).to.equal('same-zone');
+    expect(valueOf({}, STRATEGY_SLOT)).to.equal(undefined);
+    expect(valueOf({ trafficDistribution: 'PreferClose' }, { section: 'trafficDistribution' })).to.equal('PreferClose');
+  });
+});
+
+describe('settingsOf', () => {
+  it('reads a Service', () => {
+    const object = { metadata: { labels: { a: 'b' } }, spec: { trafficDistribution: 'PreferClose' } };
+    expect(settingsOf(object)).to.deep.equal({
+      labels: { a: 'b' },
+      annotations: {},
+      trafficDistribution: 'PreferClose',
+    });
+  });
+
+  it('reads nothing from an empty object', () => {
+    expect(settingsOf({})).to.deep.equal({ labels: {}, annotations: {} });
   });
 });

@@ -13,9 +13,10 @@ import {
   strategyFromAnnotation,
   strategyFromLabels,
 } from '../../../pkg/routing/strategy.ts';
-import type { ServiceLike } from '../../../pkg/routing/types.ts';
+import { type ServiceLike, matchesSelector } from '../../../pkg/routing/types.ts';
 import { CONSIDER, HINTS, MODE, STRATEGY, arbitrarySettings, mergePatch, serviceFrom } from './support.ts';
 import { PREFIX, build } from './strategy-support.ts';
+import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 
 describe('a Service whose labels or annotations are null, as JSON may have them', () => {
   for (const metadata of [{ labels: null, annotations: null }, null]) {
@@ -185,5 +186,41 @@ describe('conflictingMode', () => {
     { name: 'auto without strategy', object: build({}, { [MODE]: 'auto' }), expected: undefined },
   ]) {
     it(name, () => expect(conflictingMode(object)).to.deep.equal(expected));
+  }
+});
+
+describe('a label selector', () => {
+  const labels = { team: 'a', tier: 'web' };
+  const cases: { name: string; selector: LabelSelector; fits: boolean }[] = [
+    { name: 'empty', selector: {}, fits: true },
+    { name: 'a label that is equal', selector: { matchLabels: { team: 'a' } }, fits: true },
+    { name: 'a label that is not', selector: { matchLabels: { team: 'b' } }, fits: false },
+    { name: 'In', selector: { matchExpressions: [{ key: 'team', operator: 'In', values: ['a', 'b'] }] }, fits: true },
+    {
+      name: 'In, without the label',
+      selector: { matchExpressions: [{ key: 'x', operator: 'In', values: ['a'] }] },
+      fits: false,
+    },
+    { name: 'NotIn', selector: { matchExpressions: [{ key: 'team', operator: 'NotIn', values: ['a'] }] }, fits: false },
+    {
+      name: 'NotIn, without the label',
+      selector: { matchExpressions: [{ key: 'x', operator: 'NotIn', values: ['a'] }] },
+      fits: true,
+    },
+    { name: 'Exists', selector: { matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, fits: true },
+    { name: 'DoesNotExist', selector: { matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, fits: false },
+    {
+      name: 'a key that every object inherits',
+      selector: { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] },
+      fits: false,
+    },
+    {
+      name: 'all must hold',
+      selector: { matchLabels: { team: 'a' }, matchExpressions: [{ key: 'x', operator: 'Exists' }] },
+      fits: false,
+    },
+  ];
+  for (const { name, selector, fits } of cases) {
+    it(`${name}: ${fits ? 'fits' : 'does not fit'}`, () => expect(matchesSelector(selector, labels)).to.equal(fits));
   }
 });

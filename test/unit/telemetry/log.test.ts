@@ -2,7 +2,10 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
+import fc from 'fast-check';
 import { type Logger, type LoggerOptions, createLogger } from '../../../pkg/telemetry/log.ts';
+import { REDACTED, cleanFields, cleanText, isSecretName } from '../../../pkg/telemetry/redact.ts';
+import { upTo } from '../../support/depth.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
@@ -97,5 +100,197 @@ describe('createLogger', () => {
         String.raw`2026-01-02T03:04:05.678Z ERROR failed error={"name":"Error","message":"bo\nom"}`,
       ]);
     });
+  });
+});
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+describe('isSecretName', () => {
+  const secret = [
+    'token',
+    'Token',
+    'bearerToken',
+    'id-token',
+    'refresh_token',
+    'authorization',
+    'Proxy-Authorization',
+    'password',
+    'dbPassword',
+    'key',
+    'tls.key',
+    'privateKey',
+    'client-key-data',
+    'data',
+    'stringData',
+    'kubeconfig',
+    'gardenKubeconfig',
+    'set-cookie',
+    'aws_secret_access_key',
+  ];
+  const open = [
+    'name',
+    'item',
+    'keys',
+    'dataSource',
+    'metadata',
+    'secret',
+    'monkey',
+    'tokens',
+    'keyId',
+    'namespace',
+    '',
+  ];
+  for (const name of secret) it(`masks ${name}`, () => expect(isSecretName(name)).to.equal(true));
+  for (const name of open) it(`shows ${name || '(empty)'}`, () => expect(isSecretName(name)).to.equal(false));
+});
+
+describe('cleanText', () => {
+  const key = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBadSecret\n-----END EC PRIVATE KEY-----';
+
+  it('masks private keys wherever they stand', () => {
+    expect(cleanText(`read ${key} and ${key} from file`)).to.equal(`read ${REDACTED} and ${REDACTED} from file`);
+  });
+
+  it('masks a private key whose end was cut off', () => {
+    expect(cleanText(key.slice(0, 50))).to.equal(REDACTED);
+    const long = `-----BEGIN PRIVATE KEY-----\n${'A'.repeat(10_000)}\n-----END PRIVATE KEY-----`;
+    expect(cleanText(long)).not.to.include('AAAA');
+  });
+
+  for (const text of ['Bearer abc.DEF-123_~+/=', 'Authorization: bearer abc.DEF-123', 'x BEARER\tabc']) {
+    it(`masks the token in ${JSON.stringify(text)}`, () => {
+      expect(cleanText(text)).to.include(REDACTED).and.not.to.include('abc');
+    });
+  }
+
+  it('cuts what is too long and says how long it was', () => {
+    expect(cleanText('x'.repeat(5_000))).to.match(/^x{4096}… \(5000 characters\)$/);
+  });
+
+  it('leaves other text as it is', () => {
+    for (const text of ['', 'bearer', 'a certificate: -----BEGIN CERTIFICATE-----', 'ünï\n\tcode']) {
+      expect(cleanText(text)).to.equal(text);
+    }
+  });
+});
+
+describe('cleanFields', () => {
+  const circular: Record<string, unknown> = { name: 'loop' };
+  circular['self'] = circular;
+
+  const shared = { a: 1 };
+
+  const table: { name: string; value: unknown; expected: unknown }[] = [
+    {
+      name: 'plain values',
+      value: { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] },
+      expected: { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] },
+    },
+    { name: 'undefined fields', value: { a: undefined, b: 1 }, expected: { b: 1 } },
+    { name: 'a bigint', value: 12n, expected: '12' },
+    { name: 'numbers without JSON form', value: [Number.NaN, Number.POSITIVE_INFINITY], expected: ['NaN', 'Infinity'] },
+    { name: 'a symbol and a function', value: [Symbol('s'), () => 1], expected: ['Symbol(s)', '[function]'] },
+    { name: 'a date', value: new Date(0), expected: '1970-01-01T00:00:00.000Z' },
+    { name: 'an invalid date', value: new Date(Number.NaN), expected: 'Invalid Date' },
+    { name: 'a URL', value: new URL('https://127.0.0.1:6443/x'), expected: 'https://127.0.0.1:6443/x' },
+    { name: 'bytes', value: Buffer.from('secret'), expected: '[6 bytes]' },
+    { name: 'a set', value: new Set(['a']), expected: ['a'] },
+    {
+      name: 'a map, secrets masked',
+      value: new Map<unknown, unknown>([
+        ['token', 't'],
+        [1, 'one'],
+      ]),
+      expected: { token: REDACTED, 1: 'one' },
+    },
+    { name: 'a cycle', value: circular, expected: { name: 'loop', self: '[circular]' } },
+    { name: 'one object twice, which is no cycle', value: [shared, shared], expected: [{ a: 1 }, { a: 1 }] },
+    {
+      name: 'secrets deep inside',
+      value: [{ spec: { Authorization: 'x' } }],
+      expected: [{ spec: { Authorization: REDACTED } }],
+    },
+    { name: 'whole objects under a secret name', value: { data: { 'tls.crt': 'x' } }, expected: { data: REDACTED } },
+  ];
+  for (const { name, value, expected } of table) {
+    it(`writes ${name}`, () => expect(plain(cleanFields({ value }))).to.deep.equal({ value: expected }));
+  }
+
+  it('keeps a field named __proto__ a field', () => {
+    const clean = cleanFields(JSON.parse('{"__proto__":{"polluted":true},"a":1}') as Record<string, unknown>);
+    expect(JSON.stringify(clean)).to.equal('{"__proto__":{"polluted":true},"a":1}');
+    expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+  });
+
+  it('bounds depth, entries and items', () => {
+    let deep: unknown = 'bottom';
+    for (let level = 0; level < 20; level += 1) deep = { deep };
+    expect(JSON.stringify(cleanFields({ deep })))
+      .to.include('[too deep]')
+      .and.not.to.include('bottom');
+    const wide = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, index]));
+    expect(Object.keys(cleanFields({ wide })['wide'] as object)).to.have.length(101);
+    const items = cleanFields({ items: Array.from({ length: 500 }, () => 0) })['items'] as unknown[];
+    expect(items).to.have.length(101);
+    expect(items.at(-1)).to.equal('… (500 items)');
+  });
+
+  describe('errors', () => {
+    const cause = Object.assign(new TypeError('socket closed'), { code: 'ECONNRESET' });
+    const error = Object.assign(new Error('request failed', { cause }), {
+      status: 503,
+      body: { token: 'x' },
+      token: 't',
+    });
+
+    it('are written as name, message, own plain fields and chain of causes, without stacks', () => {
+      expect(plain(cleanFields({ error }))).to.deep.equal({
+        error: {
+          name: 'Error',
+          message: 'request failed',
+          status: 503,
+          token: REDACTED,
+          cause: { name: 'TypeError', message: 'socket closed', code: 'ECONNRESET' },
+        },
+      });
+    });
+
+    it('with a cycle of causes end', () => {
+      const loop = new Error('loop');
+      loop.cause = loop;
+      expect(plain(cleanFields({ loop }))).to.deep.equal({
+        loop: { name: 'Error', message: 'loop', cause: '[circular]' },
+      });
+    });
+  });
+
+  it('always yields JSON, whatever it is given, and never changes its input', () => {
+    fc.assert(
+      fc.property(
+        fc.object({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true }),
+        (fields) => {
+          const before = fc.stringify(fields);
+          const line = JSON.stringify(cleanFields(fields));
+          expect(JSON.parse(line)).to.be.an('object');
+          expect(line).not.to.include('\n');
+          expect(fc.stringify(fields)).to.equal(before);
+        },
+      ),
+      { numRuns: upTo(200) },
+    );
+  });
+
+  it('never lets a value under a secret name through', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('token', 'Authorization', 'password', 'key', 'data', 'kubeconfig'),
+        fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 }),
+        (name, path) => {
+          let value: Record<string, unknown> = { [name]: 'S3CRET' };
+          for (const step of path) value = { [step]: value };
+          expect(JSON.stringify(cleanFields(value))).not.to.include('S3CRET');
+        },
+      ),
+    );
   });
 });

@@ -1,7 +1,10 @@
 // Metrics: exposition text, definitions for docs, and registries that share nothing.
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { type Metrics, createControllerMetrics, createMetrics } from '../../../pkg/telemetry/metrics.ts';
+import { parse } from 'yaml';
+import { type Metrics, SERVICES_IN_ALL, SERVICES_PER_NAMESPACE, countFailures, createControllerMetrics, createMetrics, createProcessMetrics, limitServices, showStaleness } from '../../../pkg/telemetry/metrics.ts';
+import { RELEASE } from '../../../pkg/apis/release.ts';
 
 const samples = async (metrics: Metrics): Promise<string[]> =>
   (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -93,5 +96,78 @@ describe('createControllerMetrics', () => {
     ]) {
       expect(text).to.include(`${line}\n`);
     }
+  });
+});
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+describe('createProcessMetrics', () => {
+  it('says what is so at each scrape', async () => {
+    const metrics = createMetrics({ defaultMetrics: false, prefix: '' });
+    let [problem, leads]: [string | undefined, boolean] = ['still listing pods', false];
+    const readiness = [
+      { name: 'fine', check: () => undefined },
+      { name: 'other', check: () => problem },
+    ];
+    createProcessMetrics(metrics, { command: 'c', readiness, leads: () => leads });
+    const build = `build_info{command="c",version="${RELEASE}"} 1`;
+    expect(await samples(metrics)).to.deep.equal([build, 'ready{command="c"} 0', 'leader{command="c"} 0']);
+    [problem, leads] = [undefined, true];
+    expect(await samples(metrics)).to.deep.equal([build, 'ready{command="c"} 1', 'leader{command="c"} 1']);
+  });
+
+  it('names the release of package.json and of the chart', () => {
+    expect((JSON.parse(read('package.json')) as { version: string }).version).to.equal(RELEASE);
+    const chart = parse(read('charts/gardener-extension-topology-aware-routing/Chart.yaml')) as { appVersion: string };
+    expect(chart.appVersion).to.equal(RELEASE);
+  });
+});
+
+describe('metrics of caches', () => {
+  it('show the older one of two caches of a resource, and forget those that are gone', async () => {
+    const metrics = createMetrics({ defaultMetrics: false, prefix: '' });
+    let all = [
+      { resource: 'nodes', milliseconds: 1_500 },
+      { resource: 'nodes', milliseconds: 500 },
+      { resource: 'pods', milliseconds: 250 },
+    ];
+    showStaleness(metrics, () => all);
+    countFailures(metrics).inc();
+    expect(await samples(metrics)).to.deep.equal([
+      'informer_staleness_seconds{resource="nodes"} 1.5',
+      'informer_staleness_seconds{resource="pods"} 0.25',
+      'list_watch_failures_total 1',
+    ]);
+    all = [];
+    expect(await samples(metrics)).to.deep.equal(['list_watch_failures_total 1']);
+  });
+});
+
+interface Item {
+  readonly namespace: string;
+  readonly service: string;
+}
+
+const services = (namespace: string, count: number): Item[] =>
+  Array.from({ length: count }, (_, index) => ({ namespace, service: `s${index}` }));
+
+describe('limitServices', () => {
+  it('shows all where they are few', () => {
+    const all = [...services('a', 2), ...services('b', SERVICES_PER_NAMESPACE)];
+    expect(limitServices(all)).to.deep.equal({ shown: all, omitted: 0 });
+  });
+
+  it('lets no namespace crowd out the others', () => {
+    const { shown, omitted } = limitServices([...services('hostile', 5_000), ...services('other', 3)]);
+    expect(shown.filter(({ namespace }) => namespace === 'hostile')).to.have.length(SERVICES_PER_NAMESPACE);
+    expect(shown.filter(({ namespace }) => namespace === 'other')).to.have.length(3);
+    expect(omitted).to.equal(5_000 - SERVICES_PER_NAMESPACE);
+  });
+
+  it('shows no more than its limit, whatever there is', () => {
+    const all = Array.from({ length: 5_000 }, (_, index) => services(`n${index}`, 1)).flat();
+    const { shown, omitted } = limitServices(all);
+    expect(shown).to.deep.equal(all.slice(0, SERVICES_IN_ALL));
+    expect(omitted).to.equal(5_000 - SERVICES_IN_ALL);
   });
 });

@@ -1,7 +1,8 @@
 // Writes of the client Service as etcd-druid makes them (internal/component/clientservice, v0.25.0 and v0.36.2), with admission in their path.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { JsonPatchOperation } from '../../../../pkg/apis/admission.ts';
+import fc from 'fast-check';
+import type { JsonPatchOperation, AdmissionRequest } from '../../../../pkg/apis/admission.ts';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import {
   ANNOTATION_APPLIED,
@@ -11,7 +12,7 @@ import {
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
 } from '../../../../pkg/apis/names.ts';
-import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings.ts';
+import { applyMergePatch, createEtcdClientsHandler, createRoutingSettingsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 
@@ -136,5 +137,99 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     };
     const kept = { ...stored, spec: { ...stored.spec, ...close } };
     expect(admit(druidWrites(kept, {}, '0.25'), forged, false).spec?.trafficDistribution).to.equal('PreferClose');
+  });
+});
+
+describe('the handler of settings', () => {
+  const RECONCILER = 'system:serviceaccount:extension-tar:settings-reconciler';
+  const annotations = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+  const applied = service({ metadata: { annotations }, spec: { trafficDistribution: 'PreferSameZone' } });
+
+  /** Drops what was applied. */
+  const dropping = (username: string): AdmissionRequest => ({
+    uid: '1',
+    kind: { group: '', version: 'v1', kind: 'Service' },
+    operation: 'UPDATE',
+    userInfo: { username },
+    object: service(),
+    oldObject: applied,
+  });
+
+  const handle = createRoutingSettingsHandler({ settingsReconcilerUser: RECONCILER });
+  const users = [
+    { name: 'gardenlet', user: 'system:serviceaccount:garden:gardenlet', kind: 'patch' },
+    { name: 'our reconciler', user: RECONCILER, kind: 'unchanged' },
+    {
+      name: 'the reconciler of another installation',
+      user: 'system:serviceaccount:runtime-extension-tar:settings-reconciler',
+      kind: 'unchanged',
+    },
+    { name: 'a person who is called like one', user: 'settings-reconciler', kind: 'patch' },
+    { name: 'an account that only begins so', user: 'system:serviceaccount:x:settings-reconciler-2', kind: 'patch' },
+    { name: 'nobody', user: '', kind: 'patch' },
+  ];
+  for (const { name, user, kind } of users) {
+    it(`${kind === 'patch' ? 'puts back what is dropped by' : 'follows'} ${name}`, () =>
+      expect(handle(dropping(user)).kind).to.equal(kind));
+  }
+
+  it('configured with a user of another form, leaves the writes of that user alone', () => {
+    const outside = createRoutingSettingsHandler({ settingsReconcilerUser: 'reconciler' });
+    expect(outside(dropping('reconciler')).kind).to.equal('unchanged');
+  });
+});
+
+const key = fc.constantFrom('a', 'b', 'a/b', 'm~n', '~1', '');
+const leaf = fc.oneof(fc.constantFrom('x', 'y', 1, true), fc.array(fc.constantFrom(1, 2), { maxLength: 2 }));
+
+const { tree } = fc.letrec<{ tree: Record<string, unknown> }>((tie) => ({
+  tree: fc.dictionary(key, fc.oneof({ depthSize: 'small' }, leaf, tie('tree')), { maxKeys: 3 }),
+}));
+
+const { patch } = fc.letrec<{ patch: Record<string, unknown> }>((tie) => ({
+  patch: fc.dictionary(key, fc.oneof({ depthSize: 'small' }, leaf, fc.constant(null), tie('patch')), { maxKeys: 3 }),
+}));
+
+describe('merge patches', () => {
+  it('follow RFC 7386', () => {
+    const target = { a: 'b', c: { d: 'e', f: 'g' }, keep: [1] };
+    expect(applyMergePatch(target, { a: 'z', c: { f: null }, n: { x: null, y: 1 } })).to.deep.equal({
+      a: 'z',
+      c: { d: 'e' },
+      keep: [1],
+      n: { y: 1 },
+    });
+  });
+
+  it('a member called __proto__ is a member', () => {
+    const result = applyMergePatch(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"b":2}}'));
+    expect(JSON.stringify(result)).to.equal('{"__proto__":{"a":1,"b":2}}');
+    expect(Object.hasOwn(Object.prototype, 'b')).to.equal(false);
+  });
+
+  it('escape keys and add missing parents as a whole', () => {
+    expect(jsonPatchOf({ metadata: {} }, { metadata: { labels: { 'a/b~c': 'x' } } })).to.deep.equal([
+      { op: 'add', path: '/metadata/labels', value: { 'a/b~c': 'x' } },
+    ]);
+    expect(jsonPatchOf({ l: {} }, { l: { 'a/b~c': 'x' } })).to.deep.equal([
+      { op: 'add', path: '/l/a~1b~0c', value: 'x' },
+    ]);
+  });
+
+  it('become a JSON Patch that applies and does the same, leaving empty parents out', () => {
+    const pruned = (value: unknown): unknown =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(
+            Object.entries(value)
+              .map(([name, one]) => [name, pruned(one)] as const)
+              .filter(([, one]) => JSON.stringify(one) !== '{}'),
+          )
+        : value;
+    fc.assert(
+      fc.property(tree, patch, (target, merge) => {
+        const patched = applyJsonPatch(target, jsonPatchOf(target, merge));
+        expect(pruned(patched)).to.deep.equal(pruned(applyMergePatch(target, merge)));
+      }),
+    );
   });
 });
