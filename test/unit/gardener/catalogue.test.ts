@@ -3,14 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ETCD_CLIENT_SERVICES } from '../../../pkg/apis/names.ts';
-import {
-  CATALOGUE,
-  NOT_TOPOLOGY_AWARE,
-  entryOfEtcd,
-  entryOfService,
-  selectEtcd,
-  selectService,
-} from '../../../pkg/gardener/catalogue.ts';
+import { CATALOGUE, selectEtcd, selectService } from '../../../pkg/gardener/catalogue.ts';
 import type { Scope } from '../../../pkg/gardener/types.ts';
 
 const MANAGED = 'topology.extensions.gardener.cloud/managed';
@@ -37,19 +30,6 @@ describe('the catalogue', () => {
       'garden | gardener-admission-controller | Service gardener-admission-controller | gardener-resource-manager | none | true',
       'garden | terminal-controller-manager | Service terminal-controller-manager | gardener-resource-manager | none | true',
     ]);
-  });
-
-  it('lists none of the Services that Gardener leaves out', () => {
-    for (const scope of ['shoot', 'garden'] as const) {
-      for (const name of NOT_TOPOLOGY_AWARE[scope]) expect(entryOfService(scope, name), name).to.equal(undefined);
-    }
-  });
-
-  it('is looked up by Service and by Etcd', () => {
-    expect(entryOfService('shoot', 'etcd-main-client')).to.equal(entryOfEtcd('shoot', 'etcd-main'));
-    expect(entryOfEtcd('shoot', 'virtual-garden-etcd-main')).to.equal(undefined);
-    expect(entryOfEtcd('shoot', 'kube-apiserver')).to.equal(undefined);
-    expect(entryOfService('shoot', 'toString')).to.equal(undefined);
   });
 });
 

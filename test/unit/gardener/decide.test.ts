@@ -145,11 +145,6 @@ describe('decideShootRouting', () => {
     },
     { name: 'an empty Seed', decision: decideShootRouting({ seed: {}, shoot: shoot() }), reason: 'SettingDisabled' },
   ]);
-
-  it('names an object without a name by its kind', () => {
-    const decision = decideShootRouting({ seed: {}, shoot: shoot() });
-    expect(decision).to.have.property('message', `the Seed: ${SEED_FIELD} is not true`);
-  });
 });
 
 describe('decideSeedExtensionRouting: no shoot, no high availability', () => {
@@ -305,12 +300,6 @@ describe('decideObjectRouting', () => {
     },
     { name: 'L7 does not concern others', decision: decide('vpa-webhook', enabled, { mtls: true }), reason: 'enabled' },
   ]);
-
-  it('counts nothing said about L7 as L7', () => {
-    const object = named('kube-apiserver');
-    const decision = decideObjectRouting({ decision: enabled, object, selection: selectService(object, 'shoot') });
-    expect(reasonOf(decision)).to.equal('LayerSevenLoadBalancing');
-  });
 
   it('decides on an Etcd too', () => {
     const object = etcd();

@@ -1,8 +1,8 @@
 // JSON with status 200 that no API server sends: what a proxy, a captive portal or another cluster may answer.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { NODES, SERVICES, ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
-import { type FetchPage, asList, asObject, collectionPath, listQuery, objectPath, pagesOf, watchQuery, withQuery } from '../../../pkg/kubernetes/request.ts';
+import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { asList, asObject } from '../../../pkg/kubernetes/request.ts';
 import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
 import { AnswerTooLongError } from '../../../pkg/kubernetes/exchange.ts';
@@ -23,12 +23,6 @@ const refusal = (call: () => unknown): ConnectionError => {
 };
 
 describe('asList', () => {
-  it('completes the items with the kind that the list has', () => {
-    const read = asList(list({ items: [{ metadata: { name: 'a' } }] }), NODES, REQUEST);
-    expect(read.items).to.deep.equal([{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } }]);
-    expect(read.metadata).to.deep.equal({ resourceVersion: '7' });
-  });
-
   it('reads null as no items, as Go encodes them, and absent metadata as none', () => {
     expect(asList({ kind: 'NodeList', items: null }, NODES, REQUEST)).to.deep.include({ metadata: {}, items: [] });
   });
@@ -56,11 +50,6 @@ describe('asList', () => {
       expect(refusal(() => asList(value, NODES, REQUEST))).to.include({ reason: 'InvalidResponse' });
     });
   }
-
-  it('quotes nothing of what it refuses', () => {
-    const { message } = refusal(() => asList({ kind: 'secret', token: 'secret' }, NODES, REQUEST));
-    expect(message).to.equal('GET /api/v1/nodes: the answer is no NodeList');
-  });
 });
 
 describe('asObject', () => {
@@ -122,23 +111,6 @@ describe('pagesOf', () => {
       ]);
     });
   }
-
-  it('lets the event loop turn between two pages', async () => {
-    let turns = 0;
-    let counting = true;
-    const count = (): void => {
-      turns += 1;
-      if (counting) setImmediate(count);
-    };
-    setImmediate(count);
-    const at: number[] = [];
-    for await (const page of pagesOf(serving(4).fetchPage, REQUEST, {})) {
-      expect(page.items).to.have.length(1);
-      at.push(turns);
-    }
-    counting = false;
-    expect(new Set(at).size, `turns at each page: ${at.join(', ')}`).to.equal(4);
-  });
 
   it('asks for no further page when its reader stops', async () => {
     const { asked, fetchPage } = serving(3);
@@ -218,12 +190,6 @@ describe('pagesOf', () => {
       expect(asked).to.deep.equal([undefined, 250, 125, 125, 125, 125, 125, 125]);
     });
 
-    it('are asked for in pages where everything was wanted at once', async () => {
-      const { asked, fetchPage } = heavy(600, 500);
-      expect(await collect(pagesOf(fetchPage, REQUEST, { limit: 0 }))).to.have.length(600);
-      expect(asked).to.deep.equal([0, 500, 500]);
-    });
-
     it('end in an error where a single object is too long', async () => {
       const { asked, fetchPage } = heavy(3, 0);
       const error = await rejection(collect(pagesOf(fetchPage, REQUEST, { limit: 4 })));
@@ -234,11 +200,6 @@ describe('pagesOf', () => {
 });
 
 describe('collectionPath', () => {
-  it('puts groups under /apis, a namespace in between', () => {
-    expect(collectionPath(ENDPOINT_SLICES, 'shoot--a--b')).to.equal(
-      '/apis/discovery.k8s.io/v1/namespaces/shoot--a--b/endpointslices',
-    );
-  });
   it('encodes the namespace: it can come from a user', () => {
     expect(collectionPath(SERVICES, 'a/../../secrets?x')).to.equal(
       '/api/v1/namespaces/a%2F..%2F..%2Fsecrets%3Fx/services',
@@ -256,17 +217,6 @@ describe('collectionPath', () => {
 });
 
 describe('objectPath', () => {
-  it('encodes names', () => {
-    expect(objectPath(NODES, { name: 'system:a/b' })).to.equal('/api/v1/nodes/system%3Aa%2Fb');
-  });
-  it('appends the subresource', () => {
-    expect(objectPath(SERVICES, { namespace: 'a', name: 'b' }, 'status')).to.equal(
-      '/api/v1/namespaces/a/services/b/status',
-    );
-  });
-  it('ignores a namespace on a cluster-scoped object, as objects read from elsewhere may carry one', () => {
-    expect(objectPath(NODES, { namespace: 'a', name: 'b' })).to.equal('/api/v1/nodes/b');
-  });
   it('refuses an empty name, which would address the collection', () => {
     expect(() => objectPath(SERVICES, { namespace: 'a', name: '' })).to.throw(
       TypeError,
@@ -279,11 +229,6 @@ describe('objectPath', () => {
 });
 
 describe('queries', () => {
-  it('a list carries version and match', () => {
-    expect(withQuery('', listQuery({ resourceVersion: '7', resourceVersionMatch: 'NotOlderThan' }))).to.equal(
-      '?limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan',
-    );
-  });
   it('a following page carries the selectors and the token, but no version: the server refuses both together', () => {
     const query = listQuery({
       continue: 'abc',
@@ -298,8 +243,5 @@ describe('queries', () => {
     expect(withQuery('', watchQuery({ resourceVersion: '7' }, 301))).to.equal(
       '?watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=301',
     );
-  });
-  it('a watch can do without bookmarks', () => {
-    expect(watchQuery({ allowWatchBookmarks: false }, 1)).to.have.property('allowWatchBookmarks', false);
   });
 });

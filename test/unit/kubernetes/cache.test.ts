@@ -190,25 +190,4 @@ describe('cache', () => {
       expect([cache.state, ...names()]).to.deep.equal(['absent']);
     });
   });
-
-  it('reads everything anew on request, equal versions included, and shows what it had until then', async () => {
-    void run();
-    await cache.settled(stop.signal);
-    items = [{ ...object('a'), kind: 'Other' }, object('b')];
-    seen.length = 0;
-    cache.relist();
-    expect(cache.list(), 'until the new list is there').to.have.length(1);
-    await clock.settle();
-    expect(cache.list().map(({ metadata }) => metadata?.name)).to.deep.equal(['a', 'b']);
-    expect(seen).to.deep.equal(['+a', '+b']);
-    items = [];
-    seen.length = 0;
-    cache.relist();
-    await clock.settle();
-    expect(cache.list(), 'before a second list has said the same').to.have.length(2);
-    await clock.advance(1_000);
-    expect(cache.list()).to.deep.equal([]);
-    expect(seen, 'what handlers hear of what is gone').to.deep.equal(['-a', '-b']);
-    expect(cache.state).to.equal('synced');
-  });
 });

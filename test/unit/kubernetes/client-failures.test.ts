@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
-import { ApiError, ConnectionError, isConflict, isNotFound, isUnauthorized } from '../../../pkg/kubernetes/errors.ts';
+import { ApiError, ConnectionError, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Clock } from '../../../pkg/kubernetes/types.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { SERVER, ref, service, status, useClient } from './client-support.ts';
@@ -22,11 +22,6 @@ describe('client, when a request fails', () => {
       const error = await rejection(bed.client.get(SERVICES, ref));
       expect(isNotFound(error)).to.equal(true);
       expect(error).to.include({ reason: 'NotFound', method: 'GET', path: '/api/v1/namespaces/a/services/b' });
-    });
-
-    it('409 to Conflict, and does not try again', async () => {
-      api().put('/api/v1/namespaces/a/services/b').once().reply(409, status(409, 'Conflict'));
-      expect(isConflict(await rejection(bed.client.update(SERVICES, service())))).to.equal(true);
     });
 
     for (const code of [500, 502, 504]) {
@@ -50,15 +45,6 @@ describe('client, when a request fails', () => {
       expect(await rejection(bed.client.raw('/version')))
         .to.be.instanceOf(ApiError)
         .and.include({ status: 302 });
-    });
-
-    it('an answer that need not be JSON to text, and its errors all the same', async () => {
-      api().get('/log').reply(200, 'line 1\n{"not": json');
-      expect(await bed.client.text('/log')).to.equal('line 1\n{"not": json');
-      api().get('/log').reply(403, { kind: 'Status', reason: 'Forbidden', message: 'no' });
-      expect(await rejection(bed.client.text('/log')))
-        .to.be.instanceOf(ApiError)
-        .and.include({ status: 403 });
     });
 
     it('headers for what is behind a proxy of the API server, and its own credentials beside them', async () => {
@@ -110,12 +96,6 @@ describe('client, when a request fails', () => {
         kind: 'Node',
         metadata: { name: 'n' },
       });
-    });
-    it('gives up after the second one', async () => {
-      bed.config.onRefresh = () => (bed.config.current = { headers: { authorization: 'Bearer t1' }, tls: {} });
-      api().get('/version').twice().reply(401, status(401, 'Unauthorized'));
-      expect(isUnauthorized(await rejection(bed.client.raw('/version')))).to.equal(true);
-      expect(bed.config.refreshed).to.equal(1);
     });
   });
 
@@ -181,12 +161,6 @@ describe('client, when a request fails', () => {
   });
 
   describe('with signals and deadlines', () => {
-    it('rejects with the reason of a signal that is aborted already, and sends nothing', async () => {
-      const reason = new Error('stop');
-      expect(await rejection(bed.client.raw('/version', AbortSignal.abort(reason)))).to.equal(reason);
-      expect(await rejection(bed.client.watch(NODES, {}, AbortSignal.abort(reason)).next())).to.equal(reason);
-    });
-
     it('rejects with the reason of the signal while a request runs', async () => {
       const controller = new AbortController();
       const reason = new Error('stop');

@@ -13,36 +13,12 @@ describe('client', () => {
   const { api } = bed;
 
   describe('sends', () => {
-    it('authorization, accept and user agent, and no content type without a body', async () => {
-      api()
-        .get('/api/v1/namespaces/a/services/b')
-        .matchHeader('authorization', 'Bearer t0')
-        .matchHeader('accept', 'application/json')
-        .matchHeader('user-agent', 'unit/1.0')
-        .matchHeader('content-type', (value) => value === null || value === undefined)
-        .reply(200, service());
-      expect(await bed.client.get(SERVICES, ref)).to.deep.equal(service());
-    });
-
     it('the credentials of the moment: a rotated token is used by the next request', async () => {
       api().get('/version').matchHeader('authorization', 'Bearer t0').reply(200, {});
       await bed.client.raw('/version');
       bed.config.current = { headers: { authorization: 'Bearer t1' }, tls: {} };
       api().get('/version').matchHeader('authorization', 'Bearer t1').reply(200, {});
       await bed.client.raw('/version');
-    });
-
-    it('several groups of an impersonated user', async () => {
-      bed.config.current = { headers: { 'impersonate-user': 'u', 'impersonate-group': ['g1', 'g2'] }, tls: {} };
-      const seen: Array<string | null> = [];
-      api()
-        .get('/version')
-        .reply(200, (request: Request) => {
-          seen.push(request.headers.get('impersonate-group'));
-          return {};
-        });
-      await bed.client.raw('/version');
-      expect(seen).to.deep.equal(['g1, g2']);
     });
 
     const patches: Array<{ type: PatchType; contentType: string; patch: object }> = [
@@ -97,26 +73,6 @@ describe('client', () => {
         { metadata: { name: 's' }, apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' },
       ]);
       expect(list.metadata.resourceVersion).to.equal('9');
-    });
-
-    it('take items: null for an empty list', async () => {
-      api().get('/api/v1/services').query(true).reply(200, { kind: 'ServiceList', metadata: {}, items: null });
-      expect((await bed.client.list(SERVICES)).items).to.deep.equal([]);
-    });
-
-    it('of several pages follow the continue tokens', async () => {
-      const page = (name: string, next?: string) => ({
-        kind: 'NodeList',
-        metadata: { resourceVersion: '7', ...(next === undefined ? {} : { continue: next }) },
-        items: [{ metadata: { name } }],
-      });
-      api().get('/api/v1/nodes').query({ limit: 1 }).reply(200, page('a', 't1'));
-      api().get('/api/v1/nodes').query({ limit: 1, continue: 't1' }).reply(200, page('b', 't2'));
-      api().get('/api/v1/nodes').query({ limit: 1, continue: 't2' }).reply(200, page('c'));
-      const names: unknown[] = [];
-      for await (const { items } of bed.client.pages(NODES, { limit: 1 }))
-        names.push(...items.map((item) => item.metadata?.name));
-      expect(names).to.deep.equal(['a', 'b', 'c']);
     });
 
     it('of several pages fail with 410 when the token expires between them', async () => {

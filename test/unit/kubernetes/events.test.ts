@@ -82,13 +82,6 @@ describe('createEventRecorder', () => {
     });
   });
 
-  it('puts events of cluster-scoped objects into the default namespace', async () => {
-    const recorder = create();
-    recorder.record(event({ regarding: { apiVersion: 'v1', kind: 'Namespace', name: 'shoot--a' } }));
-    await recorder.flush();
-    expect(stored()[0]?.metadata?.namespace).to.equal('default');
-  });
-
   it('counts repeats on the same Event', async () => {
     const recorder = create();
     for (let repeat = 0; repeat < 3; repeat += 1) {

@@ -5,8 +5,7 @@ import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, deepFreeze } from './support.ts';
 import { check, on, patchOf, plan } from './plan-support.ts';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
-import { KEPT_SLOTS, keepSettings } from '../../../pkg/routing/keep.ts';
-import { settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
+import { keepSettings } from '../../../pkg/routing/keep.ts';
 import { applyMergePatch, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import type { SettingsCase } from '../../fixtures/settings-cases.ts';
@@ -158,12 +157,6 @@ describe('planSettings: malformed applied annotation', () => {
     spec: { trafficDistribution: 'PreferClose' },
   });
 
-  it('claims nothing when reverting: the value stays without a warning, the annotation goes', () => {
-    const result = planSettings({ object, want: undefined });
-    expect(patchOf(result)).to.deep.equal({ metadata: { annotations: { [APPLIED]: null } } });
-    expect(result.foreign).to.deep.equal([reported]);
-  });
-
   it('is overwritten when something is set', () => {
     const result = planSettings({ object, want: on(31) });
     expect(patchOf(result)).to.deep.equal({
@@ -174,20 +167,6 @@ describe('planSettings: malformed applied annotation', () => {
 });
 
 describe('planSettings: the report', () => {
-  it('lists the changes one a field, before and after', () => {
-    const result = plan({ annotations: { [MODE]: 'auto' } }, on(34));
-    if (result.kind !== 'patch') throw new Error(`expected a patch, got ${result.kind}`);
-    expect(result.changes).to.deep.equal([
-      { field: `metadata.annotations[${MODE}]`, before: 'auto', after: undefined },
-      { field: 'spec.trafficDistribution', before: undefined, after: 'PreferSameZone' },
-      {
-        field: `metadata.annotations[${APPLIED}]`,
-        before: undefined,
-        after: `{"trafficDistribution":"PreferSameZone","removedAnnotations":{"${MODE}":"auto"}}`,
-      },
-    ]);
-  });
-
   it('refuses settings that it could not revert', () => {
     expect(() => plan({}, { labels: { app: 'x' }, annotations: {} })).to.throw(RangeError, '"app"');
   });
@@ -218,16 +197,6 @@ describe('the cases of keeping settings', () => {
     const changed = SETTINGS_CASES.filter((one) => JSON.stringify(handled(one)) !== JSON.stringify(one.object));
     expect(changed.length).to.be.within(50, SETTINGS_CASES.length - 100);
     expect(changed.filter(({ by }) => by === 'reconciler')).to.deep.equal([]);
-  });
-
-  it('never set what a stored Service did not hold', () => {
-    for (const one of SETTINGS_CASES) {
-      const after = applyMergePatch(one.object, kept(one) ?? {});
-      for (const { slot } of KEPT_SLOTS) {
-        const values = [one.object, one.oldObject].map((object) => valueOf(settingsOf(object), slot));
-        expect(valueOf(settingsOf(after), slot), one.name).to.be.oneOf(values);
-      }
-    }
   });
 
   it('are done after one turn', () => {

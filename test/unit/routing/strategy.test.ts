@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
-import { domainPrefixedMode, planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
+import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
 import {
   conflictingMode,
   effectiveStrategy,
@@ -11,7 +11,6 @@ import {
   planStrategyLabel,
   requestedStrategy,
   strategyFromAnnotation,
-  strategyFromLabels,
 } from '../../../pkg/routing/strategy.ts';
 import { type ServiceLike, matchesSelector } from '../../../pkg/routing/types.ts';
 import { CONSIDER, HINTS, MODE, STRATEGY, arbitrarySettings, mergePatch, serviceFrom } from './support.ts';
@@ -51,21 +50,6 @@ describe('strategyFromAnnotation', () => {
       expect(strategyFromAnnotation(value)).to.equal(expected);
     });
   }
-
-  it('reads back what domainPrefixedMode writes', () => {
-    for (const strategy of ['same-zone', 'same-node', 'proportional', 'load-aware'] as const) {
-      expect(strategyFromAnnotation(domainPrefixedMode(strategy))).to.equal(strategy);
-    }
-  });
-});
-
-describe('strategyFromLabels', () => {
-  it('reads the label of a Service or slice', () => {
-    expect(strategyFromLabels({ [STRATEGY]: 'proportional' })).to.equal('proportional');
-    expect(strategyFromLabels({ [STRATEGY]: 'fastest' })).to.equal(undefined);
-    expect(strategyFromLabels({ [CONSIDER]: 'true' })).to.equal(undefined);
-    expect(strategyFromLabels(undefined)).to.equal(undefined);
-  });
 });
 
 describe('requestedStrategy', () => {

@@ -88,11 +88,6 @@ describe('parseKubernetesVersion', () => {
     });
   }
 
-  it('keeps the message short however long the value', () => {
-    const { message } = caught(() => parseKubernetesVersion('x'.repeat(100_000))) as Error;
-    expect(message.length).to.be.below(400);
-  });
-
   for (const value of ['1.23.17', 'v1.18.0', '0.9', { major: '1', minor: '23+' }]) {
     it(`refuses ${JSON.stringify(value)} as too old, with the reason`, () => {
       const error = caught(() => parseKubernetesVersion(value));
@@ -115,14 +110,6 @@ describe('parseKubernetesVersion', () => {
         }
       }),
     );
-  });
-});
-
-describe('parseVersion', () => {
-  it('reads unsupported and foreign versions too', () => {
-    expect(parseVersion('v1.19.3')).to.deep.equal({ major: 1, minor: 19 });
-    expect(parseVersion('v1.144.0-dev')).to.deep.equal({ major: 1, minor: 144 });
-    expect(parseVersion('2.0')).to.deep.equal({ major: 2, minor: 0 });
   });
 });
 
@@ -154,8 +141,4 @@ describe('proxyNeedsAnnotation', () => {
   ]) {
     it(`${kubelet}: ${needs}`, () => expect(proxyNeedsAnnotation(kubelet)).to.equal(needs));
   }
-
-  it('names a kubelet version that it cannot read', () => {
-    expect(() => proxyNeedsAnnotation('')).to.throw(InvalidVersionError, '""');
-  });
 });

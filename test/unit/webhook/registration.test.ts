@@ -144,20 +144,8 @@ describe('buildRegistration', () => {
     }
   });
 
-  it('keeps settings by the label of its own installation', () => {
-    const { namespaceSelector } = byName('routing-settings', { routingLabel: 'runtime' });
-    expect(namespaceSelector?.matchLabels).to.deep.equal({ [LABEL_ROUTING]: 'runtime' });
-  });
-
   it('leaves slices and annotations to the installation that has the claim, and keeps its settings', () => {
     expect(namesOf({ claimed: false })).to.deep.equal(['routing-settings']);
     expect(namesOf({ claimed: true })).to.deep.equal(namesOf());
-  });
-
-  it('is reached through the Service, with the path and the bundle in base64', () => {
-    expect(byName('endpoint-slice-hints').clientConfig).to.deep.equal({
-      service: { namespace: 'ext', name: 'endpointslice-webhook', port: 443, path: '/webhooks/endpoint-slice-hints' },
-      caBundle: Buffer.from('PEM').toString('base64'),
-    });
   });
 });

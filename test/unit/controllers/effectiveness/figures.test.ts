@@ -75,31 +75,10 @@ describe('figures of a Service', () => {
     });
   }
 
-  it('predict nothing of a headless Service', () => {
-    expect(shareOf([inZone('a')], nodes, service({ spec: { clusterIP: 'None' } }))).to.equal(undefined);
-  });
-
   it('count ready endpoints of all families by their hints', () => {
     const endpoints = [inZone('a'), inZone('b', []), inZone('c', [], { conditions: { ready: false } })];
     const slices = [slice({ endpoints }), slice({ addressType: 'IPv6', endpoints: [inZone('a'), inZone('b')] })];
     expect(serviceFiguresOf(service(), slices, clientsOf(nodes))).to.include({ hinted: 3, unhinted: 1 });
-  });
-
-  it('are counts alone where there is no Service', () => {
-    expect(serviceFiguresOf(undefined, [], clientsOf(nodes))).to.deep.equal({
-      hinted: 0,
-      unhinted: 0,
-      inZone: undefined,
-    });
-  });
-
-  it('have one kind of client for each zone and version', () => {
-    const clients = clientsOf([
-      ...nodes,
-      node({ zone: 'a' }),
-      node({ zone: 'a', kubeletVersion: 'v1.30.0', metadata: { name: 'old' } }),
-    ]);
-    expect(clients.map(({ nodes: count }) => count)).to.deep.equal([2, 1, 1, 1]);
   });
 
   describe('that are followed', () => {

@@ -11,7 +11,7 @@ import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/cor
 import { routerObjects } from '../../../fixtures/data-planes.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
-import { NS, etcdDecision, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
+import { NS, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
 
 const GRACE = 300_000;
 const { signal } = new AbortController();
@@ -69,7 +69,6 @@ describe('effectiveness report', () => {
     );
   });
   const reconcile = () => report.reconcile(NS, signal);
-  const infos = () => log.entries.filter(({ level }) => level === 'info');
 
   it('an evacuation is counted, and is no event however long it lasts', async () => {
     await reconcile();
@@ -89,17 +88,6 @@ describe('effectiveness report', () => {
     expect(events).to.deep.equal([]);
   });
 
-  it('counts Services by state and reports changes once', async () => {
-    await reconcile();
-    expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 2 }]);
-    expect(infos(), 'nothing changed yet').to.deep.equal([]);
-    slices = withoutHints();
-    await reconcile();
-    await reconcile();
-    expect(report.counts()).to.deep.equal([{ state: 'HintsMissing', services: 2 }]);
-    expect(infos()).to.have.length(2);
-  });
-
   it('waits before it raises an alarm, then reports all at once, once', async () => {
     slices = withoutHints();
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
@@ -112,16 +100,6 @@ describe('effectiveness report', () => {
     expect(events).to.have.length(1);
     expect(events[0]).to.include({ type: 'Warning', reason: 'RoutingNotEffective' });
     expect(events[0]!.message).to.contain('/s').and.to.contain('/t');
-  });
-
-  it('starts to count anew when it was effective in between', async () => {
-    slices = withoutHints();
-    await reconcile();
-    now += GRACE - 1;
-    slices = withHints();
-    await reconcile();
-    slices = withoutHints();
-    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
   });
 
   describe('after an event reported a fault', () => {
@@ -162,29 +140,6 @@ describe('effectiveness report', () => {
     slices = withoutHints();
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
     expect(events).to.deep.equal([]);
-  });
-
-  it('raises no alarm about Services without endpoints', async () => {
-    slices = [];
-    expect(await reconcile()).to.deep.equal({ kind: 'done' });
-    expect(report.counts()).to.deep.equal([{ state: 'NoReadyEndpoints', services: 2 }]);
-  });
-
-  describe('of an Etcd', () => {
-    const old = { version: { major: 1, minor: 33 }, mixedKubelets: true };
-
-    it('is Pending where a proxy wants the annotation, until etcd-druid wrote it', async () => {
-      decided(namespaceDecision({ objects: [etcdDecision(undefined, old)] }));
-      services.set('etcd-main-client', service());
-      await reconcile();
-      const effect = report.effectOf(NS, 'etcd-main-client');
-      expect(effect).to.include({ kind: 'ineffective', reason: 'Pending' });
-      expect(effect?.kind === 'ineffective' && effect.message).to.match(/^Pending: owner; /);
-      const annotations = { 'service.kubernetes.io/topology-mode': 'auto' };
-      services.set('etcd-main-client', service({ metadata: { annotations } }));
-      await reconcile();
-      expect(report.counts(), 'any value will do').to.deep.equal([{ state: 'Effective', services: 1 }]);
-    });
   });
 
   for (const decision of [

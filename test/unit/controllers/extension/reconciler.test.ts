@@ -1,17 +1,14 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { LastOperation } from '../../../../pkg/apis/gardener.ts';
-import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_OPERATION, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import { DELETED, DONE, useExtension } from './reconciler-support.ts';
 import { rejection } from '../../../fixtures/eventually.ts';
-import { CONDITION_INTERVAL_MS, effective, ineffective } from './support.ts';
 
 const OTHER = 'example.com/other';
 
 describe('the extension reconciler', () => {
   const bed = useExtension();
-  const { status, finalizers, change, put, settle } = bed;
+  const { finalizers, change, put, settle } = bed;
 
   describe('reconcile', () => {
     it('leaves a failed Shoot alone until another writer changes it', async () => {
@@ -53,20 +50,11 @@ describe('the extension reconciler', () => {
       expect(finalizers()).to.deep.equal([OTHER]);
     });
   });
-
-  it('writes times as Gardener compares them: whole seconds, not before the order', async () => {
-    put();
-    await bed.world.process().turn();
-    const { lastUpdateTime } = status().lastOperation as LastOperation;
-    expect(lastUpdateTime).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    expect(Date.parse(lastUpdateTime)).to.equal(Math.floor(bed.world.clock.now() / 1_000) * 1_000);
-    expect((bed.world.stored() as KubernetesObject).kind).to.equal('Extension');
-  });
 });
 
 describe('the extension reconciler, over time', () => {
   const bed = useExtension();
-  const { status, last, operation, finalizers, condition, change, order, put, settle } = bed;
+  const { status, last, operation, finalizers, change, order, put, settle } = bed;
 
   describe('migrate and restore', () => {
     it('keeps the order to restore until the configuration is right', async () => {
@@ -85,21 +73,6 @@ describe('the extension reconciler, over time', () => {
       await bed.world.clock.advance(60_000);
       await process.turn();
       expect(bed.world.writes(), 'a minute later').to.be.above(written);
-    });
-  });
-
-  describe('the condition', () => {
-    it('is not written more often than needed', async () => {
-      await settle();
-      const process = bed.world.process();
-      bed.world.services = [ineffective];
-      await process.turn();
-      bed.world.services = [effective];
-      expect(await process.turn()).to.deep.equal({ kind: 'requeue', afterMs: CONDITION_INTERVAL_MS });
-      expect(condition()).to.equal('False HintsMissing');
-      await bed.world.clock.advance(CONDITION_INTERVAL_MS);
-      expect(await process.turn()).to.deep.equal(DONE);
-      expect(condition()).to.equal('True Effective');
     });
   });
 

@@ -7,7 +7,6 @@ import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { releaseExtensions } from '../../../../pkg/controllers/extension/release.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { rejection } from '../../../fixtures/eventually.ts';
 import { extension } from '../../../fixtures/gardener.ts';
 import { apiError, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
@@ -57,34 +56,8 @@ describe('releaseExtensions', () => {
     expect(finalizers('a')).to.deep.equal([OTHER, 'example.com/new']);
   });
 
-  it('does not count what is gone meanwhile, or was let go by another writer', async () => {
-    put('a');
-    put('b');
-    const count = await release(({ verb }) => {
-      if (verb !== 'patch') return;
-      server.remove(EXTENSIONS, { namespace: 'a', name: EXTENSION_TYPE });
-      put('b', {}, []);
-    });
-    expect(count).to.equal(0);
-  });
-
-  it('gives up after a handful of conflicts in a row', async () => {
-    put('a');
-    const failure = await rejection(
-      release(({ verb }) => {
-        if (verb === 'patch') put('a');
-      }),
-    );
-    expect(failure).to.include({ status: 409 });
-  });
-
   for (const status of [403, 404]) {
     it(`finds none where the server answers ${status}`, async () =>
       expect(await release(undefined, apiError(status))).to.equal(0));
   }
-
-  it('passes other failures on', async () => {
-    const broken = apiError(500);
-    expect(await rejection(release(undefined, broken))).to.equal(broken);
-  });
 });

@@ -4,7 +4,6 @@ import { beforeEach, describe, it } from 'mocha';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
-import { LoadError } from '../../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
@@ -51,16 +50,6 @@ describe('the reader of load', () => {
     reader.onLate((key) => late.push(key));
   });
 
-  it('asks the first source, and again when the interval is over, however often it is called', async () => {
-    expect(await read()).to.deep.equal({ source: 'one', load: pods(1), problem: undefined, dueInMs: 15_000 });
-    await clock.advance(10_000);
-    answer = () => Promise.resolve(pods(2));
-    expect(await read()).to.deep.include({ load: pods(1), dueInMs: 5_000 });
-    await clock.advance(5_000);
-    expect(await read()).to.deep.include({ load: pods(2), dueInMs: 15_000 });
-    expect(outcomes).to.deep.equal(['one success', 'one success']);
-  });
-
   describe('where the policy names no interval', () => {
     /** When the source was asked, seconds, while it has a new sample every fifteen seconds from the first on, at `phase`. */
     const askedAt = async (phase: number, until: number): Promise<number[]> => {
@@ -81,26 +70,6 @@ describe('the reader of load', () => {
       for (const sample of [158, 173, 188, 203, 218, 233]) expect(firstAfter(sample) - sample).to.be.within(0, 3);
       expect(times.length, 'readings in sixteen intervals').to.be.at.most(22);
     });
-
-    it('asks as often as the source has something new', async () => {
-      const fast = { ...source('meters'), intervalSeconds: 2 };
-      reader = createLoadReader({ sources: new Map([['meters', fast]]), clock, lifetime: never });
-      expect((await read(DEFAULTS)).dueInMs).to.be.within(1_800, 2_000);
-      expect((await read(settingsFromSpec({ metrics: { interval: '5s' } }))).dueInMs, 'the policy says so').to.equal(
-        5_000,
-      );
-    });
-  });
-
-  it('keeps what it read before while a source fails, and says why', async () => {
-    await read();
-    answer = () => Promise.reject(new LoadError('Forbidden', 'no rights'));
-    await clock.advance(15_000);
-    expect(await read()).to.deep.include({ load: pods(1), problem: { reason: 'Forbidden', message: 'no rights' } });
-    answer = () => Promise.reject(new Error('broken'));
-    await clock.advance(15_000);
-    expect(await read()).to.deep.include({ problem: { reason: 'Unreachable', message: 'broken' } });
-    expect(outcomes.slice(1)).to.deep.equal(['one Forbidden', 'one Unreachable']);
   });
 
   it('goes on without a source that hangs, asks it once, and wants another turn when it has answered', async () => {

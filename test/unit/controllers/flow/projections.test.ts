@@ -62,14 +62,6 @@ describe('what is kept of a Pod', () => {
 });
 
 describe('what is kept', () => {
-  it('of Pods alike is one CPU for all', () => {
-    const project = createPodProjection();
-    const [left, right] = [pod({ containers: [cpu('1')] }), pod({ containers: [cpu('500m'), cpu('0.5')] })].map(
-      project,
-    );
-    expect(left?.cpu).to.equal(right?.cpu);
-  });
-
   it('of a Service is what it asks for, and its selector', () => {
     const labels = { [LABEL_STRATEGY]: 'load-aware', team: 'x' };
     const annotations = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto', notes: 'long' };
@@ -94,10 +86,6 @@ describe('what is kept', () => {
     expect(status?.allocatable).to.deep.equal({ cpu: '2' });
     expect(Object.keys(status?.nodeInfo ?? {})).to.deep.equal(['kubeletVersion']);
   });
-});
-
-describe('a key', () => {
-  it('is a namespace and a name', () => expect(splitKey('shop/web')).to.deep.equal({ namespace: 'shop', name: 'web' }));
 });
 
 describe('whether Nodes are known', () => {

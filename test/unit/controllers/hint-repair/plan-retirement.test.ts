@@ -96,19 +96,6 @@ describe('plan retirement', () => {
     expect(touched).to.deep.equal([]);
   });
 
-  it('touches every planned slice that still has hints, and no other, soon after the Lease is ten minutes old', async () => {
-    renew();
-    const died = clock.monotonic() + HOLDER_TIMEOUT_MS;
-    await turns(HOLDER_TIMEOUT_MS + GRACE_MS - 1_000);
-    expect(touched, 'before every replica can know it').to.deep.equal([]);
-    await turns(30_000);
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'b']);
-    expect(touched[0]!.at - died).to.be.within(GRACE_MS, GRACE_MS + 20_000);
-    expect(outcomes).to.deep.equal([true, true]);
-    await turns(600_000);
-    expect(touched, 'once each').to.have.length(2);
-  });
-
   it('reverts what is planned while no planner is known, whenever it appears', async () => {
     lease.gone();
     await turns(60_000);
@@ -128,24 +115,6 @@ describe('plan retirement', () => {
     expect(touched).to.deep.equal([]);
     await turns(30_000);
     expect(touched).to.have.length(2);
-  });
-
-  it('tries one slice and waits where admission does not act, and says so once', async () => {
-    lease.gone();
-    admissionActs = false;
-    await turns(80_000);
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a']);
-    expect(outcomes).to.deep.equal([false]);
-    expect(events.map(({ reason, message }) => ({ reason, message }))).to.deep.equal([
-      {
-        reason: 'PlansRemain',
-        message:
-          'EndpointSlice shop/a keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook; 2 slice(s) wait',
-      },
-    ]);
-    admissionActs = true;
-    await turns(120_000);
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'a', 'b']);
   });
 });
 
@@ -190,13 +159,6 @@ describe("slices of Etcds' client Services", () => {
   ];
   for (const { name, of: found, labelled, is } of chosen)
     it(`${name} are ${is ? '' : 'not '}chosen`, () => expect(isChosen(found, viewOf(labelled))).to.equal(is));
-
-  it('are touched where they lack hints and are chosen', () => {
-    const bare = of({ endpoints: [endpoint({ zone: 'a' })] });
-    expect(needsResync(bare, true)).to.equal(true);
-    expect(needsResync(bare, false)).to.equal(false);
-    expect(needsResync(of({ endpoints: [endpoint({ zone: 'a', hints: HINTS })] }), true)).to.equal(false);
-  });
 
   const leftOver: {
     name: string;
@@ -243,20 +205,6 @@ describe('removing their hints', () => {
     });
     return { result: await release.reconcile('etcd-clients', signal), patches };
   };
-
-  it('is one patch a slice, of the version that was looked at', async () => {
-    const { result, patches } = await run(() => of({ endpoints: [endpoint()] }));
-    expect(result).to.deep.equal({ kind: 'done' });
-    expect(patches).to.deep.equal([
-      [
-        'json',
-        [
-          { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
-          { op: 'remove', path: '/endpoints/0/hints' },
-        ],
-      ],
-    ]);
-  });
 
   const refuse = (status: number) => () => {
     throw new ApiError({ status, method: 'PATCH', path: '/x' });

@@ -2,14 +2,9 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Endpoint } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
-import {
-  ANNOTATION_TOUCHED,
-  LABEL_CONSIDER,
-  LABEL_SLICE_MANAGED_BY,
-  LABEL_STRATEGY,
-  NOWHERE,
-} from '../../../../pkg/apis/names.ts';
-import { type Resync, createResync, holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import { LABEL_CONSIDER, LABEL_SLICE_MANAGED_BY, LABEL_STRATEGY, NOWHERE } from '../../../../pkg/apis/names.ts';
+import { createResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import type { Resync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import type { Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -68,16 +63,6 @@ describe('hint repair', () => {
     return await result;
   };
 
-  it('touches all that lack hints, at most 20 a second, by an annotation', async () => {
-    slices.push(named('d', true));
-    expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c']);
-    expect(touched.map(({ at }) => at - touched[0]!.at)).to.deep.equal([0, 50, 100]);
-    expect(touched[0]!.patch).to.deep.equal({
-      metadata: { annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.000Z' } },
-    });
-  });
-
   it('backs off further each time up to an hour, reports once, and recovers', async () => {
     works = false;
     const delays: number[] = [];
@@ -105,15 +90,6 @@ describe('hint repair', () => {
     slices = slices.map((one) => (one.metadata?.name === 'a' ? named('a', false, 'evil', 'changed') : one));
     await run();
     expect(touched.at(-1)?.name, 'after a change').to.equal('a');
-  });
-
-  it('is not hurried by news of more slices', async () => {
-    works = false;
-    await run();
-    slices.push(named('d'));
-    const result = await run();
-    expect(result.kind === 'requeue' && result.afterMs).to.be.lessThan(60_000);
-    expect(touched).to.have.length(1);
   });
 });
 

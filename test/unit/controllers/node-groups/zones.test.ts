@@ -8,7 +8,7 @@ import type { Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { node, endpoint, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { nodeGroup, zonalVolume } from '../../../fixtures/kubeedge.ts';
+import { nodeGroup } from '../../../fixtures/kubeedge.ts';
 import { fakeClient, never, eventLog } from './support.ts';
 import type { FakeClient } from './support.ts';
 import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
@@ -16,7 +16,6 @@ import type { ServiceResync } from '../../../../pkg/controllers/node-groups/touc
 import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
 import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import { cleanUpNodeGroups } from '../../../../pkg/controllers/node-groups/cleanup.ts';
 
 const named = (zone: string, annotations = {}): Node =>
   node({ zone, metadata: { name: 'n1', uid: 'u', resourceVersion: '7', annotations } });
@@ -53,14 +52,6 @@ describe('the reconciler of zones', () => {
     });
   });
 
-  it('leaves the label out of a patch of the record alone, and asks for no volumes', async () => {
-    groups = [];
-    see(named('eu-1b', { [ANNOTATION_GROUP_ZONE]: '{"zone":"north"}' }));
-    await reconcile();
-    expect(client.patched[0]?.patch.metadata).not.to.have.property('labels');
-    expect(client.listed).to.deep.equal([]);
-  });
-
   it('writes nothing where volumes cannot be read', async () => {
     client.pages = () => {
       throw new Error('forbidden');
@@ -69,13 +60,6 @@ describe('the reconciler of zones', () => {
     expect(caught).to.have.property('message', 'forbidden');
     expect(client.patched).to.deep.equal([]);
   });
-
-  for (const status of [409, 404])
-    it(`takes ${status} for news that the watch will bring`, async () => {
-      client.failure = status;
-      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
-      expect(told).to.deep.equal([]);
-    });
 
   it('decides nothing while groups cannot be read', async () => {
     groups = undefined;
@@ -172,38 +156,5 @@ describe('writes that make endpoints follow a zone', () => {
     );
     expect(times.map((time) => time - times[0]!)).to.deep.equal([0, 500, 1_000]);
     expect(clock.monotonic() - started).to.equal(10_000);
-  });
-});
-
-const member = (name: string, zone: string, record?: string) =>
-  node({
-    zone,
-    metadata: { name, ...(record === undefined ? {} : { annotations: { [ANNOTATION_GROUP_ZONE]: record } }) },
-  });
-
-describe('the clean-up of NodeGroups', () => {
-  it('says what has to stay, and why', async () => {
-    const pod = {
-      metadata: { namespace: 'shop', name: 'web' },
-      spec: { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
-    };
-    const client = fakeClient({
-      nodes: [member('bound', 'north', '{"zone":"north"}'), member('lost', '', '{"zone":"north","previous":"eu-1a"}')],
-      pods: [pod],
-      persistentvolumes: [zonalVolume('pv', 'shop/data', 'north')],
-    });
-    const { nodes, left } = await cleanUpNodeGroups(client, never);
-    expect([nodes, client.patched]).to.deep.equal([0, []]);
-    expect(left.join('\n')).to.match(/^Node bound cannot be without a zone: .*\nNode lost: .*"eu-1a"/);
-  });
-
-  it('says so where a Node changed meanwhile', async () => {
-    const client = fakeClient({ nodes: [member('edge', 'north', '{"zone":"north"}')] });
-    client.failure = 409;
-    expect(await cleanUpNodeGroups(client, never)).to.deep.equal({
-      nodes: 0,
-      services: 0,
-      left: ['Node edge changed meanwhile; run the clean-up again'],
-    });
   });
 });

@@ -48,14 +48,6 @@ describe('the context of decisions', () => {
     context = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } }, routers);
   });
 
-  it('looks at Nodes again only when they change', () => {
-    expect(context().mixedKubelets).to.equal(false);
-    context();
-    expect(held.nodes.reads(), 'once for kubelets, once for data planes').to.equal(2);
-    held.nodes.set([node({ kubeletVersion: 'v1.31.0' }), node({ kubeletVersion: 'v1.30.9' })]);
-    expect(context().mixedKubelets).to.equal(true);
-  });
-
   const CLOSE_ONLY = daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.3', CILIUM);
   const planes = [
     { name: 'nothing read yet', objects: undefined, older: undefined },
@@ -184,15 +176,6 @@ describe('what a change concerns', () => {
     caches.liveSeed.set([seed()]);
     caches.clusters.change(cluster());
     expect(seen).to.deep.equal(['shoot--foo--bar']);
-  });
-
-  it('passes over changes of nothing but the version', () => {
-    const before = service({ metadata: { resourceVersion: '1' } });
-    const after = service({ metadata: { resourceVersion: '2', generation: 2 } });
-    caches.services.change(after, before);
-    expect(seen).to.deep.equal([]);
-    caches.services.change(after, before, true);
-    expect(seen, 'a deletion').to.deep.equal(['default']);
   });
 
   const nodeChanges = [

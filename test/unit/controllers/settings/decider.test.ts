@@ -79,12 +79,6 @@ describe('decideRelease', () => {
     ]);
   });
 
-  it('says why, about the namespace', () => {
-    expect(decision.decision).to.deep.include({ kind: 'refused', reason: 'NamespaceNotOwned' });
-    expect(decision.regarding).to.deep.equal({ apiVersion: 'v1', kind: 'Namespace', name: NS });
-    expect(decision.owner).to.equal('none');
-  });
-
   const planned = {
     metadata: {
       ...of('planned'),

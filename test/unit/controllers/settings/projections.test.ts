@@ -1,23 +1,13 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  ANNOTATION_APPLIED,
-  ANNOTATION_ORIGIN,
-  ANNOTATION_TOPOLOGY_MODE,
-  LABEL_CONSIDER,
-  LABEL_MANAGED,
-  EXTENSION_FINALIZER,
-  EXTENSION_TYPE,
-  LABEL_STRATEGY,
-} from '../../../../pkg/apis/names.ts';
-import { type SettingsCaches, createExtensionProjection, openSettingsCaches, projectCluster, projectEtcd, projectGarden, projectMeta, projectSeed, projectService, slicesOf } from '../../../../pkg/controllers/settings/caches.ts';
+import { ANNOTATION_TOPOLOGY_MODE, EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
+import { projectCluster, projectGarden, projectSeed, projectService } from '../../../../pkg/controllers/settings/caches.ts';
 import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
 import { planSettings, routingSettings } from '../../../../pkg/routing/plan.ts';
 import { service, slice } from '../../../fixtures/core.ts';
-import { cluster, etcd, garden, seed, shoot, extension, routingConfig } from '../../../fixtures/gardener.ts';
+import { cluster, garden, seed, shoot, extension, routingConfig } from '../../../fixtures/gardener.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
 import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
-import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { createCaches } from '../../../../pkg/kubernetes/caches.ts';
@@ -27,27 +17,6 @@ import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 describe('projections', () => {
-  it('keep identity, our labels and annotations, and drop the rest', () => {
-    const meta = {
-      name: 'n',
-      namespace: 'ns',
-      uid: 'u',
-      resourceVersion: '3',
-      managedFields: [{}],
-      labels: { app: 'x', [LABEL_MANAGED]: 'true', [LABEL_CONSIDER]: 'true' },
-      annotations: { big: 'x'.repeat(1_000), [ANNOTATION_APPLIED]: '{}', [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
-    };
-    expect(projectMeta(meta)).to.deep.equal({
-      name: 'n',
-      namespace: 'ns',
-      uid: 'u',
-      resourceVersion: '3',
-      labels: { [LABEL_MANAGED]: 'true', [LABEL_CONSIDER]: 'true' },
-      annotations: { [ANNOTATION_APPLIED]: '{}', [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
-    });
-    expect(projectMeta(undefined)).to.deep.equal({});
-  });
-
   it('of a Service leave its plan as it is', () => {
     const whole = service({
       metadata: { labels: { app: 'x' }, annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' } },
@@ -58,27 +27,6 @@ describe('projections', () => {
     expect(projectService(whole).spec).to.deep.equal({ trafficDistribution: 'PreferClose', type: 'ClusterIP' });
     expect(projectService(service({ spec: { clusterIP: 'None' } })).spec?.clusterIP).to.equal('None');
     expect(projectService({}).spec).to.deep.equal({});
-  });
-
-  it('of a Service keep its labels, which configuration selects by, and no more than people give', () => {
-    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`l${index}`, 'x']));
-    const kept = projectService(service({ metadata: { labels: { ...many, [LABEL_CONSIDER]: 'true' } } })).metadata
-      ?.labels;
-    expect(Object.keys(kept ?? {}))
-      .to.have.lengthOf(65)
-      .and.to.include.members(['l0', 'l63', LABEL_CONSIDER]);
-    expect(projectService(service({ metadata: { labels: { app: 'x' } } })).metadata?.labels).to.deep.equal({
-      app: 'x',
-    });
-    expect(projectService(service()).metadata).not.to.have.property('labels');
-  });
-
-  it('of an Etcd keep identity and labels, of a Service whose owner it is what says so', () => {
-    const whole = etcd({ metadata: { labels: { [LABEL_MANAGED]: 'false' } } });
-    expect(projectEtcd(whole).metadata?.labels).to.deep.equal({ [LABEL_MANAGED]: 'false' });
-    expect(projectEtcd(whole)).not.to.have.property('spec');
-    const managed = service({ metadata: { annotations: { [ANNOTATION_ORIGIN]: 'x', other: 'y' } } });
-    expect(projectService(managed).metadata?.annotations).to.deep.equal({ [ANNOTATION_ORIGIN]: 'x' });
   });
 
   const shoots = [
@@ -131,34 +79,6 @@ describe('projections', () => {
 const project = createExtensionProjection(createRoutingConfigReader());
 
 describe('what is kept of an Extension', () => {
-  it('of this type: what decides, with its configuration read', () => {
-    const status = { observedGeneration: 3, conditions: [], lastOperation: undefined, providerStatus: { a: 1 } };
-    const kept = project(
-      extension({
-        metadata: {
-          uid: 'u',
-          generation: 3,
-          finalizers: [EXTENSION_FINALIZER],
-          annotations: { 'gardener.cloud/operation': 'reconcile', 'gardener.cloud/timestamp': 'now' },
-          managedFields: [{}],
-        },
-        spec: { type: EXTENSION_TYPE, class: 'seed', providerConfig: routingConfig({ services: [{ name: 'a' }] }) },
-        status: status as object,
-      }),
-    );
-    expect(kept.metadata).to.deep.equal({
-      name: EXTENSION_TYPE,
-      namespace: 'shoot--foo--bar',
-      uid: 'u',
-      generation: 3,
-      finalizers: [EXTENSION_FINALIZER],
-      annotations: { 'gardener.cloud/operation': 'reconcile' },
-    });
-    expect(kept.spec, 'the configuration is kept once').to.deep.equal({ type: EXTENSION_TYPE, class: 'seed' });
-    expect(kept.status).to.deep.equal({ observedGeneration: 3, conditions: [] });
-    expect(kept.reading).to.have.property('kind', 'valid');
-  });
-
   it('judges the configuration by the class', () => {
     const providerConfig = routingConfig({ services: [{ name: 'a', namespace: 'b' }] });
     const kindOf = (spec: object) =>
@@ -168,15 +88,6 @@ describe('what is kept of an Extension', () => {
       'valid',
       'valid',
     ]);
-  });
-
-  it('of others: who it is', () => {
-    const kept = project(
-      extension({ metadata: { resourceVersion: '5' }, spec: { type: 'lakom', providerConfig: {} } }),
-    );
-    expect(kept).to.deep.equal({
-      metadata: { name: EXTENSION_TYPE, namespace: 'shoot--foo--bar', resourceVersion: '5' },
-    });
   });
 });
 
@@ -242,19 +153,6 @@ describe('the caches of the settings-reconciler', () => {
   for (const { name, modes, more } of cases) {
     it(`follows what mode ${name} reads, and nothing else`, () =>
       expect(pluralsOf(create(modes, fakeClient().client))).to.deep.equal([...CORE, ...more].sort()));
-  }
-
-  const slices: { name: string; of: EndpointSlice; kept: boolean }[] = [
-    { name: 'of a catalogue Service', of: slice({ service: 'kube-apiserver' }), kept: true },
-    { name: 'with a strategy', of: slice({ metadata: { labels: { [LABEL_STRATEGY]: 'same-zone' } } }), kept: true },
-    { name: "with Gardener's label", of: slice({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }), kept: true },
-    { name: 'that nobody asks about', of: slice(), kept: false },
-  ];
-  for (const { name, of, kept } of slices) {
-    it(`keeps ${kept ? 'the endpoints' : 'only the name'} of a slice ${name}`, async () => {
-      const opened = create(SEED, fakeClient({ endpointslices: [of] }).client);
-      await fill(opened, () => expect(opened.caches.slices.list()[0]?.endpoints !== undefined).to.equal(kept));
-    });
   }
 
   for (const [asked, kept] of [

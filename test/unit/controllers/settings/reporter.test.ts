@@ -5,8 +5,8 @@ import type { Reporter } from '../../../../pkg/controllers/settings/reporter.ts'
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
-import { NS, namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
-import { describeSettings, summarize } from '../../../../pkg/controllers/settings/summary.ts';
+import { namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
+import { summarize } from '../../../../pkg/controllers/settings/summary.ts';
 
 describe('reporter', () => {
   let events: EventInput[];
@@ -31,21 +31,6 @@ describe('reporter', () => {
     expect(events.map(({ type }) => type)).to.deep.equal(['Normal', 'Warning', 'Normal']);
   });
 
-  it('repeats no event for namespaces that were there at the start, unless something was written', () => {
-    reporter.adopt([NS, 'other']);
-    reporter.report(on(), [], []);
-    expect(reasons(), 'as before').to.deep.equal([]);
-    const written = namespaceDecision({ namespace: 'other', objects: [serviceDecision('a')] });
-    reporter.report(written, written.objects, []);
-    expect(reasons()).to.deep.equal(['RoutingEnabled']);
-  });
-
-  it('reports a fault even at the start', () => {
-    reporter.adopt([NS]);
-    reporter.report(single, [], []);
-    expect(reasons()).to.deep.equal(['SingleZone']);
-  });
-
   it('reports a fight when it begins, and again when it begins anew', () => {
     const { objects } = on();
     const fights = [[], objects, objects, [], objects].map((fighting) => {
@@ -54,15 +39,6 @@ describe('reporter', () => {
     });
     expect(fights).to.deep.equal([0, 1, 1, 0, 1]);
     expect(reasons().filter((reason) => reason === 'SettingsOverwritten')).to.have.length(2);
-  });
-
-  it('cuts messages to what the API takes', () => {
-    reporter.report(
-      namespaceDecision({ objects: Array.from({ length: 200 }, (_, index) => serviceDecision(`service-${index}`)) }),
-      [],
-      [],
-    );
-    expect(events[0]!.message).to.have.length.at.most(1_024).and.to.match(/…$/);
   });
 });
 
@@ -91,10 +67,6 @@ describe('summarize', () => {
     );
   });
 
-  it('says so where there is nothing', () => {
-    expect(summarize(namespaceDecision()).message).to.contain('there is nothing to route by zone');
-  });
-
   it("carries Gardener's sentences with a refusal", () => {
     const decision = { ...refusedFor('SingleZone'), violations: [{ field: 'spec.x', detail: 'only multi-zone' }] };
     const summary = summarize(namespaceDecision({ decision }));
@@ -115,23 +87,9 @@ describe('summarize', () => {
       expect(summarize(namespaceDecision({ decision })).faulty).to.equal(faulty));
   }
 
-  it('is at fault for a single object too', () => {
-    expect(
-      summarize(namespaceDecision({ objects: [serviceDecision('a', refusedFor('ConflictingMode'))] })).faulty,
-    ).to.equal(true);
-  });
-
   it('has equal fingerprints for equal summaries, and only then', () => {
     const one = summarize(namespaceDecision({ objects: [serviceDecision('a')] }));
     expect(summarize(namespaceDecision({ objects: [serviceDecision('a')] })).fingerprint).to.equal(one.fingerprint);
     expect(summarize(namespaceDecision({ objects: [serviceDecision('b')] })).fingerprint).not.to.equal(one.fingerprint);
-  });
-});
-
-describe('describeSettings', () => {
-  it('lists field, labels and annotations', () => {
-    const want = { labels: { l: '1' }, annotations: { a: '2' }, trafficDistribution: 'PreferClose' };
-    expect(describeSettings({ kind: 'Service', want })).to.equal('trafficDistribution=PreferClose, l=1, a=2');
-    expect(describeSettings({ kind: 'Service', want: undefined })).to.equal('nothing');
   });
 });

@@ -76,14 +76,6 @@ describe('stepVersion', () => {
   ];
   for (const { name, answers, current } of cases) it(name, () => expect(play(answers)).to.deep.equal(current));
 
-  it('keeps offering a candidate that was not accepted', () => {
-    const state: VersionState = { current: v(30), candidate: { version: v(31), since: 0 } };
-    const first = stepVersion(state, v(31), STABLE, STABLE);
-    expect(first.ready).to.deep.equal(v(31));
-    expect(first.state.current).to.deep.equal(v(30));
-    expect(stepVersion(first.state, v(31), STABLE + 1, STABLE).ready).to.deep.equal(v(31));
-  });
-
   describe('after a restart, while objects carry settings of 1.33', () => {
     const carried = v(33);
     const resumed: { name: string; minor: number; state: VersionState }[] = [
@@ -189,22 +181,6 @@ describe('version tracker', () => {
     await running;
     expect(clock.pending, 'timers left').to.equal(0);
   });
-
-  const unreadable = [
-    { name: 'the server cannot be reached', value: new Error('refused') },
-    { name: 'the answer is no version', value: { major: 'x' } },
-    { name: 'the version is too old', value: { major: '1', minor: '20' } },
-  ];
-  for (const { name, value } of unreadable) {
-    it(`keeps what it knows, and says so, when ${name}`, async () => {
-      const tracker = create();
-      await tracker.read(stop.signal);
-      answer = value;
-      await tracker.read(stop.signal);
-      expect(tracker.current).to.deep.equal({ major: 1, minor: 32 });
-      expect(log.entries.at(-1)).to.deep.include({ level: 'warn', message: "cannot read the API server's version" });
-    });
-  }
 });
 
 /** A Service as the reconciler leaves it. */
@@ -291,29 +267,4 @@ describe('acceptsSettingsOf', () => {
   for (const { name, respond } of refused) {
     it(`says no when ${name}`, async () => expect((await trial(respond)).accepted).to.equal(false));
   }
-
-  it('accepts without asking where nothing could be refused', async () => {
-    const fail = () => {
-      throw new Error('must not be called');
-    };
-    const noSubject = await acceptsSettingsOf(
-      {
-        client: { patch: fail },
-        subject: undefined,
-        version: { major: 1, minor: 34 },
-        logger: recordingLogger(),
-      },
-      new AbortController().signal,
-    );
-    expect(noSubject).to.equal(true);
-    expect((await trial(fail, SUBJECT, 30)).calls, 'annotations are never refused').to.deep.equal([]);
-  });
-
-  it('passes on what is no answer of the API server', async () => {
-    let thrown: unknown;
-    await trial(() => {
-      throw new TypeError('broken');
-    }).catch((error: unknown) => (thrown = error));
-    expect(thrown).to.be.instanceOf(TypeError);
-  });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { ExtensionClass } from '../../../../pkg/apis/gardener.ts';
 import { assessReading, describeProblems } from '../../../../pkg/gardener/extension/select.ts';
-import { NAME, read, readingOf } from './support.ts';
+import { NAME, readingOf } from './support.ts';
 
 const cases: { name: string; config: object; class: ExtensionClass; field?: string; says?: RegExp }[] = [
   {
@@ -52,10 +52,6 @@ describe('assessReading', () => {
       if (says !== undefined) expect(assessed).to.have.nested.property('problems[0].message').that.matches(says);
     });
   }
-
-  it('passes on what was wrong before, and nothing', () => {
-    for (const reading of [read({}), read(undefined)]) expect(assessReading(reading, 'shoot')).to.equal(reading);
-  });
 });
 
 describe('describeProblems', () => {

@@ -2,15 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { ExtensionCondition } from '../../../../pkg/apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
-import {
-  beginPatch,
-  conditionOf,
-  conditionPatch,
-  decideOutcome,
-  endPatch,
-  letGoPatch,
-  takeUpPatch,
-} from '../../../../pkg/gardener/extension/status.ts';
+import { decideOutcome, endPatch, letGoPatch, takeUpPatch } from '../../../../pkg/gardener/extension/status.ts';
 import type { OutcomeInput } from '../../../../pkg/gardener/extension/status.ts';
 import { NAME, NOW, NOW_TEXT, extensionIn, governing, read, readingOf, settled } from './support.ts';
 
@@ -21,21 +13,6 @@ const others: ExtensionCondition = { type: 'Other', status: 'True', reason: 'Bec
 const ours: ExtensionCondition = { type: CONDITION_EFFECTIVE, status: 'True', reason: 'Effective', message: 'all' };
 
 describe('patches of an Extension', () => {
-  it('begin with what is being done', () => {
-    expect(beginPatch(extensionIn(), 'Create', NOW)).to.deep.equal({
-      metadata: LOCK,
-      status: {
-        lastOperation: {
-          type: 'Create',
-          state: 'Processing',
-          progress: 1,
-          description: 'Creating the Extension',
-          lastUpdateTime: NOW_TEXT,
-        },
-      },
-    });
-  });
-
   it('end with success: the generation that was looked at, no error, conditions of others kept', () => {
     const before = extensionIn({ status: { ...settled, conditions: [others, { ...ours, status: 'False' }] } });
     expect(endPatch(before, 'Reconcile', { kind: 'succeeded' }, ours, NOW)).to.deep.equal({
@@ -52,19 +29,6 @@ describe('patches of an Extension', () => {
         observedGeneration: 2,
         conditions: [others, ours],
       },
-    });
-  });
-
-  it('end with an error that has a code, and say nothing about the condition where there is no news', () => {
-    const outcome = { kind: 'failed', description: 'x is wrong', code: 'ERR_CONFIGURATION_PROBLEM' } as const;
-    const { status } = endPatch(extensionIn(), 'Create', outcome, undefined, NOW) as { status: object };
-    expect(status).to.have.property('observedGeneration', 2);
-    expect(status).not.to.have.property('conditions');
-    expect(status).to.have.nested.property('lastOperation.state', 'Error');
-    expect(status).to.have.deep.property('lastError', {
-      description: 'Error creating Extension: x is wrong',
-      codes: ['ERR_CONFIGURATION_PROBLEM'],
-      lastUpdateTime: NOW_TEXT,
     });
   });
 
@@ -128,13 +92,6 @@ describe('patches of an Extension', () => {
     },
   ];
   for (const { name, patch, is } of cases) it(name, () => expect(patch).to.deep.equal(is));
-
-  it('a condition by itself leaves the operation alone', () => {
-    const before = extensionIn({ status: { ...settled, conditions: [others] } });
-    expect(conditionOf(before)).to.equal(undefined);
-    expect(conditionPatch(before, ours)).to.deep.equal({ metadata: LOCK, status: { conditions: [others, ours] } });
-    expect(conditionOf(extensionIn({ status: { conditions: [others, ours] } }))).to.equal(ours);
-  });
 });
 
 const HOME = 'shoot--foo--bar';

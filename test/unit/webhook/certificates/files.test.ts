@@ -70,34 +70,10 @@ describe('openFileCertificates', () => {
 
   const warnings = (): string[] => logger.entries.filter(({ level }) => level === 'warn').map(({ message }) => message);
 
-  it('loads the pair, without a bundle where there is none', async () => {
-    const first = pair();
-    write(first);
-    const source = await open();
-    expect(source.current()).to.include(first).and.not.to.have.property('caBundle');
-    expect(source.notAfter).to.equal(START + 30 * DAY);
-  });
-
   it('loads the bundle beside it', async () => {
     write(pair());
     folder.write('ca.crt', authority.cert);
     expect((await open()).current().caBundle).to.equal(authority.cert);
-  });
-
-  it('takes over a changed pair and calls listeners once', async () => {
-    write(pair());
-    const source = await open();
-    let changes = 0;
-    source.onChange(() => (changes += 1));
-    await look();
-    expect(changes).to.equal(0);
-    const next = pair();
-    write(next);
-    await look();
-    await look();
-    expect(source.current()).to.include(next);
-    expect(changes).to.equal(1);
-    expect(warnings()).to.deep.equal([]);
   });
 
   it('follows the symbolic link that kubelet swaps', async () => {

@@ -28,23 +28,8 @@ const handlerOf = (more: Partial<Parameters<typeof createEndpointSliceHintsHandl
 const requestOf = (more: Partial<AdmissionRequest>) => review(stripped, more).request as unknown as AdmissionRequest;
 
 describe('the handler of EndpointSlices', () => {
-  it('carries a plan over on UPDATE', () => {
-    const decision = handlerOf()(requestOf({ operation: 'UPDATE', oldObject: planned }));
-    expect(decision).to.deep.equal({
-      kind: 'patch',
-      operations: 1,
-      patch: '[{"op":"add","path":"/endpoints/0/hints","value":{"forZones":[{"name":"a"}]}}]',
-    });
-  });
-
   it('recognises the flow controller by its user name', () => {
     expect(handlerOf()(requestOf({ userInfo: { username: 'planner' } })).kind).to.equal('unchanged');
-  });
-
-  it('bears metadata of any kind', () => {
-    for (const metadata of [null, 'x', { annotations: null }]) {
-      expect(handlerOf()(requestOf({ object: { ...stripped, metadata } })).kind).to.be.oneOf(['unchanged', 'unserved']);
-    }
   });
 
   it('asks at each request whether the planner lives', () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import fc from 'fast-check';
-import type { JsonPatchOperation, AdmissionRequest } from '../../../../pkg/apis/admission.ts';
+import type { JsonPatchOperation } from '../../../../pkg/apis/admission.ts';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import {
   ANNOTATION_APPLIED,
@@ -12,7 +12,7 @@ import {
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
 } from '../../../../pkg/apis/names.ts';
-import { applyMergePatch, createEtcdClientsHandler, createRoutingSettingsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
+import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 
@@ -98,26 +98,12 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     });
   }
 
-  it('leaves what the owner asked druid for, and does not claim it', () => {
-    const stored = admit(druidWrites(undefined), undefined, true);
-    const asked = { trafficDistribution: 'PreferSameZone', annotations: { own: 'x' } };
-    const after = admit(druidWrites(stored, asked), stored, true);
-    expect(after.spec?.trafficDistribution).to.equal('PreferSameZone');
-    const off = admit(druidWrites(after, asked), after, false);
-    expect(settingsOf(off), 'the owner has it on').to.deep.equal({ labels: {}, ...asked, applied: undefined });
-  });
-
   it("cannot distinguish the owner's value from an equal one set here: it goes once, and stays with the owner's next write", () => {
     const stored = admit(druidWrites(undefined, close), druidWrites(undefined), true);
     const before = admit(druidWrites(stored), stored, true);
     const off = admit(druidWrites(before, close), before, false);
     expect(off.spec?.trafficDistribution).to.equal(undefined);
     expect(admit(druidWrites(off, close), off, false).spec?.trafficDistribution).to.equal('PreferClose');
-  });
-
-  it('leaves another wish of the owner alone', () => {
-    const written = druidWrites(undefined, { trafficDistribution: 'PreferSameNode' });
-    expect(admit(written, undefined, true)).to.deep.equal(written);
   });
 
   const leaves: { name: string; written: Service }[] = [
@@ -137,45 +123,6 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     };
     const kept = { ...stored, spec: { ...stored.spec, ...close } };
     expect(admit(druidWrites(kept, {}, '0.25'), forged, false).spec?.trafficDistribution).to.equal('PreferClose');
-  });
-});
-
-describe('the handler of settings', () => {
-  const RECONCILER = 'system:serviceaccount:extension-tar:settings-reconciler';
-  const annotations = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
-  const applied = service({ metadata: { annotations }, spec: { trafficDistribution: 'PreferSameZone' } });
-
-  /** Drops what was applied. */
-  const dropping = (username: string): AdmissionRequest => ({
-    uid: '1',
-    kind: { group: '', version: 'v1', kind: 'Service' },
-    operation: 'UPDATE',
-    userInfo: { username },
-    object: service(),
-    oldObject: applied,
-  });
-
-  const handle = createRoutingSettingsHandler({ settingsReconcilerUser: RECONCILER });
-  const users = [
-    { name: 'gardenlet', user: 'system:serviceaccount:garden:gardenlet', kind: 'patch' },
-    { name: 'our reconciler', user: RECONCILER, kind: 'unchanged' },
-    {
-      name: 'the reconciler of another installation',
-      user: 'system:serviceaccount:runtime-extension-tar:settings-reconciler',
-      kind: 'unchanged',
-    },
-    { name: 'a person who is called like one', user: 'settings-reconciler', kind: 'patch' },
-    { name: 'an account that only begins so', user: 'system:serviceaccount:x:settings-reconciler-2', kind: 'patch' },
-    { name: 'nobody', user: '', kind: 'patch' },
-  ];
-  for (const { name, user, kind } of users) {
-    it(`${kind === 'patch' ? 'puts back what is dropped by' : 'follows'} ${name}`, () =>
-      expect(handle(dropping(user)).kind).to.equal(kind));
-  }
-
-  it('configured with a user of another form, leaves the writes of that user alone', () => {
-    const outside = createRoutingSettingsHandler({ settingsReconcilerUser: 'reconciler' });
-    expect(outside(dropping('reconciler')).kind).to.equal('unchanged');
   });
 });
 
@@ -199,12 +146,6 @@ describe('merge patches', () => {
       keep: [1],
       n: { y: 1 },
     });
-  });
-
-  it('a member called __proto__ is a member', () => {
-    const result = applyMergePatch(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"b":2}}'));
-    expect(JSON.stringify(result)).to.equal('{"__proto__":{"a":1,"b":2}}');
-    expect(Object.hasOwn(Object.prototype, 'b')).to.equal(false);
   });
 
   it('escape keys and add missing parents as a whole', () => {

@@ -4,12 +4,10 @@ import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
-  LABEL_CONSIDER,
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
   LABEL_STRATEGY,
   MANAGED_BY_DRUID,
-  ANNOTATION_ORIGIN,
 } from '../../../../../pkg/apis/names.ts';
 import { decideObjects, planService } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
@@ -141,21 +139,6 @@ describe('planService', () => {
     overrides: Partial<RoutingContext> = {},
   ) => planService(of, decision, context(overrides));
 
-  it('wants what the version needs', () => {
-    expect(plan(named('a')).want).to.deep.equal({ labels: {}, annotations: {}, trafficDistribution: 'PreferSameZone' });
-    expect(plan(named('a'), ENABLED, { version: { major: 1, minor: 27 } }).want?.labels).to.deep.equal({
-      [LABEL_CONSIDER]: 'true',
-    });
-  });
-
-  it('wants the strategy that is asked for', () => {
-    const asked = named('a', {}, { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-node` });
-    expect(plan(asked).want).to.deep.include({
-      labels: { [LABEL_STRATEGY]: 'same-node' },
-      trafficDistribution: 'PreferSameNode',
-    });
-  });
-
   for (const reason of [
     'SourceMissing',
     'VersionUnknown',
@@ -187,18 +170,6 @@ describe('planService', () => {
     expect(decided.decision).to.include({ kind: 'refused', reason: 'SwitchedOff' });
     expect([decided.want, decided.plan.kind]).to.deep.equal([undefined, 'patch']);
     expect(etcdDecision(ENABLED, { off: true })).to.deep.include({ want: undefined });
-  });
-
-  it('reverts what is refused', () => {
-    const of = service({
-      metadata: { name: 'a', namespace: NS, annotations: applied },
-      spec: { trafficDistribution: 'PreferSameZone' },
-    });
-    const { plan: found } = plan(of, refusedFor('SingleZone'));
-    expect(found).to.deep.include({
-      kind: 'patch',
-      patch: { spec: { trafficDistribution: null }, metadata: { annotations: { [ANNOTATION_APPLIED]: null } } },
-    });
   });
 
   it('refuses Auto beside a strategy', () => {
@@ -324,26 +295,4 @@ describe('the row of an Etcd', () => {
       expect(plan, 'never written').to.deep.equal({ kind: 'unchanged', foreign: [] });
     });
   }
-
-  it('says that the version is not known', () => {
-    expect(etcdDecision(ENABLED, { version: undefined }).decision).to.include({ reason: 'VersionUnknown' });
-  });
-});
-
-describe('a Service that its owner rewrites', () => {
-  const rewritten = (name: string, annotations: Record<string, string> = {}): boolean | undefined =>
-    decideObjects({
-      decision: ENABLED,
-      scope: 'shoot',
-      services: [named(name, { [LABEL_MANAGED]: 'true' }, annotations)],
-      etcds: [],
-      layerSevenOf: notLayerSeven,
-      context: context(),
-    })[0]?.rewritten;
-  it('is known by its row', () => expect(rewritten('vpa-webhook')).to.equal(true));
-  it('is known by the origin of a ManagedResource', () =>
-    expect(rewritten('mine', { [ANNOTATION_ORIGIN]: 'garden:x/y' })).to.equal(true));
-  it('has no known other writer', () => expect(rewritten('mine')).to.equal(undefined));
-  it('is left alone at admission where Gardener expects that: kube-apiserver', () =>
-    expect(rewritten('kube-apiserver')).to.equal(undefined));
 });

@@ -60,18 +60,6 @@ describe('decideShootSettings', () => {
     });
   }
 
-  it('lets events be about the Cluster, or the namespace where there is none', () => {
-    const withUid = cluster();
-    withUid.metadata = { ...withUid.metadata, uid: 'u' };
-    expect(decideShootSettings(snapshot({ cluster: withUid })).regarding).to.deep.equal({
-      apiVersion: 'extensions.gardener.cloud/v1alpha1',
-      kind: 'Cluster',
-      name: NS,
-      uid: 'u',
-    });
-    expect(decideShootSettings(snapshot({ cluster: undefined })).regarding.kind).to.equal('Namespace');
-  });
-
   it('leaves out the kube-apiserver behind L7, unless the Shoot opted out', () => {
     const optedOut = shoot({
       metadata: { annotations: { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' } },
@@ -103,11 +91,6 @@ describe('chooseSeed', () => {
       seed: undefined,
       source: 'none',
     });
-  });
-
-  it('names the configured Seed in messages', () => {
-    const { seed: chosen } = chooseSeed({ live: undefined, configured, ofCluster: undefined, name: 'mine' });
-    expect(chosen).to.deep.equal({ metadata: { name: 'mine' }, ...configured });
   });
 });
 
@@ -155,15 +138,6 @@ describe('decideGardenSettings', () => {
       decideGardenSettings(gardenWith(overrides)).objects.map(({ ref }) => ref.name);
     expect(names({})).to.deep.equal(['virtual-garden-etcd-main', 'gardener-apiserver', 'mine']);
     expect(names({ components: false })).to.deep.equal(['mine']);
-  });
-
-  it('lets events be about the Garden, and about the namespace of an extension', () => {
-    expect(decideGardenSettings(gardenWith()).regarding).to.deep.equal({
-      apiVersion: 'operator.gardener.cloud/v1alpha1',
-      kind: 'Garden',
-      name: 'garden',
-    });
-    expect(decideGardenSettings(gardenWith({ components: false })).regarding.kind).to.equal('Namespace');
   });
 });
 
