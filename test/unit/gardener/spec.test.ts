@@ -2,7 +2,19 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
-import { assessZones, controlPlaneNamespace, failureToleranceType, gardenTopologyAwareRoutingEnabled, isGardenHighAvailabilityEnabled, isHighAvailabilityConfigured, isMultiZonalShootControlPlane, isSelfHostedShoot, isTopologyAwareRoutingEnabled, isTopologyAwareRoutingForShootControlPlaneEnabled, seedTopologyAwareRoutingEnabled } from '../../../pkg/gardener/decide.ts';
+import {
+  assessZones,
+  controlPlaneNamespace,
+  failureToleranceType,
+  gardenTopologyAwareRoutingEnabled,
+  isGardenHighAvailabilityEnabled,
+  isHighAvailabilityConfigured,
+  isMultiZonalShootControlPlane,
+  isSelfHostedShoot,
+  isTopologyAwareRoutingEnabled,
+  isTopologyAwareRoutingForShootControlPlaneEnabled,
+  seedTopologyAwareRoutingEnabled,
+} from '../../../pkg/gardener/decide.ts';
 import { seed, shoot } from '../../fixtures/gardener.ts';
 
 const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [

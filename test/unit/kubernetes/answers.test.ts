@@ -2,7 +2,17 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { asList, asObject } from '../../../pkg/kubernetes/request.ts';
+import {
+  type FetchPage,
+  asList,
+  asObject,
+  collectionPath,
+  listQuery,
+  objectPath,
+  pagesOf,
+  watchQuery,
+  withQuery,
+} from '../../../pkg/kubernetes/request.ts';
 import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
 import { AnswerTooLongError } from '../../../pkg/kubernetes/exchange.ts';

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { describe, it, beforeEach } from 'mocha';
-import { abortable, createDeadline, sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
+import { createDeadline, sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';

@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it, beforeEach } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { type RecentWrites, createRecentWrites, createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
+import {
+  type RecentWrites,
+  createRecentWrites,
+  createStore,
+  storeKeyOf,
+  storeKeyOfObject,
+} from '../../../pkg/kubernetes/store.ts';
 import { createChannel } from '../../../pkg/kubernetes/watches.ts';
 
 const object = (name: string, labels: Record<string, string> = {}, namespace = 'ns'): KubernetesObject => ({

@@ -6,7 +6,12 @@ import nock from 'nock';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type ListScope, createListScope, createResourceMetrics, selectorText } from '../../../pkg/metrics/resource-metrics.ts';
+import {
+  type ListScope,
+  createListScope,
+  createResourceMetrics,
+  selectorText,
+} from '../../../pkg/metrics/resource-metrics.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';

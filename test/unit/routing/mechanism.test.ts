@@ -2,7 +2,13 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { STRATEGIES } from '../../../pkg/apis/names.ts';
-import { domainPrefixedMode, mechanismOf, routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/plan.ts';
+import {
+  domainPrefixedMode,
+  mechanismOf,
+  routingSettings,
+  strategySettings,
+  withOldProxies,
+} from '../../../pkg/routing/plan.ts';
 import type { RoutingSettings } from '../../../pkg/routing/types.ts';
 
 const HINTS = 'service.kubernetes.io/topology-aware-hints';

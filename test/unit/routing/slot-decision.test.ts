@@ -1,7 +1,14 @@
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT, type SlotDecision, isSameDistribution, resolveModeClash } from '../../../pkg/routing/slots.ts';
+import {
+  HINTS_SLOT,
+  MODE_SLOT,
+  STRATEGY_SLOT,
+  type SlotDecision,
+  isSameDistribution,
+  resolveModeClash,
+} from '../../../pkg/routing/slots.ts';
 
 type Outcome = Pick<SlotDecision, 'next' | 'claim' | 'removed' | 'foreign'>;
 

@@ -3,8 +3,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { LineCounter, parseDocument } from 'yaml';
-import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
-import { type ConfigKind, locate, locateKey, renderPath } from '../../../../pkg/apis/config/load.ts';
+import { ConfigError, renderPath } from '../../../../pkg/apis/config/config-error.ts';
+import {
+  CONFIG_API_VERSION,
+  type ConfigKind,
+  loadConfiguration,
+  locate,
+  locateKey,
+} from '../../../../pkg/apis/config/load.ts';
 import type { ConfigProblem } from '../../../../pkg/apis/config/config-error.ts';
 import { upTo } from '../../../support/depth.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../../pkg/apis/config/endpointslice-webhook.ts';

@@ -2,7 +2,17 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it, afterEach } from 'mocha';
 import fc from 'fast-check';
-import { type PlanOutcome, type PlanReply, type PlanRequest, type PlanThread, type PlanThreadEvents, type Planned, type Planning, createFairQueue, createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
+import {
+  type PlanOutcome,
+  type PlanReply,
+  type PlanRequest,
+  type PlanThread,
+  type PlanThreadEvents,
+  type Planned,
+  type Planning,
+  createFairQueue,
+  createPlanning,
+} from '../../../../pkg/controllers/flow/planning.ts';
 import type { PlanAnswer, PlanJob } from '../../../../pkg/flow/assemble/job.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';

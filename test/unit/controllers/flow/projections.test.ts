@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { type FlowCaches, createPodProjection, createSnapshots, projectNode, projectService, splitKey } from '../../../../pkg/controllers/flow/caches.ts';
+import {
+  type FlowCaches,
+  createPodProjection,
+  createSnapshots,
+  projectNode,
+  projectService,
+} from '../../../../pkg/controllers/flow/caches.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';

@@ -11,8 +11,13 @@ import {
   LABEL_MANAGED_BY,
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
-import { GRACE_MS, createPlanRetirement, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
-import { HOLDER_TIMEOUT_MS, type HolderLiveness, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
+import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import {
+  HOLDER_TIMEOUT_MS,
+  type HolderLiveness,
+  createHolderLiveness,
+  microTime,
+} from '../../../../pkg/kubernetes/lease.ts';
 import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice, service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

@@ -1,7 +1,16 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
-import { projectCluster, projectGarden, projectSeed, projectService } from '../../../../pkg/controllers/settings/caches.ts';
+import {
+  type SettingsCaches,
+  createExtensionProjection,
+  openSettingsCaches,
+  projectCluster,
+  projectGarden,
+  projectSeed,
+  projectService,
+  slicesOf,
+} from '../../../../pkg/controllers/settings/caches.ts';
 import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
 import { planSettings, routingSettings } from '../../../../pkg/routing/plan.ts';
 import { service, slice } from '../../../fixtures/core.ts';

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { namespaceDecision, serviceDecision, etcdDecision, refusedFor } from './support.ts';
-import { type LabelWish, type NamespaceLabels, labelsFor, wantsRoutingLabel } from '../../../../pkg/controllers/settings/apply.ts';
+import {
+  type LabelWish,
+  type NamespaceLabels,
+  labelsFor,
+  wantsRoutingLabel,
+} from '../../../../pkg/controllers/settings/apply.ts';
 
 const wish = (overrides: Partial<LabelWish>): LabelWish => ({
   keep: 'auto',

@@ -1,7 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { INITIAL_VERSION, type VersionState, type VersionTracker, acceptCandidate, createVersionTracker, resumeVersion, stepVersion } from '../../../../pkg/controllers/settings/version.ts';
+import {
+  INITIAL_VERSION,
+  type VersionState,
+  type VersionTracker,
+  acceptCandidate,
+  createVersionTracker,
+  resumeVersion,
+  stepVersion,
+} from '../../../../pkg/controllers/settings/version.ts';
 import { formatVersion } from '../../../../pkg/routing/version.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
@@ -12,7 +20,13 @@ import { STRATEGIES } from '../../../../pkg/apis/names.ts';
 import { acceptsSettingsOf, carriedVersion } from '../../../../pkg/controllers/settings/version.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client, WriteOptions } from '../../../../pkg/kubernetes/types.ts';
-import { mechanismOf, planSettings, routingSettings, strategySettings, withOldProxies } from '../../../../pkg/routing/plan.ts';
+import {
+  mechanismOf,
+  planSettings,
+  routingSettings,
+  strategySettings,
+  withOldProxies,
+} from '../../../../pkg/routing/plan.ts';
 import type { RoutingSettings } from '../../../../pkg/routing/types.ts';
 import { service } from '../../../fixtures/core.ts';
 

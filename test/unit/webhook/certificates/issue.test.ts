@@ -7,7 +7,23 @@ import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { bitString, boolean, explicitTag, implicitTag, ipBytes, issueAuthority, issueServerCertificate, namedBits, objectIdentifier, octetString, readElements, sequence, setOf, unsignedInteger, utf8String } from '../../../../pkg/webhook/certificates/issue.ts';
+import {
+  bitString,
+  boolean,
+  explicitTag,
+  implicitTag,
+  ipBytes,
+  issueAuthority,
+  issueServerCertificate,
+  namedBits,
+  objectIdentifier,
+  octetString,
+  readElements,
+  sequence,
+  setOf,
+  unsignedInteger,
+  utf8String,
+} from '../../../../pkg/webhook/certificates/issue.ts';
 import { type Pair, type Pem, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
 

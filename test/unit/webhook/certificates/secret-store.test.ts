@@ -7,7 +7,12 @@ import { SECRETS } from '../../../../pkg/apis/resources.ts';
 import { certificateCheck } from '../../../../pkg/webhook/certificates/files.ts';
 import { type RefreshingCertificateSource, splitBundle } from '../../../../pkg/webhook/certificates/pair.ts';
 import { DEFAULT_POLICY } from '../../../../pkg/webhook/certificates/rotation.ts';
-import { type Secret, type SecretCertificatesOptions, openSecretCertificates, serviceNames } from '../../../../pkg/webhook/certificates/secrets.ts';
+import {
+  type Secret,
+  type SecretCertificatesOptions,
+  openSecretCertificates,
+  serviceNames,
+} from '../../../../pkg/webhook/certificates/secrets.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../../fixtures/memory-client.ts';

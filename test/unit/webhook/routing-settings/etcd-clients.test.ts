@@ -12,7 +12,7 @@ import {
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
 } from '../../../../pkg/apis/names.ts';
-import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings.ts';
+import { applyMergePatch, createEtcdClientsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 

@@ -1,6 +1,13 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { type GardenSnapshot, type ShootSnapshot, chooseSeed, decideExtensionSettings, decideGardenSettings, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/modes.ts';
+import {
+  type GardenSnapshot,
+  type ShootSnapshot,
+  chooseSeed,
+  decideExtensionSettings,
+  decideGardenSettings,
+  decideShootSettings,
+} from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { cluster, etcd, seed, shoot, garden } from '../../../../fixtures/gardener.ts';
 import { context, NS } from '../support.ts';
