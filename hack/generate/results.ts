@@ -11,10 +11,10 @@ import { formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
 import type { DrillResults, ScaleResults } from '../../test/e2e/evacuate-figures.ts';
 import { formatCounts, formatMatrices, formatOutages } from '../../test/e2e/hints-figures.ts';
 import type { InterplayCount, Measurement, Outage } from '../../test/e2e/hints-figures.ts';
+import { formatSoak } from '../../test/e2e/results.ts';
+import type { SoakEntry } from '../../test/e2e/results.ts';
 import { formatLoad, formatScaleCost, formatShoots } from '../../test/e2e/scale-figures.ts';
 import type { LoadResults, ScaleCost, ShootsStep } from '../../test/e2e/scale-figures.ts';
-import { formatSoak } from '../../test/e2e/soak-results.ts';
-import type { SoakEntry } from '../../test/e2e/soak-results.ts';
 import type { Generator } from './types.ts';
 
 const root = resolve(import.meta.dirname, '../..');

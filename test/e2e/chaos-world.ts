@@ -17,7 +17,7 @@ import { evacuationNamed } from './evacuations.ts';
 import { APP, flowControllerReplica, persist, SCALE, webhookReplica } from './faults-world.ts';
 import type { ShootHandle } from './faults-world.ts';
 import { policyOf, QUICK } from './flow-world.ts';
-import type { LoadedService } from './followed-load.ts';
+import type { LoadedService } from './flow-world.ts';
 import { serviceSelector, zonesOf } from './hints-support.ts';
 import type { World } from './settings-world.ts';
 

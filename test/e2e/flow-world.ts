@@ -1,6 +1,7 @@
 // What the suite about the flow controller needs of a cluster: the command, the definitions, and Pods that report their load.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
@@ -10,7 +11,7 @@ import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
@@ -21,6 +22,7 @@ import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 import { serviceSelector, slicesOf } from './hints-support.ts';
+import type { PodReading } from './metrics-api/index.ts';
 
 export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
 
@@ -168,4 +170,63 @@ export const startMeter = (client: Client, namespace: string, service: string): 
   };
   const running = run();
   return meter;
+};
+
+export interface LoadedService {
+  readonly namespace: string;
+  readonly name: string;
+  /** Label `app` of its Pods, by which they are asked for. */
+  readonly app: string;
+  /** Cores by client zone; what it is at the moment of a look. */
+  readonly demand: Readonly<Record<string, number>>;
+}
+
+export interface FollowedLoad {
+  /** Of all Pods, as old as the last look that the API server answered. */
+  readings(): PodReading[];
+  stop(): Promise<void>;
+}
+
+const INTERVAL_MS = 500;
+/** An API server that is frozen answers later, or never. */
+const TRY_MS = 3_000;
+
+/** Looks at the slices twice a second, until stopped. */
+export const followLoad = (client: Client, services: readonly LoadedService[]): FollowedLoad => {
+  const known = new Map<LoadedService, PodReading[]>();
+  const ending = new AbortController();
+  const { signal } = ending;
+  const look = async (service: LoadedService): Promise<void> => {
+    const { namespace, name, app, demand } = service;
+    const until = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
+    const { items } = await client.list<EndpointSlice>(
+      ENDPOINT_SLICES,
+      { namespace, labelSelector: serviceSelector(name) },
+      until,
+    );
+    const sampledAt = Date.now() / 1_000;
+    const loads = loadsUnderHints(
+      items.filter(({ addressType }) => addressType === 'IPv4'),
+      demand,
+    );
+    known.set(
+      service,
+      [...loads].map(([pod, cores]) => ({ namespace, pod, labels: { app }, cores, sampledAt, window: 1 })),
+    );
+  };
+  const follow = async (service: LoadedService): Promise<void> => {
+    while (!signal.aborted) {
+      // The API server may be away: the readings grow old, as they do in a real cluster.
+      await look(service).catch(() => undefined);
+      await pause(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const running = Promise.all(services.map(follow));
+  return {
+    readings: () => [...known.values()].flat(),
+    async stop() {
+      ending.abort();
+      await running;
+    },
+  };
 };

@@ -15,10 +15,9 @@ import {
 import type { Route, RouteInput, SlicePlan, SyncResult, ZoneShares } from '../../pkg/upstream/index.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
-import type { ClusterCase, ServiceCase } from './model-cases.ts';
+import type { ClusterCase, ServiceCase, Update } from './model-cases.ts';
 import { createCluster, describeProxy, readRules, removeCluster, serviceName, servicePort } from './model-cluster.ts';
 import type { FleetMember } from './model-cluster.ts';
-import type { Update } from './model-updates.ts';
 
 export interface Pod extends KubernetesObject {
   spec?: { nodeName?: string };

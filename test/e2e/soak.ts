@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeResults } from '../support/results.ts';
 import { missingRequirements } from './bed/binaries.ts';
+import { longForms, readSoak, withEntries } from './results.ts';
 import {
   builtFor,
   closingLine,
@@ -19,7 +20,6 @@ import {
   totalOf,
 } from './runner.ts';
 import type { SuiteResult } from './runner.ts';
-import { longForms, readSoak, withEntries } from './soak-results.ts';
 import { versionCases } from './versions-plan.ts';
 
 const usage = `Usage: test/e2e/soak [--suites name,…] [--versions all|1.30,…]

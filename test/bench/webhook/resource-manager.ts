@@ -1,7 +1,7 @@
 // Gardener's own program as a contender: gardener-resource-manager, the last release with the webhook for EndpointSlices.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtProgram } from '../../e2e/built.ts';
+import { builtProgram } from '../../e2e/bed/binaries.ts';
 import { resourceManagerConfiguration } from '../../fixtures/resource-manager.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { startChild } from '../processes.ts';

@@ -1,28 +1,29 @@
 // The programs of Kubernetes, built where they are missing, and what the machine lacks for a bed.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { root } from '../chart.ts';
 import { run } from './machine.ts';
 
-const builder = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
+const kubernetesBuilder = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
 
 /** The version that a bed runs unless told otherwise: a folder of hack/kubernetes. */
 export const defaultVersion = '1.36';
 
 /** All that a control plane of a bed needs of its version. */
-const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-proxy', 'kubectl'] as const;
+const PROGRAMS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-proxy', 'kubectl'] as const;
 
 /** Names of the programs that a folder of binaries holds. */
-export type Program = (typeof programs)[number];
+export type Program = (typeof PROGRAMS)[number];
 
 /** Path of one program. */
 export type Binaries = (program: Program) => string;
 
 /** Whether these programs of a version are built already. Default: all. */
-export const areBuilt = async (version: string, wanted: readonly Program[] = programs): Promise<boolean> => {
-  const directory = (await run(builder, [version, '--print-dir'])).trim();
+export const areBuilt = async (version: string, wanted: readonly Program[] = PROGRAMS): Promise<boolean> => {
+  const directory = (await run(kubernetesBuilder, [version, '--print-dir'])).trim();
   return wanted.every((program) => existsSync(join(directory, program)));
 };
 
@@ -38,7 +39,7 @@ export interface EnsureOptions {
  */
 export const ensureBinaries = async (version: string, options: EnsureOptions = {}): Promise<Binaries> => {
   const { programs: wanted = [], signal } = options;
-  const build = spawn(builder, [version, ...wanted], {
+  const build = spawn(kubernetesBuilder, [version, ...wanted], {
     stdio: ['ignore', 'pipe', 'inherit'],
     ...(signal && { signal }),
   });
@@ -92,4 +93,50 @@ export const missingRequirements = async (version: string = defaultVersion): Pro
     missing.push(`Go 1.26 or newer, to build Kubernetes ${version} once (https://go.dev/dl/)`);
   }
   return missing;
+};
+
+const partsOf = (program: string): [builder: string, folder: string, name: string] => {
+  const [area = '', folder = '', name = ''] = program.split('/');
+  return [join(root, 'hack', area, 'build'), folder, name];
+};
+
+/** Where a program is, built or not. */
+export const builtProgram = (program: string): string => {
+  const [builder, folder, name] = partsOf(program);
+  return join(execFileSync(builder, [folder, '--print-dir'], { encoding: 'utf8' }).trim(), name);
+};
+
+/** Not where even the builder cannot run, for want of a shell. */
+const isBuilt = (program: string): boolean => {
+  try {
+    return existsSync(builtProgram(program));
+  } catch {
+    return false;
+  }
+};
+
+/** One sentence for each program that is not built, with the command that builds it. */
+export const missingBuilt = (programs: readonly string[]): string[] =>
+  programs
+    .filter((program) => !isBuilt(program))
+    .map((program) => {
+      const [builder, folder, name] = partsOf(program);
+      return `${name}, not built (${builder.slice(root.length)} ${folder} ${name}; make soak builds it)`;
+    });
+
+/**
+ * Builds those that are missing, one after the other, until `limitSeconds` are over in all. What could not be built is left
+ * out and said: the suites that need it count as skipped.
+ */
+export const buildWithin = (programs: readonly string[], limitSeconds: number): void => {
+  const deadline = performance.now() + limitSeconds * 1_000;
+  for (const program of programs.filter((one) => !isBuilt(one))) {
+    const seconds = Math.max(1, Math.round((deadline - performance.now()) / 1_000));
+    const [builder, folder, name] = partsOf(program);
+    // Ends the compilers too: `timeout` makes a process group of its own and signals all of it.
+    const { status } = spawnSync('timeout', ['--kill-after=10', String(seconds), builder, folder, name], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    if (status !== 0) console.log(`${name} is not built: ${status === 124 ? 'the time is over' : `code ${status}`}`);
+  }
 };

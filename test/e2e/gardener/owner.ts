@@ -1,8 +1,74 @@
-// gardenlet and gardener-operator as writers: Gardener's own component packages, each call one step of a flow (hack/gardener/owner).
+// Gardener's owners of Services as processes, what they write, and the definitions that they need.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { Garden } from '../../../pkg/apis/gardener.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { mastersGroup } from '../bed/access.ts';
+import { builtProgram } from '../bed/binaries.ts';
 import type { Bed } from '../bed/index.ts';
-import { run } from '../bed/machine.ts';
-import { builtProgram } from '../built.ts';
+import { run, waitFor } from '../bed/machine.ts';
+import { documents, root } from '../chart.ts';
+
+const folders = {
+  'github.com/gardener/gardener': 'owner',
+  'github.com/gardener/etcd-druid/api': 'etcd-druid-0.36',
+} as const;
+
+/** Where the module cache has a module, at the version that hack/gardener builds; downloads it where it is missing. */
+export const moduleFolder = async (module: keyof typeof folders): Promise<string> => {
+  const output = await run('go', [
+    '-C',
+    join(root, 'hack/gardener', folders[module]),
+    'mod',
+    'download',
+    '-json',
+    module,
+  ]);
+  return (JSON.parse(output) as { Dir: string }).Dir;
+};
+
+const read = (folder: string, isWanted: (file: string) => boolean): KubernetesObject[] =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.yaml') && isWanted(file))
+    .map((file) => parse(readFileSync(join(folder, file), 'utf8')) as KubernetesObject);
+
+/** Those that gardenlet and gardener-operator watch (gardenlet ends after two minutes without), and that the components write. */
+const OF_SEED =
+  /extensions\.gardener\.cloud_|_(managedresources|servicemonitors|prometheusrules|verticalpodautoscalers)\.yaml$/;
+
+/** All of a seed that is also a garden runtime that routing, or its owners, have to do with. */
+export const realDefinitions = async (): Promise<KubernetesObject[]> => {
+  const gardener = await moduleFolder('github.com/gardener/gardener');
+  const druid = await moduleFolder('github.com/gardener/etcd-druid/api');
+  return [
+    ...read(join(gardener, 'example/seed-crds'), (file) => file.startsWith('10-crd-') && OF_SEED.test(file)),
+    ...read(join(gardener, 'example/operator'), (file) => file.startsWith('10-crd-operator.gardener.cloud')),
+    ...read(join(druid, 'core/v1alpha1/crds'), (file) => !file.includes('without_cel')),
+  ];
+};
+
+/** Gardener's own example of a Garden, three zones, with the setting off: the definition asks for much more than routing reads. */
+export const realGarden = async (zones: readonly string[]): Promise<Garden> => {
+  const file = join(await moduleFolder('github.com/gardener/gardener'), 'example/operator/20-garden.yaml');
+  // kubectl leaves out what is null, as in a section whose fields are all commented out.
+  const found = documents<Garden>(readFileSync(file, 'utf8')).find(({ kind }) => kind === 'Garden');
+  const { spec, ...example } = JSON.parse(
+    JSON.stringify(found ?? {}),
+    (_, value: unknown) => value ?? undefined,
+  ) as Garden;
+  const { provider, ...runtimeCluster } = spec?.runtimeCluster ?? {};
+  const settings = { topologyAwareRouting: { enabled: false } };
+  return {
+    ...example,
+    metadata: { name: 'garden' },
+    spec: {
+      ...spec,
+      runtimeCluster: { ...runtimeCluster, provider: { ...provider, zones: [...zones] }, settings },
+      virtualCluster: { ...spec?.virtualCluster, controlPlane: { highAvailability: {} } },
+    },
+  };
+};
 
 export interface DeployOptions {
   readonly namespace: string;
@@ -68,4 +134,68 @@ export const openOwner = async (bed: Bed, user: 'gardenlet' | 'gardener-operator
     },
     describeDruid: async (folder) => void (await call('druid', '--folder', folder, '--runtime', RUNTIME)),
   };
+};
+
+export interface Version<T> {
+  /** When it arrived, in milliseconds of `performance.now()`. */
+  readonly atMs: number;
+  readonly object: T;
+}
+
+export interface Watched<T> {
+  /** Waits for the version that stands now, ends the watch, and returns all, oldest first, those included that were replaced at once. */
+  stop(): Promise<readonly Version<T>[]>;
+}
+
+interface Versioned {
+  readonly metadata?: { readonly resourceVersion?: string };
+}
+
+const versionOf = ({ metadata }: Versioned): string | undefined => metadata?.resourceVersion;
+
+/** Resolves once the watch is open; `collection` is the path of the collection, e.g. `/api/v1/namespaces/garden/services`. */
+export const watchVersions = async <T extends Versioned>(
+  bed: Bed,
+  collection: string,
+  name: string,
+): Promise<Watched<T>> => {
+  const path = `${collection}?fieldSelector=metadata.name%3D${name}`;
+  const stopping = new AbortController();
+  const versions: Version<T>[] = [];
+  const add = (object: T): unknown => versions.push({ atMs: performance.now(), object });
+  const { promise: open, resolve } = Promise.withResolvers<void>();
+  const follow = async (): Promise<void> => {
+    // Changes alone would not do: what is bare shows beside what stood before.
+    const begin = (before: readonly T[]): void => {
+      before.forEach(add);
+      resolve();
+    };
+    for await (const { type, object } of bed.api.watch<T>(path, stopping.signal, begin)) {
+      if (type === 'ADDED' || type === 'MODIFIED') add(object);
+    }
+  };
+  const following = follow();
+  await Promise.race([open, following]);
+  return {
+    async stop() {
+      await waitFor(
+        `the last version of ${name}`,
+        () => bed.api.list<Versioned>(path),
+        (now) => now.every((object) => versions.some((seen) => versionOf(seen.object) === versionOf(object))),
+      );
+      stopping.abort();
+      await following;
+      return versions;
+    },
+  };
+};
+
+/** How long, in milliseconds, versions without a value stood where there had been one before; one that stands last counts until `untilMs`. */
+export const bareMs = <T>(versions: readonly Version<T>[], isBare: (object: T) => boolean, untilMs: number): number => {
+  const first = versions.findIndex(({ object }) => !isBare(object));
+  if (first === -1) return 0;
+  return versions
+    .slice(first)
+    .map(({ atMs, object }, index, all) => (isBare(object) ? (all[index + 1]?.atMs ?? untilMs) - atMs : 0))
+    .reduce((sum, ms) => sum + ms, 0);
 };

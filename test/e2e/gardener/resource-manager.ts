@@ -3,10 +3,10 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceManagerConfiguration } from '../../fixtures/resource-manager.ts';
 import { mastersGroup } from '../bed/access.ts';
+import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
 import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
-import { builtProgram } from '../built.ts';
 import { asText } from '../chart.ts';
 
 export interface ResourceManagerOptions {

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZONES } from '../../fixtures/gardener.ts';
 import { base64Of, exposeProgram, mastersGroup } from '../bed/access.ts';
+import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
-import { builtProgram } from '../built.ts';
 
 const NAME = 'gardener-apiserver';
 const HOST = { name: NAME, namespace: 'kube-system' };

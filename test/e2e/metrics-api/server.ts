@@ -6,8 +6,8 @@ import { createServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { parseLabelSelector } from '../../sandbox/selectors.ts';
 import type { KeyPair } from '../bed/access.ts';
-import { DISCOVERY, podMetricsListOf, singlePodMetricsOf, statusOf } from './readings.ts';
-import type { PodReading } from './readings.ts';
+import { DISCOVERY, podMetricsListOf, singlePodMetricsOf, statusOf } from './index.ts';
+import type { PodReading } from './index.ts';
 
 /** A request for metrics, as the aggregator passed it on. */
 export interface MetricsRequest {

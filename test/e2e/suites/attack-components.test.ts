@@ -27,14 +27,13 @@ import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
-import { createCgroup } from '../cgroup.ts';
-import type { Cgroup } from '../cgroup.ts';
 import { commandReady, ownNamespace } from '../commands.ts';
 import { installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
-import { createMeterAccount, readerToken } from '../measured-world.ts';
-import { readMemoryLimits } from '../memory.ts';
+import { createCgroup, readMemoryLimits } from '../memory.ts';
+import type { Cgroup } from '../memory.ts';
 import { keepResults } from '../results.ts';
+import { createMeterAccount, readerToken } from '../traffic-meter-world.ts';
 
 const { settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
 const MIB = 2 ** 20;

@@ -29,8 +29,8 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { COMPONENTS, FLOW, INJECTED, NAMESPACE, openHelm, root, WEBHOOK } from '../chart.ts';
 import type { Component } from '../chart.ts';
+import { apply, applyDefinitions } from '../commands.ts';
 import { connectAs } from '../hints-support.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 
 const registration = (change: (webhook: Record<string, unknown>) => object, name = ROLE): KubernetesObject =>
   ({

@@ -21,11 +21,10 @@ import { ATTACKS, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
 import type { Attack, Attacked } from '../attack-client.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { createCgroup } from '../cgroup.ts';
-import type { Cgroup } from '../cgroup.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
 import { connectAs, hasOwnZone, untilAdmission } from '../hints-support.ts';
-import { memoryOf, readMemoryLimits } from '../memory.ts';
+import { createCgroup, memoryOf, readMemoryLimits } from '../memory.ts';
+import type { Cgroup } from '../memory.ts';
 import { keepResults } from '../results.ts';
 
 const namespace = 'attacked';

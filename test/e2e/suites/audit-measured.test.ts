@@ -9,13 +9,12 @@ import { mastersGroup } from '../bed/access.ts';
 import { useBed } from '../bed/index.ts';
 import type { BedService } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { letRead, readerToken, SECURE_PORT, startMeasured } from '../measured-world.ts';
-import type { MeasuredBed } from '../measured-world.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
 import { createReader } from '../reader.ts';
 import type { OperatorShell } from '../reader.ts';
-import { sendLoad } from '../traffic-meter-world.ts';
+import { letRead, readerToken, SECURE_PORT, sendLoad, startMeasured } from '../traffic-meter-world.ts';
+import type { MeasuredBed } from '../traffic-meter-world.ts';
 
 const zones = ['a', 'b', 'c'];
 

@@ -24,22 +24,21 @@ import {
 } from '../chaos-world.ts';
 import type { ChurnedShoot, HeapWatch, PlannedShoot } from '../chaos-world.ts';
 import { describeProxies } from '../commands.ts';
-import { allReturned, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
+import { allReturned, defineEvacuations, evacuationNamed, reachesPhase, startSteadyService } from '../evacuations.ts';
+import type { SteadyService } from '../evacuations.ts';
 import { auditSince, auditSize, countByKind, lastingWrites, startProbes, untruths } from '../faults-checks.ts';
 import type { Probes } from '../faults-checks.ts';
 import { createShoot, finishShoot, install } from '../faults-world.ts';
 import type { Installed } from '../faults-world.ts';
-import { followLoad } from '../followed-load.ts';
-import type { FollowedLoad } from '../followed-load.ts';
+import { followLoad } from '../flow-world.ts';
+import type { FollowedLoad } from '../flow-world.ts';
+import { supervise } from '../kubelet.ts';
+import type { Supervisor } from '../kubelet.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import { isLongForm } from '../results.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';
-import { startSteadyService } from '../steady-service.ts';
-import type { SteadyService } from '../steady-service.ts';
-import { supervise } from '../supervisor.ts';
-import type { Supervisor } from '../supervisor.ts';
 
 const LONG_MS = 600_000;
 const seed = seedOf(process.env);

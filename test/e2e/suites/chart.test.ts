@@ -32,7 +32,7 @@ import {
   WEBHOOK,
 } from '../chart.ts';
 import type { Component, Rendered, Rendering } from '../chart.ts';
-import { apply, applyDefinitions } from '../installation.ts';
+import { apply, applyDefinitions } from '../commands.ts';
 
 const COMPONENT = 'app.kubernetes.io/component';
 const ENFORCE = 'pod-security.kubernetes.io/enforce';

@@ -25,10 +25,6 @@ import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { describeProxies } from '../commands.ts';
-import { allReturned, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
-import { installFlowPolicies } from '../flow-world.ts';
-import { connectAs, each, RECONCILER_USER } from '../hints-support.ts';
 import {
   auditLogOn,
   cutOff,
@@ -37,7 +33,11 @@ import {
   republishWebhooks,
   startApiServerOn,
   startReplica,
-} from '../outage-world.ts';
+} from '../chaos-faults.ts';
+import { describeProxies } from '../commands.ts';
+import { allReturned, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
+import { installFlowPolicies } from '../flow-world.ts';
+import { connectAs, each, RECONCILER_USER } from '../hints-support.ts';
 import { readAudit, untilQuiet } from '../settings-audit.ts';
 import type { Write } from '../settings-audit.ts';
 

@@ -22,9 +22,8 @@ import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { INJECTED, NAMESPACE, openHelm, RECONCILER } from '../chart.ts';
-import { commandReady, describeProxies } from '../commands.ts';
+import { apply, applyDefinitions, commandReady, describeProxies, installedProgram } from '../commands.ts';
 import { auditSince } from '../faults-checks.ts';
-import { apply, applyDefinitions, installedProgram } from '../installation.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
 const SUITE = 'test/e2e/suites/extension.test.ts';

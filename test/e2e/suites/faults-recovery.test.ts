@@ -11,10 +11,10 @@ import { auditSince, auditSize, liftLimit, limitUsers, occupySeat, startProbes, 
 import type { Probes } from '../faults-checks.ts';
 import { changeShoot, createShoot, install, SCALE } from '../faults-world.ts';
 import type { Installed, ShootHandle } from '../faults-world.ts';
+import { supervise } from '../kubelet.ts';
+import type { Supervisor } from '../kubelet.ts';
 import { subjectOf } from '../settings-audit.ts';
 import { userOf } from '../settings-world.ts';
-import { supervise } from '../supervisor.ts';
-import type { Supervisor } from '../supervisor.ts';
 
 const FROZEN_MS = 30_000;
 const OUTAGES = ['killed', 'frozen', 'etcd', 'expired', 'throttled'] as const;

@@ -18,8 +18,8 @@ import type { Probes, Writers, Written } from '../faults-checks.ts';
 import { install } from '../faults-world.ts';
 import type { Installed } from '../faults-world.ts';
 import { hasOwnZone, untilAdmission } from '../hints-support.ts';
+import type { Replica } from '../kubelet.ts';
 import { isLate } from '../settings-audit.ts';
-import type { Replica } from '../supervisor.ts';
 
 const namespace = 'writes';
 const MINUTE = 60_000;

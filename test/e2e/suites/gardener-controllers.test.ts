@@ -14,6 +14,7 @@ import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import type { BedNode } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
+import { apply, applyDefinitions } from '../commands.ts';
 import {
   authorizeExtensions,
   CONTROLLERS_KUBERNETES,
@@ -25,11 +26,10 @@ import {
   startOperator,
   untilInstallation,
 } from '../gardener/controllers.ts';
-import { realDefinitions, realGarden } from '../gardener/definitions.ts';
 import { createPriorities } from '../gardener/landscape.ts';
+import { realDefinitions, realGarden } from '../gardener/owner.ts';
 import { startResourceManager } from '../gardener/resource-manager.ts';
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 import { startKubelet } from '../kubelet.ts';
 import type { Kubelet, KubeletPod } from '../kubelet.ts';
 

@@ -13,10 +13,9 @@ import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { useBed } from '../bed/index.ts';
 import { documents, useHelm } from '../chart.ts';
-import { realDefinitions } from '../gardener/definitions.ts';
-import { askGardener, RUNTIME } from '../gardener/owner.ts';
+import { apply, applyDefinitions } from '../commands.ts';
+import { askGardener, realDefinitions, RUNTIME } from '../gardener/owner.ts';
 import { createSeedAndShoot, startVirtualGarden, storedSeed } from '../gardener/virtual-garden.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 
 const NAMES = { seed: 'my-seed', project: 'my-project', shoot: 'my-shoot' };
 

@@ -9,9 +9,9 @@ import { base64Of, mastersGroup } from '../bed/access.ts';
 import { useBed } from '../bed/index.ts';
 import { run } from '../bed/machine.ts';
 import { asText, COMPONENTS, documents, INJECTED, useHelm } from '../chart.ts';
-import { realDefinitions } from '../gardener/definitions.ts';
+import { apply, applyDefinitions } from '../commands.ts';
+import { realDefinitions } from '../gardener/owner.ts';
 import { MANAGER_URL, startResourceManager } from '../gardener/resource-manager.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 
 const SPREAD = 'runtime-extension-topology-aware-routing';
 const PLAIN = 'plain';

@@ -10,13 +10,11 @@ import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import { namespace, ZONES } from '../../fixtures/gardener.ts';
 import { useBed } from '../bed/index.ts';
 import type { Bed } from '../bed/index.ts';
-import { ownNamespace, startWebhook } from '../commands.ts';
+import { applyDefinitions, ownNamespace, startWebhook } from '../commands.ts';
 import { FLOW_USER } from '../flow-world.ts';
-import { realDefinitions } from '../gardener/definitions.ts';
-import { askGardener } from '../gardener/owner.ts';
+import { askGardener, realDefinitions } from '../gardener/owner.ts';
 import { MANAGER_URL, startResourceManager } from '../gardener/resource-manager.ts';
 import { connectAs } from '../hints-support.ts';
-import { applyDefinitions } from '../installation.ts';
 import { versionCases } from '../versions-plan.ts';
 
 /** 1.31 is the newest runtime that Gardener registered its webhook for; the long form shows 1.30 and 1.31, or of these those wanted. */

@@ -12,27 +12,24 @@ import { useBed } from '../bed/index.ts';
 import type { BedNode } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
-import { describeProxies } from '../commands.ts';
+import { apply, applyDefinitions, describeProxies } from '../commands.ts';
 import {
   authorizeExtensions,
   CONTROLLERS_KUBERNETES,
   mountGardenAccess,
   refuseDefinitions,
+  runPods,
   serveRelease,
   startControllerManager,
   startGardenlet,
   untilInstallation,
 } from '../gardener/controllers.ts';
-import { realDefinitions, realGarden } from '../gardener/definitions.ts';
-import { startDruid } from '../gardener/druid.ts';
-import { createPriorities } from '../gardener/landscape.ts';
-import { openOwner } from '../gardener/owner.ts';
+import type { PodRunner } from '../gardener/controllers.ts';
+import { createPriorities, startDruid } from '../gardener/landscape.ts';
+import { openOwner, realDefinitions, realGarden } from '../gardener/owner.ts';
 import type { Owner } from '../gardener/owner.ts';
-import { runPods } from '../gardener/pods.ts';
-import type { PodRunner } from '../gardener/pods.ts';
 import { applyAgain, startResourceManager } from '../gardener/resource-manager.ts';
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 import { isOurs, startKubelet } from '../kubelet.ts';
 import type { Kubelet } from '../kubelet.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';

@@ -16,8 +16,8 @@ import type { Registry } from '../../fixtures/oci-registry.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { commandsOf, shellBlocks } from '../../support/docs/markdown.ts';
+import { builtProgram } from '../bed/binaries.ts';
 import { run } from '../bed/machine.ts';
-import { builtProgram } from '../built.ts';
 
 const PAGE = 'docs/development/release.md';
 const COMMANDS = shellBlocks(PAGE)

@@ -11,10 +11,9 @@ import { ZONES } from '../../fixtures/gardener.ts';
 import { useBed } from '../bed/index.ts';
 import { run } from '../bed/machine.ts';
 import { asText, chart, documents, root } from '../chart.ts';
-import { realDefinitions, realGarden } from '../gardener/definitions.ts';
-import { askGardener, RUNTIME } from '../gardener/owner.ts';
+import { apply, applyDefinitions } from '../commands.ts';
+import { askGardener, realDefinitions, realGarden, RUNTIME } from '../gardener/owner.ts';
 import { createSeedAndShoot, seedObject, startVirtualGarden, storedSeed } from '../gardener/virtual-garden.ts';
-import { apply, applyDefinitions } from '../installation.ts';
 
 const EXAMPLES = join(root, 'example/gardener');
 /** As in the examples. */

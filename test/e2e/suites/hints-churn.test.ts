@@ -8,10 +8,8 @@ import { waitFor } from '../bed/machine.ts';
 import type { BedService, ServiceOptions } from '../bed/pod.ts';
 import { createNodes, createPod, setPodStatus } from '../churn.ts';
 import { startWebhook } from '../commands.ts';
-import { countWrites, isEachPut, printCounts, putsOf } from '../hints-figures.ts';
-import type { InterplayCount } from '../hints-figures.ts';
-import { hiddenChanges, recordSlices } from '../hints-history.ts';
-import type { SliceHistory } from '../hints-history.ts';
+import { countWrites, hiddenChanges, isEachPut, printCounts, putsOf, recordSlices } from '../hints-figures.ts';
+import type { InterplayCount, SliceHistory } from '../hints-figures.ts';
 import {
   connectAs,
   each,

@@ -13,10 +13,8 @@ import { waitFor } from '../bed/machine.ts';
 import { createNodes, deploy, startKubelets } from '../churn.ts';
 import type { Kubelets, Pod, Workload } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
-import { formatOutages } from '../hints-figures.ts';
-import type { Outage } from '../hints-figures.ts';
-import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
-import type { StoredVersion } from '../hints-history.ts';
+import { bareVersions, formatOutages, gapsIn, recordSlices } from '../hints-figures.ts';
+import type { Outage, StoredVersion } from '../hints-figures.ts';
 import {
   configureWebhook,
   connectAs,

@@ -8,8 +8,8 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { createNodes, deploy, startKubelets } from '../churn.ts';
 import type { Kubelets, Workload } from '../churn.ts';
-import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
-import type { StoredVersion } from '../hints-history.ts';
+import { bareVersions, gapsIn, recordSlices } from '../hints-figures.ts';
+import type { StoredVersion } from '../hints-figures.ts';
 import {
   connectAs,
   expectNone,

@@ -35,8 +35,7 @@ import {
   WEBHOOK,
 } from '../chart.ts';
 import type { Component, Helm, Rendered } from '../chart.ts';
-import { commandReady } from '../commands.ts';
-import { apply, applyDefinitions, installedProgram } from '../installation.ts';
+import { apply, applyDefinitions, commandReady, installedProgram } from '../commands.ts';
 import { ELSEWHERE, permissionsOf, unusedPermissions } from '../permissions.ts';
 import { openAudit } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';

@@ -10,9 +10,8 @@ import { useBed } from '../bed/index.ts';
 import type { BedNode, BedService, Traffic } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { documents, openHelm } from '../chart.ts';
-import { ownNamespace, startWebhook } from '../commands.ts';
+import { apply, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController } from '../flow-world.ts';
-import { apply } from '../installation.ts';
 import { readAudit, untilQuiet } from '../settings-audit.ts';
 
 const namespace = 'shop';

@@ -9,13 +9,12 @@ import { stringify } from 'yaml';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { defaultVersion } from '../bed/binaries.ts';
 import { useBed } from '../bed/index.ts';
-import { randomClusters, shrink, smallerServices } from '../model-cases.ts';
+import { randomClusters, shrink, smallerServices, updatesOf } from '../model-cases.ts';
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
 import { checkConnections, proxyKinds, proxyVersions, startFleet, startServers } from '../model-cluster.ts';
 import type { FleetMember } from '../model-cluster.ts';
 import { compareCluster, compareUpdates } from '../model-judge.ts';
 import type { Comparison, Finding } from '../model-judge.ts';
-import { updatesOf } from '../model-updates.ts';
 import { isLongForm } from '../results.ts';
 
 const realNodes = 6;

@@ -16,14 +16,14 @@ import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import {
   createOperatorLandscape,
+  createReader,
   deployRegistered,
   GARDEN_SERVICE,
   removeRegistered,
   SEED,
   SHOOT_NAMESPACE,
   SHOOT_SERVICE,
-} from '../operator-landscape.ts';
-import { createReader } from '../reader.ts';
+} from '../reader.ts';
 import type { OperatorShell } from '../reader.ts';
 import { letSeedsBeRead } from '../settings-landscape.ts';
 

@@ -13,8 +13,7 @@ import type { BedNode } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { FLOW, NAMESPACE, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Helm } from '../chart.ts';
-import { describeProxies } from '../commands.ts';
-import { apply } from '../installation.ts';
+import { apply, describeProxies } from '../commands.ts';
 import { startKubelet } from '../kubelet.ts';
 import type { Kubelet } from '../kubelet.ts';
 

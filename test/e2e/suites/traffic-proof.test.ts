@@ -20,8 +20,7 @@ import { describeProxies, startWebhook } from '../commands.ts';
 import { describeFlowController, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
-import { createMeterAccount, startMeasuredNode } from '../measured-world.ts';
-import { startPulse } from '../traffic-meter-world.ts';
+import { createMeterAccount, startMeasuredNode, startPulse } from '../traffic-meter-world.ts';
 
 const FOUND_WITHIN_SECONDS = 60;
 /** Slices and zones have to be quiet for 20 s before anything is judged. */

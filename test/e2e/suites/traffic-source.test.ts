@@ -12,16 +12,21 @@ import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { documents, useHelm } from '../chart.ts';
-import { describeProxies, ownNamespace, startWebhook } from '../commands.ts';
+import { apply, describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
-import { apply } from '../installation.ts';
-import { readerToken, SECURE_PORT, startMeasuredNode } from '../measured-world.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
-import { countArrivals, readArrivals, startPulse } from '../traffic-meter-world.ts';
+import {
+  countArrivals,
+  readArrivals,
+  readerToken,
+  SECURE_PORT,
+  startMeasuredNode,
+  startPulse,
+} from '../traffic-meter-world.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];

@@ -11,9 +11,17 @@ import { controlPlaneAddresses, run, waitFor } from '../bed/machine.ts';
 import type { Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, NAMESPACE, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
-import { commandReady } from '../commands.ts';
-import { apply, installedProgram } from '../installation.ts';
-import { acting, CLUSTER_ROLES, nothingActs, ownersOf, removeRendered, WEBHOOKS } from '../removal.ts';
+import {
+  acting,
+  apply,
+  CLUSTER_ROLES,
+  commandReady,
+  installedProgram,
+  nothingActs,
+  ownersOf,
+  removeRendered,
+  WEBHOOKS,
+} from '../commands.ts';
 
 const HERE = { namespace: NAMESPACE };
 const PORTS: Record<Component, { health: number; flags: string[] }> = {

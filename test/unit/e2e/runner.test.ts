@@ -1,6 +1,7 @@
 // What the runner of the end-to-end suites says of them and of their results.
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
+import { longForms } from '../../e2e/results.ts';
 import {
   closingLine,
   exitCodeOf,
@@ -15,7 +16,6 @@ import {
   totalOf,
 } from '../../e2e/runner.ts';
 import type { SuiteResult } from '../../e2e/runner.ts';
-import { longForms } from '../../e2e/soak-results.ts';
 
 const results: readonly SuiteResult[] = [
   { suite: 'bed', counts: { passed: 23, failed: 0, skipped: 0 }, failures: [], seconds: 40.6 },
