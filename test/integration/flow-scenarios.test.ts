@@ -85,25 +85,6 @@ describe('a planned Service', function onSandbox() {
     await until(() => expect(bed.policy('web')?.status?.zones?.map(({ zone }) => zone)).to.deep.equal(['b', 'c']));
   });
 
-  it('with a zone that has clients and no endpoints: some endpoints are hinted for it', async () => {
-    await open({ a: 2, b: 1 }, ['a', 'b', 'c']);
-    bed.plant.demand = { a: 0.4, b: 0.2, c: 0.8 };
-    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
-    await until(() =>
-      expect(bed.policy('web')?.status?.zones?.find(({ zone }) => zone === 'c')?.spillPercent).to.equal(100),
-    );
-    expect(Object.values(bed.hints('web')), 'hints for every endpoint').not.to.include('');
-  });
-
-  it('with one endpoint a zone: half of a zone goes to the one that has room', async () => {
-    await open({ a: 1, b: 1, c: 1 });
-    bed.plant.demand = { a: 1, b: 0.6, c: 0.1 };
-    await until(() => expect(bed.hints('web')).to.deep.equal({ 'web-a1': 'a', 'web-b1': 'b', 'web-c1': 'a,c' }));
-    await until(() =>
-      expect(bed.policy('web')?.status?.zones?.find(({ zone }) => zone === 'a')?.spillPercent).to.equal(50),
-    );
-  });
-
   it('with more demand than capacity: says so, and others help', async () => {
     await open({ a: 1, b: 1, c: 1 });
     bed.plant.demand = { a: 2.5, b: 0.4, c: 0.4 };

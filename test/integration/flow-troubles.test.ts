@@ -1,10 +1,8 @@
 // What the flow controller does when it is told too little, or contradicted: conditions, events, and slices that stay safe.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import type { Service } from '../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
-import { LoadError } from '../../pkg/metrics/types.ts';
-import { endpoint, hintSwitch, slice } from '../fixtures/core.ts';
+import { hintSwitch } from '../fixtures/core.ts';
 import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
@@ -56,25 +54,6 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.conditions('web')).to.include({ Observed: 'True/MetricsFresh', Effective: 'True/PlanInForce' });
   });
 
-  it('same-zone as safe mode: own zones, no mark', async () => {
-    await bed.apply(flowPolicy({ safeMode: 'SameZone' }), flowService({ labels: LABELS }));
-    bed.plant.silent = true;
-    await bed.start();
-    await until(() => expect(bed.conditions('web')['Observed']).to.equal('False/MetricsLost'), 60_000);
-    expect(bed.hints('web')).to.deep.equal(OWN);
-  });
-
-  it('says why a source is not to be had', async () => {
-    bed.plant.source.read = () => Promise.reject(new LoadError('NotInstalled', 'no metrics-server'));
-    await bed.apply(flowService({ labels: LABELS }));
-    await bed.start();
-    await eventually(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/NotInstalled'));
-    await bed.apply(flowPolicy({ metrics: { source: 'nobody' } }));
-    await eventually(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/UnknownSource'));
-    const message = bed.policy('web')?.status?.conditions?.find(({ type }) => type === 'Observed')?.message;
-    expect(message).to.contain('"nobody"').and.to.contain('metrics.k8s.io');
-  });
-
   it('makes no plan beside Auto, and reverts what was planned', async () => {
     await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
     bed.plant.demand = { a: 1.1, b: 0.1 };
@@ -103,22 +82,6 @@ describe('the flow controller in trouble', function onSandbox() {
     ]);
   });
 
-  it('scaled to nothing is no trouble, and begins anew', async () => {
-    await bed.apply(flowService({ labels: LABELS }));
-    await bed.start();
-    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
-    await bed.apply(...ZONES.map((zone) => flowPod(`web-${zone}`, zone, { ready: false })));
-    await until(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/NoEndpoints'), 120_000);
-    for (let turn = 0; turn < 10; turn += 1) {
-      bed.clock.skip(120_000);
-      await bed.quiet();
-    }
-    await bed.apply(...ZONES.map((zone) => flowPod(`web-${zone}`, zone)));
-    await eventually(() => expect(bed.hints('web')).to.deep.equal(OWN));
-    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
-    expect([...told('MetricsStale'), ...told('MetricsLost')]).to.deep.equal([]);
-  });
-
   it('removes plans and makes none while hints are switched off, and plans again afterwards', async () => {
     bed.plant.demand = { a: 1.5, b: 0.1 };
     await bed.apply(flowPolicy(QUICK), flowService({ labels: LABELS }));
@@ -138,17 +101,6 @@ describe('the flow controller in trouble', function onSandbox() {
     await bed.admission(true);
     await bed.apply(hintSwitch());
     await until(() => expect(plans()).not.to.include(undefined));
-  });
-
-  it('says that the slices of a Service without selector do not carry its label', async () => {
-    const service = flowService({ labels: LABELS, name: 'plain' });
-    const { selector: _, ...spec } = service.spec ?? {};
-    await bed.apply({ ...service, spec } as Service);
-    await bed.apply(
-      slice({ service: 'plain', metadata: { namespace: NAMESPACE }, endpoints: [endpoint({ zone: 'a' })] }),
-    );
-    await bed.start();
-    await eventually(() => expect(bed.conditions('plain')['Effective']).to.equal('False/NotMirrored'));
   });
 
   it('plans and reports, and writes nothing to Service and slices, while the policy says Observe', async () => {

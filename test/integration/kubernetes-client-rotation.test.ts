@@ -1,48 +1,13 @@
 // Rotation of the credentials of a client that talks to a real HTTP/2 server on loopback.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { stringify } from 'yaml';
 import { NODES } from '../../pkg/apis/resources.ts';
-import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { createTestPki } from '../fixtures/pki.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
 
 describe('rotation of a client over HTTP/2', () => {
   const wire = useWireClient();
-
-  it('of a token file takes effect on the same connection', async () => {
-    const folder = temporaryFolder();
-    try {
-      const kubeconfig = folder.write(
-        'config',
-        stringify({
-          'current-context': 'c',
-          contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-          clusters: [
-            {
-              name: 'c',
-              cluster: {
-                server: wire.server.url,
-                'certificate-authority-data': Buffer.from(wire.server.ca).toString('base64'),
-              },
-            },
-          ],
-          users: [{ name: 'u', user: { tokenFile: folder.write('token', 'one\n') } }],
-        }),
-      );
-      await wire.client.close();
-      wire.make({ config: loadKubeConfig({ kubeconfig, fileCheckIntervalMs: 0 }) });
-      await wire.client.raw('/version');
-      folder.write('token', 'two\n');
-      await wire.client.raw('/version');
-      expect(wire.seen.map(({ authorization }) => authorization)).to.deep.equal(['Bearer one', 'Bearer two']);
-      expect(wire.server.accepted).to.equal(1);
-    } finally {
-      folder.remove();
-    }
-  });
 
   it('of a client certificate opens one new connection; running watches end on the old one', async () => {
     const pki = createTestPki();
@@ -76,12 +41,5 @@ describe('rotation of a client over HTTP/2', () => {
       () => wire.server.connections === 1,
       () => `${wire.server.connections} connections: the old one was not closed`,
     );
-  });
-
-  it('to the same content keeps the connection', async () => {
-    await wire.client.raw('/version');
-    wire.config.current = { headers: {}, tls: { ca: Buffer.from(wire.server.ca) } };
-    await wire.client.raw('/version');
-    expect(wire.server.accepted).to.equal(1);
   });
 });

@@ -6,12 +6,11 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { SERVICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
-import { isConflict, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
 import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client, Informer } from '../../pkg/kubernetes/types.ts';
-import { eventually, rejection } from '../fixtures/eventually.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { versionsOf } from '../fixtures/model-api.ts';
 import { recordingLogger } from '../fixtures/recording-logger.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
@@ -88,49 +87,6 @@ describe('client and informer on the sandbox', () => {
     );
   };
 
-  it('writes, reads, patches and deletes', async () => {
-    const created = await client.create(SERVICES, service('a'));
-    expect(created.metadata?.uid).to.be.a('string');
-    const merged = await client.patch(SERVICES, { namespace: NAMESPACE, name: 'a' }, 'merge', {
-      metadata: { labels: { x: 'y' } },
-    });
-    expect(merged.metadata?.labels).to.deep.equal({ x: 'y' });
-    expect(isConflict(await rejection(client.update(SERVICES, created)))).to.equal(true);
-    const jsonPatch = [{ op: 'replace', path: '/metadata/labels/x', value: 'z' }];
-    const patched = await client.patch(SERVICES, { namespace: NAMESPACE, name: 'a' }, 'json', jsonPatch);
-    expect(patched.metadata?.labels).to.deep.equal({ x: 'z' });
-    await client.delete(SERVICES, { namespace: NAMESPACE, name: 'a' });
-    expect(isNotFound(await rejection(client.get(SERVICES, { namespace: NAMESPACE, name: 'a' })))).to.equal(true);
-  });
-
-  it('a dry run stores nothing', async () => {
-    await client.create(SERVICES, service('a'), { dryRun: true });
-    expect(sandbox.list(SERVICES)).to.deep.equal([]);
-  });
-
-  it('pages through a list, each object once', async () => {
-    for (let index = 0; index < 25; index += 1) await sandbox.apply(service(`s${index}`));
-    const sizes: number[] = [];
-    const names = new Set<string | undefined>();
-    for await (const { items } of client.pages(SERVICES, { limit: 10 })) {
-      sizes.push(items.length);
-      for (const { metadata } of items) names.add(metadata?.name);
-    }
-    expect(sizes).to.deep.equal([10, 10, 5]);
-    expect(names.size).to.equal(25);
-  });
-
-  it('cached objects look the same whether they came by list or by watch', async () => {
-    await sandbox.apply(service('listed'));
-    const informer = start();
-    await informer.waitForSync(stop.signal);
-    await sandbox.apply(service('watched'));
-    await equal(informer);
-    const [listed, watched] = ['listed', 'watched'].map((name) => informer.store.get({ namespace: NAMESPACE, name }));
-    expect(Object.keys(listed ?? {}).sort()).to.deep.equal(Object.keys(watched ?? {}).sort());
-    expect([listed?.kind, listed?.apiVersion]).to.deep.equal(['Service', 'v1']);
-  });
-
   it('honours Retry-After of a server that throttles', async () => {
     sandbox.addFault({
       kind: 'status',
@@ -174,12 +130,6 @@ describe('client and informer on the sandbox', () => {
     await sandbox.apply(service('after'));
     await equal(informer);
     expect(relists).to.deep.equal(['Initial']);
-  });
-
-  it('uses one connection for ten informers', async () => {
-    const informers = Array.from({ length: 10 }, () => start());
-    await Promise.all(informers.map((informer) => informer.waitForSync(stop.signal)));
-    expect(sandbox.connections).to.equal(1);
   });
 
   it('leaves no watch, timer or connection behind over a hundred starts and stops', async () => {

@@ -1,13 +1,9 @@
 // What the sandbox does to a client that is to be tested: faults, watches that are cut, and connections.
-import { once } from 'node:events';
-import { connect, type ClientHttp2Session } from 'node:http2';
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
-import { parse } from 'yaml';
-import { createApi, text, type Api } from '../contract/api.ts';
-import { eventually, versionOf } from '../contract/server.ts';
+import { createApi, type Api } from '../contract/api.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { SERVICES_PATH, aNode, openSeededSandbox } from './sandbox-objects.ts';
+import { SERVICES_PATH, openSeededSandbox } from './sandbox-objects.ts';
 
 describe('the sandbox with injected faults', () => {
   let sandbox: Sandbox;
@@ -107,61 +103,5 @@ describe('the sandbox with injected faults', () => {
         kept.stop();
       });
     }
-
-    it('sends bookmarks with the newest version in between', async () => {
-      const watching = await api.watch(
-        `${SERVICES_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${versionOf((await api.get(SERVICES_PATH)).body)}`,
-      );
-      await sandbox.apply(aNode('a-later'));
-      const newest = versionOf((await api.get(SERVICES_PATH)).body);
-      const mark = await watching.until(({ type, object }) => type === 'BOOKMARK' && versionOf(object) === newest);
-      expect(mark.object['kind']).to.equal('Service');
-      watching.stop();
-    });
-  });
-
-  describe('HTTP/2', () => {
-    const open = async (): Promise<ClientHttp2Session> => {
-      const session = connect(sandbox.server, { ca: sandbox.caBundle });
-      await once(session, 'connect');
-      return session;
-    };
-    const token = (): string =>
-      text((parse(sandbox.kubeconfig('h2')) as { users: { user: { token: string } }[] }).users[0]?.user.token);
-    const get = async (session: ClientHttp2Session, path: string): Promise<number> => {
-      const stream = session.request({ ':path': path, authorization: `Bearer ${token()}` });
-      const [headers] = (await once(stream, 'response')) as [Record<string, number>];
-      stream.resume();
-      await once(stream, 'end');
-      return headers[':status'] ?? 0;
-    };
-
-    it('serves fifty requests and a watch on one connection, and counts it', async () => {
-      const connectionsBefore = sandbox.connections;
-      const session = await open();
-      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
-      await once(watch, 'response');
-      // Unread data would keep the stream, hence the connection, open.
-      watch.resume();
-      const codes = await Promise.all(Array.from({ length: 50 }, () => get(session, SERVICES_PATH)));
-      expect([...new Set(codes)]).to.deep.equal([200]);
-      expect(sandbox.connections).to.equal(connectionsBefore + 1);
-      watch.close();
-      session.close();
-      await eventually('the end of the connection', () =>
-        Promise.resolve(sandbox.connections <= connectionsBefore ? true : undefined),
-      );
-    });
-
-    it('resets one watch without its connection', async () => {
-      const session = await open();
-      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
-      await once(watch, 'response');
-      const failed = once(watch, 'error') as Promise<[NodeJS.ErrnoException]>;
-      sandbox.cutWatches('reset', { user: 'h2' });
-      expect((await failed)[0].code).to.equal('ERR_HTTP2_STREAM_ERROR');
-      expect(await get(session, SERVICES_PATH)).to.equal(200);
-      session.close();
-    });
   });
 });

@@ -1,14 +1,12 @@
 // What the sandbox offers to tests beyond the contract: the request log, direct access, its controllers, and its speed.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
-import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
-import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
-import { createApi, list, text, type Api } from '../contract/api.ts';
-import { eventually } from '../contract/server.ts';
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
+import { list, text, type Api } from '../contract/api.ts';
 import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { NAMESPACE, SERVICES_PATH, ZONES, aNamespace, aPod, aService, openSeededSandbox } from './sandbox-objects.ts';
+import { NAMESPACE, SERVICES_PATH, ZONES, aPod, aService, openSeededSandbox } from './sandbox-objects.ts';
 
 describe('the sandbox', () => {
   let sandbox: Sandbox;
@@ -36,37 +34,6 @@ describe('the sandbox', () => {
         ['alice', 'watch', 'services', undefined, 200],
       ]);
       expect(sandbox.requests[0]).to.deep.include({ method: 'GET', namespace: NAMESPACE, query: { x: 'y' } });
-    });
-  });
-
-  describe('direct access', () => {
-    it('applies status with the rest, and passes validation like any write', async () => {
-      await sandbox.apply(aPod('direct', 'a', 50));
-      const { body } = await api.get(`/api/v1/namespaces/${NAMESPACE}/pods/direct-50`);
-      expect(body['status']).to.deep.include({ phase: 'Running', podIP: '198.19.0.51' });
-      const refused = await sandbox.apply({ ...aService('Bad') }).then(
-        () => 'accepted',
-        (error: Error) => error.message,
-      );
-      expect(refused).to.include('Service "Bad" is invalid: metadata.name');
-    });
-
-    it('seeds objects that validation would refuse', () => {
-      sandbox.seed([{ ...aService('seeded'), spec: { trafficDistribution: 'LeftBehind', ports: [] } } as Service]);
-      const found = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'seeded' });
-      expect(found?.spec?.trafficDistribution).to.equal('LeftBehind');
-      expect(found?.metadata?.uid).to.match(/^[0-9a-f-]{36}$/);
-    });
-
-    it('gives copies: changing one changes nothing', async () => {
-      await sandbox.apply(aService('copied'));
-      const copy = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'copied' });
-      if (copy?.metadata !== undefined) copy.metadata.labels = { changed: 'yes' };
-      expect(sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'copied' })?.metadata?.labels).to.equal(
-        undefined,
-      );
-      await sandbox.remove(SERVICES, { namespace: NAMESPACE, name: 'copied' });
-      expect(sandbox.get(SERVICES, { namespace: NAMESPACE, name: 'copied' })).to.equal(undefined);
     });
   });
 
@@ -190,53 +157,5 @@ describe('the sandbox', () => {
         { name: 'hints' },
       );
     });
-  });
-
-  it('serves ten thousand objects', async () => {
-    await sandbox.apply(aNamespace('bulk'));
-    const COUNT = 10_000;
-    const watching = await api.watch('/api/v1/namespaces/bulk/configmaps?watch=true');
-    for (let index = 0; index < COUNT; index += 1) {
-      await sandbox.apply({
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: `cm-${index}`, namespace: 'bulk' },
-      });
-    }
-    await eventually(
-      'every event',
-      () => Promise.resolve(watching.events.length === COUNT ? true : undefined),
-      () => watching.events.length,
-    );
-    watching.stop();
-    const seen = new Set<string>();
-    let token = '';
-    do {
-      const { body } = await api.get(
-        `/api/v1/namespaces/bulk/configmaps?limit=500&continue=${encodeURIComponent(token)}`,
-      );
-      for (const item of list(body['items'])) seen.add(text(item['metadata']!['name']));
-      token = body['metadata']!['continue'] === undefined ? '' : text(body['metadata']!['continue']);
-    } while (token !== '');
-    expect(seen.size).to.equal(COUNT);
-    await sandbox.remove(NAMESPACES, { name: 'bulk' });
-    await sandbox.settled();
-    expect(sandbox.get(NAMESPACES, { name: 'bulk' })).to.equal(undefined);
-  });
-});
-
-describe('a stopped sandbox', () => {
-  it('has closed its connections and its port', async () => {
-    const sandbox = await startSandbox();
-    const api = await createApi(sandbox.kubeconfig('alice'));
-    const watching = await api.watch('/api/v1/nodes?watch=true');
-    await sandbox.stop();
-    await watching.end();
-    expect(sandbox.connections).to.equal(0);
-    const outcome = await api.get('/version').then(
-      () => 'answered',
-      (error: NodeJS.ErrnoException) => error.code,
-    );
-    expect(outcome).to.equal('ECONNREFUSED');
   });
 });

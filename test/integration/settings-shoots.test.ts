@@ -130,35 +130,6 @@ keep: off`);
     expect(labelOf(LABEL_ETCD_CLIENTS), 'hints of Etcds need no keeping').to.equal('true');
   });
 
-  it('does not touch what is right: a restart writes nothing', async () => {
-    await setSeed(true);
-    const first = await bed.bed.start(MODE);
-    await expectAll('PreferSameZone');
-    await bed.bed.quiet();
-    await first.stop();
-    bed.bed.sandbox.clearRequests();
-    bed.bed.log.entries.length = 0;
-    await bed.bed.start(MODE);
-    expect(bed.bed.writes()).to.deep.equal([]);
-    expect(bed.bed.sandbox.requests.filter(({ verb }) => verb === 'watch').length).to.be.greaterThan(0);
-  });
-
-  it('keeps a value of another writer and reports it', async () => {
-    await bed.bed.apply(
-      service({ metadata: { name: 'vpa-webhook', namespace: NS }, spec: { trafficDistribution: 'PreferSameNode' } }),
-    );
-    await setSeed(true);
-    await bed.bed.start(MODE);
-    await eventually(() => expect(distribution('kube-apiserver')).to.equal('PreferSameZone'));
-    await bed.bed.quiet();
-    expect(distribution('vpa-webhook')).to.equal('PreferSameNode');
-    expect(bed.bed.events().join()).to.contain('ForeignValue');
-    await setSeed(false);
-    await eventually(() => expect(distribution('kube-apiserver')).to.equal(undefined));
-    await bed.bed.quiet();
-    expect(distribution('vpa-webhook'), 'not ours to remove').to.equal('PreferSameNode');
-  });
-
   it('comes through cut watches, expired versions, 429 and lost connections with one patch an object', async () => {
     await setSeed(false);
     await bed.bed.start(MODE);

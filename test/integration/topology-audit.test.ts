@@ -4,10 +4,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import { SORT_KEYS } from '../../pkg/diagnosis/audit/sum.ts';
 import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
-import { node, service, slice } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
@@ -67,24 +65,6 @@ describe('kubectl topology audit, on files', () => {
     expect(report.services.reduce((sum, { weight }) => sum + weight, 0)).to.be.closeTo(1, 1e-9);
   });
 
-  for (const key of SORT_KEYS) {
-    it(`--sort-by ${key}, and the other way round`, async () => {
-      const of = async (...flags: string[]): Promise<string[]> =>
-        (await topologyJson<AuditReport>(['audit', '-f', file, '--sort-by', key, ...flags])).services.map(
-          ({ namespace, name }) => `${namespace}/${name}`,
-        );
-      const order = await of();
-      expect(order).to.have.lengthOf(26);
-      expect(await of('--reverse')).to.deep.equal([...order].reverse());
-    });
-  }
-
-  it('takes one namespace with -n', async () => {
-    const report = await topologyJson<AuditReport>(['audit', '-f', file, '-n', 'search']);
-    expect(report.namespace).to.equal('search');
-    expect(new Set(report.services.map(({ namespace }) => namespace))).to.deep.equal(new Set(['search']));
-  });
-
   it('writes a page beside what it prints', async () => {
     const page = folder.at('audit.html');
     const { code, err, out } = await runTopology(['audit', '-f', file, '--html', page, '-o', 'json']);
@@ -132,16 +112,6 @@ describe('kubectl topology audit, on files', () => {
     expect(typo.err).to.contain('did you mean EndpointZoneDiffers?');
     const page = await runTopology(['audit', '-f', file, '--html', '/nonexistent/audit.html']);
     expect(page.err).to.equal('error: --html /nonexistent/audit.html: no such file or folder\n');
-  });
-
-  it('has help with examples, and completes its flags and their values', async () => {
-    const { out } = await runTopology(['audit', '--help']);
-    expect(out).to.contain('kubectl topology audit -n shop --fail-on ineffective');
-    const complete = async (...words: string[]): Promise<string[]> =>
-      (await runTopology(['__complete', 'audit', ...words])).out.split('\n').map((line) => line.split('\t')[0] ?? '');
-    expect(await complete('--sort')).to.include('--sort-by');
-    expect(await complete('--sort-by', 'cr')).to.deep.equal(['cross-zone', ':4', '']);
-    expect(await complete('--html', '')).to.include(':0');
   });
 });
 
@@ -208,31 +178,6 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
     expect([...many, ...own().filter(({ resource }) => resource === 'events')]).to.deep.equal([]);
   });
 
-  it('reads one namespace with -n, which is all it may read', async () => {
-    const report = await topologyJson<AuditReport>(['audit', '-n', 'search', ...access]);
-    expect(report.services.map(({ namespace }) => namespace))
-      .to.include('search')
-      .and.not.to.include('catalog');
-    const services = own().filter(({ resource }) => resource === 'services');
-    expect(services.map(({ namespace }) => namespace)).to.deep.equal(['search']);
-  });
-
-  it('reads page by page and shows how far it is, on a terminal only', async () => {
-    sandbox.seed(
-      Array.from({ length: 1_200 }, (_, index) => [
-        service({ metadata: { name: `more-${index}` } }),
-        slice({ service: `more-${index}`, metadata: { name: `more-${index}-x` } }),
-      ]).flat(),
-    );
-    const { err, out } = await runTopology(['audit', ...access], { terminal: true });
-    expect(out).to.contain('1,226 Services');
-    for (const text of ['reading services: 1200', 'reading slices: 1200']) expect(err).to.contain(text);
-    expect(err.endsWith('<clear line>')).to.equal(true);
-    const pages = own().filter(({ resource }) => resource === 'services');
-    expect(pages.map(({ query }) => query['limit'])).to.deep.equal(['500', '500', '500']);
-    expect((await runTopology(['audit', ...access])).err).to.equal('');
-  });
-
   it('says what it may not read and goes on without, in the page too', async () => {
     for (const resource of ['mutatingwebhookconfigurations', 'deployments']) {
       sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
@@ -255,11 +200,5 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
     const refused = await runTopology(['audit', ...access]);
     expect(refused.code).to.equal(2);
     expect(refused.err).to.contain('error: Services cannot be read: you may not list services');
-  });
-
-  it('sees a Node that lost its zone', async () => {
-    sandbox.seed([node({ zone: '', metadata: { name: 'bare' } })]);
-    const report = await topologyJson<AuditReport>(['audit', ...access]);
-    expect(report.findings.map(({ reason }) => reason)).to.include('ClientNodeWithoutZone');
   });
 });

@@ -78,12 +78,6 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(selectorsOf('events')).to.deep.equal(['involvedObject.kind=Service,involvedObject.name=web']);
   });
 
-  it('explain asks for all Services where none has the name, and never puts a strange name into a selector', async () => {
-    const { err } = await runTopology(['explain', 'web,metadata.name!=x', '-n', 'shop', ...access]);
-    expect(err).to.match(/^error: no Service "web,metadata.name!=x" in namespace "shop"/);
-    expect(selectorsOf('services')).to.deep.equal(['']);
-  });
-
   const OTHER_AGENTS = ['component in (kube-proxy,antrea-agent)', 'k8s-app in (cilium,calico-node,kube-router)'];
   const ALL_AGENTS = [
     'component in (kube-proxy,antrea-agent)',
@@ -131,19 +125,6 @@ describe('kubectl topology, on a cluster', function onCluster() {
     });
   }
 
-  it('reads the namespace that the name names, all with -A, and the context otherwise', async () => {
-    expect((await topologyJson<Explanation>(['explain', 'shop/web', ...access])).verdict).to.equal('Effective');
-    const all = await topologyJson<HintsReport>(['hints', '-A', ...access]);
-    expect(all.services.map(({ namespace, name }) => `${namespace}/${name}`)).to.include('shop/web');
-    const own = await topologyJson<HintsReport>(['hints', ...access]);
-    expect(own.services.filter(({ namespace }) => namespace === 'shop')).to.deep.equal([]);
-    const missing = await runTopology(['explain', 'wbe', '-n', 'shop', ...access]);
-    expect([missing.code, missing.err]).to.deep.equal([
-      2,
-      'error: no Service "wbe" in namespace "shop"; did you mean "shop/web"?\n',
-    ]);
-  });
-
   it('says what it may not read and goes on without', async () => {
     for (const resource of ['pods', 'mutatingwebhookconfigurations', 'events']) {
       sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
@@ -172,54 +153,12 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(pages.map(({ query }) => query['limit'])).to.deep.equal(['500', '500', '500']);
   });
 
-  it('shows progress on a terminal and wipes it away', async () => {
-    sandbox.seed(
-      Array.from({ length: 300 }, (_, index) => web({ metadata: { name: `service-${index}`, namespace: 'shop' } })),
-    );
-    const { err } = await runTopology(['hints', '-n', 'shop', ...access], { terminal: true });
-    expect(err).to.contain('reading services: 300');
-    expect(err.endsWith('<clear line>')).to.equal(true);
-  });
-
   it('exit code 2 where the cluster cannot be reached, with its address', async () => {
     const { port } = new URL(sandbox.server);
     const dead = folder.write('dead', sandbox.kubeconfig('reader').replaceAll(port, '1'));
     const { code, err } = await runTopology(['hints', '--kubeconfig', dead]);
     expect(code).to.equal(2);
     expect(err).to.match(/^error: .*\/version/);
-  });
-
-  it('sees that the webhook in another namespace has no ready endpoint', async () => {
-    sandbox.seed([
-      {
-        apiVersion: 'admissionregistration.k8s.io/v1',
-        kind: 'MutatingWebhookConfiguration',
-        metadata: { name: 'hooks' },
-        webhooks: [
-          {
-            name: 'hints.example.com',
-            clientConfig: { service: { namespace: 'garden', name: 'endpointslice-webhook' }, caBundle: '' },
-            rules: [
-              {
-                apiGroups: ['discovery.k8s.io'],
-                apiVersions: ['v1'],
-                operations: ['*'],
-                resources: ['endpointslices'],
-              },
-            ],
-            sideEffects: 'None',
-            failurePolicy: 'Ignore',
-            admissionReviewVersions: ['v1'],
-          },
-        ],
-      } as Parameters<Sandbox['seed']>[0][number],
-    ]);
-    const labels = { 'topology.extensions.gardener.cloud/strategy': 'same-zone' };
-    await sandbox.apply(web({ metadata: { name: 'labelled', labels } }));
-    await sandbox.settled();
-    const report = await topologyJson<Explanation>(['explain', 'labelled', '-n', 'shop', ...access]);
-    expect(report.causes[0]?.reason).to.equal('WebhookWithoutEndpoint');
-    expect(report.causes[0]?.evidence).to.contain('garden/endpointslice-webhook');
   });
 
   describe('completion', () => {
@@ -276,10 +215,5 @@ describe('kubectl topology, on a cluster', function onCluster() {
         expect(candidates).to.deep.equal([offered, ':4']);
       });
     }
-
-    it('stays silent where the cluster cannot be asked', async () => {
-      const { out, err, code } = await runTopology(['__complete', 'explain', '--kubeconfig', '/nonexistent', '']);
-      expect([out, err, code]).to.deep.equal([':4\n', '', 0]);
-    });
   });
 });

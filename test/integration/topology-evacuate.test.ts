@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { ZONES, pair, useEvacuationCluster } from './topology-evacuate-support.ts';
 
@@ -141,14 +140,6 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       });
     });
 
-    it('looks on where the API server answers that it cannot, for a moment', async () => {
-      for (const verb of ['get', 'watch'] as const)
-        bed.sandbox.addFault({ kind: 'status', match: { resource: 'zoneevacuations', verb }, code: 503, times: 1 });
-      const world = answering({ phase: 'Evacuated', services: services(1, 0, 0) });
-      const { code, err } = await run('evacuate eu-1a --for 2h', world);
-      expect(code, err).to.equal(0);
-    });
-
     it('ends with exit code 1 where the controller refuses', async () => {
       const refusal = {
         type: 'Accepted',
@@ -162,26 +153,6 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
         answering({ phase: 'Refused', conditions: [refusal] }),
       );
       expect([code, out.includes('Refused: NoAdmission: no webhook of ours')]).to.deep.equal([1, true]);
-    });
-
-    it('goes on where the person goes away, and says so', async () => {
-      const ended = new AbortController();
-      const { code, err } = await run('evacuate eu-1a --for 2h', { signal: ended.signal, onErr: () => ended.abort() });
-      expect(code).to.equal(1);
-      expect(err)
-        .to.contain('not finished yet: ZoneEvacuation eu-1a was made.')
-        .and.to.contain('kubectl topology return eu-1a');
-      expect(await all()).to.have.lengthOf(1);
-    });
-
-    it('prints check and object as JSON', async () => {
-      const { out } = await run('evacuate eu-1a --for 1d --no-wait -o json');
-      const report = JSON.parse(out) as {
-        check: { refusals: unknown[]; writes: { slices: number } };
-        evacuation: ZoneEvacuation;
-      };
-      expect([report.check.refusals, report.check.writes.slices]).to.deep.equal([[], 1]);
-      expect(report.evacuation.spec.duration).to.equal('24h');
     });
 
     it('of a part of the Services gets a name of its own and selectors', async () => {

@@ -43,14 +43,6 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     }
   });
 
-  it('takes no hints in safe mode for a fault, although the status calls the plan in force', async () => {
-    const args = ['explain', 'web', '-f', clusterFile('load-aware-metrics-lost'), '--fail-on', 'ineffective'];
-    const { out, code } = await runTopology(args);
-    expect(code).to.equal(1);
-    expect(out).not.to.contain('as planned');
-    expect(out).to.match(/^LOOP +✗ Enforce/m);
-  });
-
   it('does not excuse spread where the plan in force says something else', async () => {
     const other = textOf('load-aware-spread').replace('spread: true', 'spread: false');
     const report = await explained(other);
@@ -85,29 +77,12 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     expect(first).to.deep.include({ reason: 'PlanNotInForce', evidence: 'FlowPolicy shop/web has no status yet.' });
   });
 
-  it('says that the label is missing, whatever the status said once', async () => {
-    const bare = textOf('load-aware-observe')
-      .replace('mode: Observe }', 'mode: Enforce }')
-      .replace("status: 'False',\n        reason: ObserveOnly", "status: 'True',\n        reason: PlanInForce");
-    const [first] = (await explained(bare)).causes;
-    expect(first?.reason).to.equal('PlanNotInForce');
-    expect(first?.evidence).to.contain('lacks the strategy label: is the flow-controller running?');
-  });
-
   it('blames no missing policy where policies were not seen, and says so', async () => {
     const unseen = await explained(withoutPolicy('load-aware-without-controller'));
     expect(unseen.unseen.map(({ what }) => what)).to.include('flowPolicies');
     expect(unseen).not.to.have.property('loop');
     expect(firstOf(unseen)).to.equal('AnnotationNotRecognized');
     expect(unseen.causes[0]?.evidence).to.contain('is the flow-controller running?');
-  });
-
-  it('leaves Services without a planned strategy as they are', async () => {
-    const [, policy = ''] = textOf('load-aware-spread').split('---\napiVersion: topology.extensions');
-    const beside = `${textOf('webhook-effective')}---\napiVersion: topology.extensions${policy}`;
-    const report = await explained(beside);
-    expect(report).not.to.have.property('loop');
-    expect([report.verdict, report.causes, report.wanted.strategy]).to.deep.equal(['Effective', [], 'same-zone']);
   });
 
   it('asks a cluster for policies of Services with a planned strategy only', () =>

@@ -128,13 +128,6 @@ describe('kubectl topology explain, on files', () => {
     expect(routed.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
   });
 
-  it('names causes behind the first one too', async () => {
-    const both = await explain('annotation-wins');
-    expect(both.causes.map(({ reason }) => reason)).to.deep.equal(['AnnotationWins', 'OverloadThreshold']);
-    const few = await explain('too-few-endpoints');
-    expect(few.causes.map(({ reason }) => reason)).to.deep.equal(['TooFewEndpoints', 'PodsNotSpread']);
-  });
-
   it('reports what is wanted, given, used and effective', async () => {
     const report = await explain('pods-not-spread');
     expect(report.wanted).to.deep.equal({

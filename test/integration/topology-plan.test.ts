@@ -6,7 +6,7 @@ import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
 import { evaluatePlan } from '../../pkg/flow/index.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
-import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
 const SHARES = [1, 6, 10];
@@ -79,12 +79,6 @@ describe('kubectl topology plan --weights', () => {
     }
   });
 
-  it('counts Nodes where asked to: three zones alike', async () => {
-    const { zones, maxUtilization } = await plan('--weights', 'nodes');
-    expect(maxUtilization).to.be.closeTo(1, 1e-9);
-    expect(Object.values(zones).map(({ demand }) => demand)).to.deep.equal([2, 2, 2]);
-  });
-
   it('allows as much overload as configured', async () => {
     expect((await plan('--weights', 'cpu', '--max-overload', '120')).inZoneShare).to.equal(1);
     const none = await plan('--weights', 'eu-1a=1,eu-1b=1,eu-1c=4', '--max-overload', '1');
@@ -115,23 +109,4 @@ describe('kubectl topology plan --weights', () => {
   for (const [name, flags, message] of refused) {
     it(`refuses ${name}`, async () => expect(await refusal(...flags)).to.match(message));
   }
-
-  it('says why the Nodes give no weights', async () => {
-    const { code, err } = await runTopology([
-      'plan',
-      '-f',
-      clusterFile('node-without-cpu'),
-      '--service',
-      'shop/web',
-      '--weights',
-      'cpu',
-    ]);
-    expect(code).to.equal(2);
-    expect(err).to.match(/^error: --weights cpu: .*node-new/);
-  });
-
-  it('warns of a zone that nothing else mentions', async () => {
-    const args = ['plan', '-f', '-', '--service', 'default/server', '--weights', 'eu-1a=1,eu-1d=1'];
-    expect((await runTopology(args, stdin(uneven))).err).to.equal('warning: no Node and no endpoint is in eu-1d\n');
-  });
 });

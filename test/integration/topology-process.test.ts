@@ -4,10 +4,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { node, service, slice } from '../fixtures/core.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
-import { list } from './topology-objects.ts';
 
 describe('kubectl-topology as a process', () => {
   const run = promisify(execFile);
@@ -31,24 +28,5 @@ describe('kubectl-topology as a process', () => {
       (error: unknown) => error as { code: number; stderr: string },
     );
     expect(bad).to.include({ code: 2, stderr: 'error: /nonexistent.yaml: no such file or folder\n' });
-  });
-
-  it('loads neither the client of a cluster nor a YAML parser for help and for JSON files', async () => {
-    const script = `import { registerHooks } from 'node:module';
-const seen = [];
-registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-process.on('exit', () => process.stderr.write(seen.join('\\n')));`;
-    const hook = `data:text/javascript,${encodeURIComponent(script)}`;
-    const folder = temporaryFolder();
-    try {
-      const file = folder.write('list.json', list([node(), service(), slice()]));
-      for (const args of [['--help'], ['hints', '-f', file]]) {
-        const { stderr } = await run(process.execPath, ['--import', hook, main, ...args]);
-        expect(stderr).to.contain('cmd/kubectl-topology/app.ts');
-        expect(stderr).not.to.match(/client-node|undici|winston|node_modules\/yaml|pkg\/kubernetes/);
-      }
-    } finally {
-      folder.remove();
-    }
   });
 });

@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { RouteReport, RoutesReport } from '../../pkg/diagnosis/models/routes.ts';
-import { endpoint, node, service, slice, kubeProxy } from '../fixtures/core.ts';
-import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
-import { ZONES, auto, nodes, own, stdin } from './topology-objects.ts';
+import { service, slice, kubeProxy } from '../fixtures/core.ts';
+import { topologyJson } from '../fixtures/topology-command.ts';
+import { ZONES, nodes, own, stdin } from './topology-objects.ts';
 
 const routes = async (objects: readonly KubernetesObject[], ...flags: string[]): Promise<readonly RouteReport[]> =>
   (
@@ -35,145 +35,6 @@ describe('kubectl topology route, its JSON', () => {
     });
   });
 
-  const all = ['198.18.0.10:8443', '198.18.0.11:8443', '198.18.0.12:8443'];
-  const cases: readonly {
-    name: string;
-    objects: readonly KubernetesObject[];
-    flags?: readonly string[];
-    mode: string;
-    cluster: readonly string[] | null;
-    reason: string;
-  }[] = [
-    {
-      name: 'kube-proxy 1.30 wants the annotation',
-      flags: ['--kubernetes-version', 'v1.30.0'],
-      objects: [service(), hinted],
-      mode: '',
-      cluster: all,
-      reason: 'ProxyNeedsAnnotation',
-    },
-    {
-      name: 'and uses hints with it',
-      flags: ['--kubernetes-version', '1.30'],
-      objects: [auto, hinted],
-      mode: 'PreferSameZone',
-      cluster: ['198.18.0.10:8443'],
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'gates off',
-      flags: ['--kubernetes-version', '1.29', '--feature-gates', 'TopologyAwareHints=false'],
-      objects: [auto, hinted],
-      mode: '',
-      cluster: all,
-      reason: 'HintsGateOff',
-    },
-    {
-      name: 'one without hint',
-      objects: [
-        service(),
-        slice({ endpoints: [...own('eu-1a', 'eu-1b'), endpoint({ zone: 'eu-1c', addresses: ['198.18.0.12'] })] }),
-      ],
-      mode: '',
-      cluster: all,
-      reason: 'EndpointWithoutHint',
-    },
-    {
-      name: 'headless',
-      objects: [service({ spec: { clusterIP: 'None' } }), hinted],
-      mode: '',
-      cluster: null,
-      reason: 'NotProxied',
-    },
-    { name: 'no slice', objects: [service()], mode: '', cluster: null, reason: 'NoEndpoints' },
-    {
-      name: 'slice whose port has another name',
-      objects: [service(), slice({ ports: [{ name: 'metrics', port: 9090 }] })],
-      mode: '',
-      cluster: null,
-      reason: 'NoEndpoints',
-    },
-    {
-      name: 'internal traffic policy Local',
-      objects: [service({ spec: { internalTrafficPolicy: 'Local' } }), hinted],
-      mode: '',
-      cluster: null,
-      reason: 'InternalTrafficPolicyLocal',
-    },
-    {
-      name: 'absent conditions count as ready',
-      objects: [service(), slice({ endpoints: [{ addresses: ['198.18.0.10'] }] })],
-      mode: '',
-      cluster: ['198.18.0.10:8443'],
-      reason: 'NoHints',
-    },
-    {
-      name: 'terminating endpoints where nothing is ready',
-      objects: [
-        service(),
-        slice({ endpoints: [endpoint({ conditions: { ready: false, serving: true, terminating: true } })] }),
-      ],
-      mode: '',
-      cluster: ['198.18.0.10:8443'],
-      reason: 'TerminatingEndpoints',
-    },
-    {
-      name: 'nothing ready',
-      objects: [service(), slice({ endpoints: [endpoint({ conditions: { ready: false, serving: false } })] })],
-      mode: '',
-      cluster: [],
-      reason: 'NoReadyEndpoints',
-    },
-    {
-      name: 'IPv6 in brackets, by the only family there is',
-      objects: [service(), slice({ addressType: 'IPv6', endpoints: [endpoint({ addresses: ['fd00::1'] })] })],
-      mode: '',
-      cluster: ['[fd00::1]:8443'],
-      reason: 'NoHints',
-    },
-    {
-      name: 'Cilium as it is by default',
-      flags: ['--proxy', 'cilium'],
-      objects: [auto, hinted],
-      mode: '',
-      cluster: all,
-      reason: 'CiliumServiceTopologyOff',
-    },
-    {
-      name: 'Cilium with service topology',
-      flags: ['--proxy', 'cilium', '--cilium-service-topology'],
-      objects: [auto, hinted],
-      mode: 'PreferSameZone',
-      cluster: ['198.18.0.10:8443'],
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'Linkerd needs no consent',
-      flags: ['--proxy', 'linkerd'],
-      objects: [service(), hinted],
-      mode: 'PreferSameZone',
-      cluster: ['198.18.0.10:8443'],
-      reason: 'SameZoneHints',
-    },
-  ];
-  for (const { name, objects, flags = [], mode, cluster, reason } of cases) {
-    it(name, async () => {
-      const [first] = await routes([...nodes(), ...objects], ...flags);
-      expect([first?.mode, first?.cluster, first?.reason]).to.deep.equal([mode, cluster, reason]);
-    });
-  }
-
-  it('takes each kube-proxy for as old as its kubelet', async () => {
-    const mixed = [
-      node({ zone: 'eu-1a', kubeletVersion: 'v1.30.1' }),
-      node({ zone: 'eu-1b', kubeletVersion: 'v1.36.0' }),
-    ];
-    expect((await routes([...mixed, service(), hinted])).map(({ reason }) => reason)).to.deep.equal([
-      'ProxyNeedsAnnotation',
-      'SameZoneHints',
-    ]);
-  });
-
   it('shows every port, one by name or by number, one node', async () => {
     const two = service({
       spec: {
@@ -193,16 +54,5 @@ describe('kubectl topology route, its JSON', () => {
         (await routes(objects, '--port', port, '--node', 'node-eu-1c')).map((each) => [each.node, each.port]),
       ).to.deep.equal([['node-eu-1c', 'metrics']]);
     }
-  });
-
-  it('lists no route without Nodes, and says so', async () => {
-    const { out, err, code } = await runTopology(['route', '-f', '-', '--service', 'server', '-o', 'json'], {
-      stdin: stdin(service(), hinted),
-    });
-    expect([JSON.parse(out), err, code]).to.deep.equal([
-      { router: 'unknown', certainty: 'unknown', evidence: [], routers: [], routes: [] },
-      'warning: there are no Nodes, so there are no routes\n',
-      0,
-    ]);
   });
 });

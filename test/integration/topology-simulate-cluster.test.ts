@@ -10,7 +10,7 @@ import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { expectPoliciesOfPlannedOnly } from './topology-policies.ts';
-import { DEMAND, EXAMPLE, modeOf, simulated } from './topology-simulate-example.ts';
+import { DEMAND, EXAMPLE, simulated } from './topology-simulate-example.ts';
 
 describe('kubectl topology simulate, on a cluster', function onCluster() {
   this.timeout(180_000);
@@ -72,13 +72,6 @@ describe('kubectl topology simulate, on a cluster', function onCluster() {
     expect(report.recommendation.improves).to.equal(false);
     expect(resources.has('endpointslices')).to.equal(true);
     expect(everyPod()).to.equal(false);
-  });
-
-  it('reads Pods where demand asks for their capacity', async () => {
-    const { report, resources } = await read('--demand', 'eu-1a=1,eu-1b=0.1,eu-1c=0.1');
-    expect([resources.has('pods'), everyPod()]).to.deep.equal([true, true]);
-    expect(report.capacity).to.deep.include({ source: 'requests', cores: 1.5 });
-    expect(modeOf(report, 'load-aware').outcome).not.to.equal(null);
   });
 });
 

@@ -3,8 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { COMMANDS } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import { installationDefaults } from '../fixtures/installation.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
@@ -92,18 +90,6 @@ describe('kubectl topology status', function onSandbox() {
     expect((await world.run('-n', OWN)).code).to.equal(0);
   });
 
-  it('shows installations side by side', async () => {
-    world.install({ components: [COMMANDS.endpointSliceWebhook, COMMANDS.flowController] });
-    const runtime = { namespace: 'runtime-extension-topology', release: 'topology-runtime' };
-    world.install({ ...runtime, components: [COMMANDS.settingsReconciler] });
-    const report = await world.status();
-    expect(report.installations.map(({ namespace, components }) => [namespace, components.length])).to.deep.equal([
-      [OWN, 2],
-      [runtime.namespace, 1],
-    ]);
-    expect(report.verdict).to.equal('Healthy');
-  });
-
   it('names what may not be read, and shows the rest', async () => {
     world.install();
     await world.openShop();
@@ -117,43 +103,6 @@ describe('kubectl topology status', function onSandbox() {
     const report = await world.status();
     expect(report.installations[0]?.components[0]?.pods).to.equal(null);
     expect(report.cluster.nodes).to.equal(null);
-  });
-
-  it('shows the rest where an object is malformed', async () => {
-    world.install();
-    await world.openShop();
-    world.sandbox.seed([
-      {
-        apiVersion: 'v1',
-        kind: 'Node',
-        metadata: { name: 'spoilt' },
-        status: { conditions: 'ready' },
-      } as KubernetesObject,
-    ]);
-    const report = await world.status();
-    expect(report.unseen).to.deep.equal([
-      { what: 'nodes (in part)', why: 'Node spoilt: status.conditions: expected a list, found a string' },
-    ]);
-    expect([report.verdict, report.cluster.nodes?.count]).to.deep.equal(['Healthy', 3]);
-  });
-
-  it('asks for a namespace where Deployments of all may not be listed', async () => {
-    world.sandbox.addFault({ kind: 'status', match: { resource: 'deployments' }, code: 403 });
-    const { err, code } = await world.run();
-    expect([code, err]).to.deep.equal([
-      2,
-      'error: installations cannot be looked for: you may not list deployments of all namespaces; name the one of the installation with --namespace\n',
-    ]);
-  });
-
-  it('needs the right to create slices for the dry run, and says so', async () => {
-    world.install();
-    await world.openShop();
-    world.sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'create' }, code: 403 });
-    const report = await world.status();
-    expect(report.verdict).to.equal('Healthy');
-    expect(report.admission.probes[0]?.outcome).to.equal('Unknown');
-    expect(report.admission.probes[0]?.message).to.contain('the right to create endpointslices');
   });
 
   it('reports where the serving certificate was seen, or that it was not', async () => {

@@ -1,11 +1,9 @@
 // `kubectl topology audit --without ZONE` on files and on a cluster: text, JSON, page, exit codes, what it reads, hostile names.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { parse } from 'yaml';
 import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { SurvivalReport } from '../../pkg/diagnosis/survival/types.ts';
-import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -60,52 +58,6 @@ describe('kubectl topology audit --without, on files', () => {
       .to.contain('No: without eu-1a 1 Service would be down.')
       .and.to.contain('1 more replica would be enough.');
     expect((await runTopology(['audit', '-f', lost(), '--without', 'eu-1b'])).code).to.equal(0);
-  });
-
-  it('has a sentence for every Service with -o wide, and colours on a terminal', async () => {
-    const wide = await runTopology(['audit', '-f', EXAMPLE, '--without', 'eu-1a', '-o', 'wide']);
-    expect(wide.out)
-      .to.contain('NOT MOVED')
-      .and.to.contain('3 of 8 ready endpoints are in eu-1a; the busiest that stays');
-    const terminal = await runTopology(['audit', '-f', lost(), '--without', 'eu-1a'], { terminal: true });
-    expect(terminal.out).to.contain('\u001B[31mNo: without eu-1a');
-  });
-
-  it('answers for several zones at once, stricter by a flag, the same in YAML as in JSON', async () => {
-    const ask = ['audit', '-f', EXAMPLE, '--without', 'eu-1a,eu-1b'];
-    const report = await topologyJson<SurvivalReport>([...ask]);
-    expect([report.zones, report.survives]).to.deep.equal([['eu-1a', 'eu-1b'], false]);
-    expect(parse((await runTopology([...ask, '-o', 'yaml'])).out)).to.deep.equal(report);
-    expect(await topologyJson(['audit', '-f', EXAMPLE, '--without', 'eu-1a', '--without', 'eu-1b'])).to.deep.equal(
-      report,
-    );
-    const strict = await topologyJson<SurvivalReport>([
-      'audit',
-      '-f',
-      EXAMPLE,
-      '--without',
-      'eu-1a',
-      '--max-overload',
-      '40',
-    ]);
-    expect(strict.sum.answers.Overloaded).to.equal(9);
-  });
-
-  it('takes one namespace with -n', async () => {
-    const report = await topologyJson<SurvivalReport>(['audit', '-f', EXAMPLE, '--without', 'eu-1a', '-n', 'media']);
-    expect([report.namespace, report.services.map(({ name }) => name)]).to.deep.equal([
-      'media',
-      ['images', 'thumbnails'],
-    ]);
-  });
-
-  it('has a row for Services of every kind, and figures in all of them', async () => {
-    const { nodes, services, slices } = auditCluster({ nodes: 9, services: 26, endpoints: 150 });
-    const file = folder.write('cluster.json', listOf([...nodes, ...services, ...slices]));
-    const [zone = ''] = nodes.map(({ metadata }) => metadata?.labels?.['topology.kubernetes.io/zone'] ?? '');
-    const report = await topologyJson<SurvivalReport>(['audit', '-f', file, '--without', zone]);
-    expect(report.services).to.have.lengthOf(26);
-    expect(Object.values(report.sum.answers).reduce((sum, count) => sum + count, 0)).to.equal(26);
   });
 
   it('leaves the terminal alone, whatever objects are called', async () => {

@@ -51,16 +51,6 @@ shop/web         2              1 MB/s    70 %
 `);
   });
 
-  it('takes one Service, by either way to write it, or the Services of a namespace', async () => {
-    const services = async (...args: string[]): Promise<Set<string>> =>
-      new Set((await topologyJson<Measured>(['traffic', '-f', file, ...args])).flows.map(({ service }) => service));
-    expect(await services('shop/web')).to.deep.equal(new Set(['shop/web']));
-    expect(await services('web', '-n', 'shop')).to.deep.equal(new Set(['shop/web']));
-    expect(await services('-n', 'shop')).to.deep.equal(new Set(['shop/web']));
-    expect(await services('-n', 'sho')).to.deep.equal(new Set());
-    expect(await services()).to.deep.equal(new Set(['shop/web', '']));
-  });
-
   it('prints as JSON what it reads as a file', async () => {
     const first = await runTopology(['traffic', '-f', file, '-o', 'json']);
     const again = await runTopology(['traffic', '-f', '-', '-o', 'json'], { stdin: first.out });
@@ -144,16 +134,6 @@ describe('money by measured bytes', () => {
     const { out } = await runTopology(['explain', 'shop/web', '--measured', ...input]);
     expect(out).to.match(/MEASURED {3}2\.00 connections a second, 86\.4 GB a day; 70 % of the bytes cross zones/);
     expect(out).to.match(/FROM \\ TO +eu-1a +eu-1b/);
-  });
-
-  it('an assumed volume is called one wherever its figures stand, and excludes a measured one', async () => {
-    const assumed = await runTopology(['audit', '-f', clusterFile('hints-lost'), '--gb-per-day', '100']);
-    expect(assumed.out).to.contain('At an assumed 100 GB a day');
-    const both = await runTopology(['audit', '--measured', '--gb-per-day', '100', ...input]);
-    expect([both.code, both.err]).to.deep.equal([
-      2,
-      'error: leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic\n',
-    ]);
   });
 
   it('files without measured traffic are distinguished from files without traffic', async () => {

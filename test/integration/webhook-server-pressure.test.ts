@@ -5,7 +5,6 @@ import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { expect } from 'chai';
-import express from 'express';
 import { afterEach, describe, it } from 'mocha';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
@@ -240,24 +239,5 @@ describe('the admission server under pressure and change', () => {
       () => server.connections === 0,
       () => `${server.connections} connections`,
     );
-  });
-
-  it('cannot start on a port that is taken', async () => {
-    fixture = await startAdmission();
-    const { certificates, logger, server } = fixture;
-    const { startAdmissionServer } = await import('../../pkg/webhook/app.ts');
-    let code: unknown;
-    try {
-      await startAdmissionServer({
-        address: '127.0.0.1',
-        port: server.port,
-        certificates,
-        logger,
-        app: express(),
-      });
-    } catch (error) {
-      ({ code } = error as NodeJS.ErrnoException);
-    }
-    expect(code).to.equal('EADDRINUSE');
   });
 });

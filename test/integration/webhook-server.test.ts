@@ -1,20 +1,16 @@
 // The admission server over real TLS: good reviews, every kind of bad input, and what it does to memory.
 import { once } from 'node:events';
-import { Agent } from 'node:https';
-import { setImmediate } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { hasItemsWithin } from '../../pkg/apis/json-items.ts';
-import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { MAX_BODY_BYTES, MAX_BODY_ITEMS } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
-import { SETTINGS_PATH } from '../../pkg/webhook/routing-settings.ts';
 import { buildPayload } from '../bench/webhook/payload.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import type { CallOptions } from '../fixtures/admission.ts';
-import { endpoint, service, slice } from '../fixtures/core.ts';
+import { endpoint } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { applyJsonPatch } from '../fixtures/json-patch.ts';
 import { inFull } from '../support/depth.ts';
@@ -41,26 +37,6 @@ describe('the admission server', () => {
       expect(hints).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c'].map((name) => ({ forZones: [{ name }] })));
     });
 
-    it('a slice that needs nothing: no patch and no patch type', async () => {
-      const { text } = await post({ body: JSON.stringify(review(slice())) });
-      expect(JSON.parse(text).response).to.deep.equal({ uid: review(slice()).request.uid, allowed: true });
-    });
-
-    it('a Service at the other path', async () => {
-      const annotations = { 'service.kubernetes.io/topology-mode': 'topology.extensions.gardener.cloud/same-node' };
-      const object = service({ metadata: { annotations } });
-      const { text } = await post({ path: SETTINGS_PATH, body: JSON.stringify(review(object)) });
-      expect(applyJsonPatch(object, operationsOf(text)).metadata?.labels).to.deep.equal({
-        [LABEL_STRATEGY]: 'same-node',
-      });
-    });
-
-    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON']) {
-      it(`content type ${type}`, async () => {
-        expect((await post({ headers: { 'content-type': type } })).status).to.equal(200);
-      });
-    }
-
     it('10,000 endpoints', async () => {
       const endpoints = Array.from({ length: 10_000 }, (_, index) =>
         endpoint({ addresses: [`10.0.${index >> 8}.${index & 255}`] }),
@@ -82,12 +58,6 @@ describe('the admission server', () => {
       const body = Buffer.from(JSON.stringify(largest));
       expect((await post({ body })).status).to.equal(200);
       expect(hasItemsWithin(MAX_BODY_ITEMS / 2, body)).to.equal(true);
-    });
-
-    it('text outside of ASCII, with the uid as it came', async () => {
-      const uid = 'ü-"\\-\u2028-😀';
-      const { text } = await post({ body: JSON.stringify(review(labelled(), { uid })) });
-      expect(JSON.parse(text).response.uid).to.equal(uid);
     });
 
     it('one line in the log for each object it changes, without the body', async () => {
@@ -155,15 +125,6 @@ describe('the admission server', () => {
       });
     }
 
-    it('HEAD: 405 without a body', async () => {
-      const { status, text, headers } = await call({
-        port: bed.fixture.server.port,
-        ca: bed.fixture.ca,
-        method: 'HEAD',
-      });
-      expect({ status, text, allow: headers['allow'] }).to.deep.equal({ status: 405, text: '', allow: 'POST' });
-    });
-
     it('7 MiB exactly is read: it is only not JSON', async () => {
       const { status } = await post({ body: Buffer.alloc(MAX_BODY_BYTES, ' ') });
       expect(status).to.equal(400);
@@ -188,20 +149,6 @@ describe('the admission server', () => {
     socket.write('hello there\r\n\r\n');
     await closed;
     expect(received()).to.match(/^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/json/);
-  });
-
-  it('puts a body together that comes in a few small pieces', async () => {
-    const { socket, received } = await rawConnection();
-    const middle = Math.floor(good.length / 2);
-    for (const piece of [headOf(good.length), good.slice(0, 1), good.slice(1, middle), good.slice(middle)]) {
-      socket.write(piece);
-      await setImmediate();
-    }
-    await eventually(
-      () => received().includes('"allowed":true'),
-      () => `answered ${received()}`,
-    );
-    socket.destroy();
   });
 
   it('answers a body of many pieces, each a TLS record of one byte, with 400 before it is there', async () => {
@@ -248,19 +195,6 @@ describe('the admission server', () => {
       () => `${bed.fixture.budget.bytes} bytes held`,
     );
     expect((await post()).status).to.equal(200);
-  });
-
-  it('serves request after request on one kept-alive connection', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const earlier = bed.fixture.server.connections;
-    for (let index = 0; index < 20; index += 1)
-      expect((await post({ agent })).headers['keep-alive']).to.equal('timeout=120');
-    expect(bed.fixture.server.connections).to.equal(earlier + 1);
-    agent.destroy();
-  });
-
-  it('closes the connection of a body that it did not read', async () => {
-    expect((await post({ body: Buffer.alloc(MAX_BODY_BYTES + 1) })).headers['connection']).to.equal('close');
   });
 
   it('holds no memory: bodies of 7 MiB and slices of 10,000 endpoints, again and again', async () => {
