@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { hintSwitch } from '../fixtures/core.ts';
-import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
+import { NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
 
@@ -178,13 +178,6 @@ describe('the flow controller in trouble', function onSandbox() {
     await eventually(() => expect(bed.hints('web')).to.deep.equal(planned));
   });
 
-  it('has nothing to do with Services of namespaces that are not its own', async () => {
-    await bed.apply(flowService({ labels: LABELS }));
-    await bed.start(`excludedNamespaces: [${NAMESPACE}]`);
-    await bed.quiet();
-    expect(bed.writes().filter(({ user }) => user === USER)).to.deep.equal([]);
-  });
-
   it('looks after the namespaces with its labels alone, from the moment they have them', async () => {
     await bed.apply(flowService({ labels: LABELS }));
     await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
@@ -233,21 +226,5 @@ describe('the flow controller in trouble', function onSandbox() {
     await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
     await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
     expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
-  });
-
-  it('plans proportional by the CPU of Nodes alone, and again when Nodes change', async () => {
-    await bed.apply(
-      flowPod('web-a2', 'a'),
-      flowPod('web-b2', 'b'),
-      flowService({ labels: { [LABEL_STRATEGY]: 'proportional' } }),
-    );
-    bed.plant.source.read = () => Promise.reject(new Error('nobody asks'));
-    await bed.start();
-    await eventually(() => expect(bed.hints('web')).to.deep.equal({ ...OWN, 'web-a2': 'a', 'web-b2': 'b' }));
-    await bed.apply(flowNode('a', { status: { ...flowNode('a').status, allocatable: { cpu: '12' } } }));
-    await eventually(() =>
-      expect(Object.values(bed.hints('web')).filter((zones) => zones.includes('a')).length).to.be.at.least(3),
-    );
-    expect(bed.policy('web'), 'no FlowPolicy for what has no loop').to.equal(undefined);
   });
 });

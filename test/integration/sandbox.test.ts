@@ -17,41 +17,6 @@ describe('the sandbox', () => {
   afterEach(() => sandbox.clearFaults());
   after(() => sandbox.stop());
 
-  describe('the request log', () => {
-    it('holds who asked for what and how it ended', async () => {
-      sandbox.clearRequests();
-      await api.get(`${SERVICES_PATH}/none?x=y`);
-      await api.patch('/api/v1/nodes/node-a', 'merge', { metadata: { annotations: { a: 'b' } } });
-      await api.get('/version');
-      const watching = await api.watch(`${SERVICES_PATH}?watch=true`);
-      watching.stop();
-      expect(
-        sandbox.requests.map(({ user, verb, resource, name, status }) => [user, verb, resource, name, status]),
-      ).to.deep.equal([
-        ['alice', 'get', 'services', 'none', 404],
-        ['alice', 'patch', 'nodes', 'node-a', 200],
-        ['alice', 'raw', '', undefined, 200],
-        ['alice', 'watch', 'services', undefined, 200],
-      ]);
-      expect(sandbox.requests[0]).to.deep.include({ method: 'GET', namespace: NAMESPACE, query: { x: 'y' } });
-    });
-  });
-
-  it('rules by the version that it says it has', async () => {
-    const close = { ...aService('versioned'), spec: { ports: [{ port: 1 }], trafficDistribution: 'PreferSameZone' } };
-    sandbox.setKubernetesVersion('v1.33.4');
-    const refused = await api.post(SERVICES_PATH, close);
-    expect([refused.status, text(refused.body['message'])]).to.deep.equal([
-      422,
-      'Service "versioned" is invalid: spec.trafficDistribution: Unsupported value: "PreferSameZone": supported values: "PreferClose"',
-    ]);
-    sandbox.setKubernetesVersion('v1.30.1');
-    const dropped = await api.post(SERVICES_PATH, close);
-    expect([dropped.status, dropped.body['spec']!['trafficDistribution']]).to.deep.equal([201, undefined]);
-    sandbox.setKubernetesVersion('v1.36.3');
-    expect((await api.get('/version')).body['gitVersion']).to.equal('v1.36.3');
-  });
-
   describe('admission and the EndpointSlice controller together', () => {
     const LABEL = 'example.com/hint';
     let webhook: WebhookServer;

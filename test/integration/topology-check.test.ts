@@ -74,14 +74,6 @@ describe('kubectl topology check', () => {
       ['warning', 32],
     ]);
   });
-
-  it('has a format that audit has as well: what fails is an error, what costs a warning', async () => {
-    const file = resolve(root, 'example/audit/cluster.yaml');
-    const { out } = await runTopology(['audit', '-f', file, '-o', 'sarif']);
-    const levels = sarifOf(out).runs[0]?.results.map(({ ruleId, level }) => `${level} ${ruleId}`);
-    expect(levels).to.include.members(['error EndpointWithoutHint', 'warning NotRequested', 'note SingleEndpoint']);
-    expect((await runTopology(['audit', '-f', file, '-o', 'sarif', '--without', 'eu-1a'])).code).to.equal(2);
-  });
 });
 
 describe('docs/usage/check.md', () => {

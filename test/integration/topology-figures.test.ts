@@ -35,33 +35,6 @@ const changed = (file: string, pattern: RegExp, by = ''): string => {
 const NO_FIGURE = /.*(?:\b0 of 0\b|NaN|undefined|Infinity).*/;
 const HINTS = /, hints: \{ for(?:Zones|Nodes): \[[^\]]*\] \}/g;
 
-const FOREIGN_SLICE = `---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata:
-  name: web-extra
-  namespace: shop
-  labels: { kubernetes.io/service-name: web, endpointslice.kubernetes.io/managed-by: team.example.com }
-addressType: IPv4
-ports: [{ name: http, protocol: TCP, port: 8080 }]
-endpoints:
-  - { addresses: [10.1.0.20], conditions: { ready: true }, nodeName: node-eu-1a, zone: eu-1a }
-  - { addresses: [10.1.0.21], conditions: { ready: true }, nodeName: node-eu-1b, zone: eu-1b }
-`;
-
-const ANETD = `---
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: { name: anetd, namespace: kube-system, labels: { k8s-app: cilium } }
-spec:
-  selector: { matchLabels: { k8s-app: cilium } }
-  template:
-    metadata: { labels: { k8s-app: cilium } }
-    spec:
-      nodeSelector: { pool: gke }
-      containers: [{ name: cilium-agent, image: 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25' }]
-`;
-
 /** Of pods-not-spread-taint: what else keeps Pods away from the only Node of a zone, or is under way. */
 const BARRIERS: readonly (readonly [name: string, by: readonly [RegExp, string], text: RegExp])[] = [
   [
@@ -163,12 +136,6 @@ describe('figures of kubectl topology', () => {
     expect(await textOf(['audit', ...on('gke-dataplane-v2-unknown')])).to.match(/Not known: the data plane/);
   });
 
-  it('count no endpoints in a zone that is evacuated and has none', async () => {
-    const stdin = changed('evacuated', /conditions: \{ ready: true/g, 'conditions: { ready: false');
-    const text = (await textOf(['explain', 'shop/web', '-f', '-'], stdin)).replace(/\s+/g, ' ');
-    expect(text).to.match(/evacuated until \S+ \(drill: every quarter\): no endpoint is ready there\./);
-  });
-
   it('weigh clients alike in audit, explain and simulate, or say by what else', async () => {
     const different: string[] = [];
     for (const file of FILES) {
@@ -187,14 +154,6 @@ describe('figures of kubectl topology', () => {
     expect(await textOf(['simulate', 'shop/web', ...on('load-aware-effective')])).to.match(/Clients .*FlowPolicy/);
   });
 
-  it('of simulate leave clients out whose router is not known, as those of audit do', async () => {
-    const pool = changed('effective', /name: node-eu-1c, labels: \{/g, 'name: node-eu-1c, labels: { pool: gke,');
-    const stdin = `${pool}${ANETD}`;
-    const audited = await topologyJson<AuditReport>(['audit', '-f', '-'], { stdin });
-    const { now } = await topologyJson<SimulationReport>(['simulate', 'shop/web', '-f', '-'], { stdin });
-    expect([audited.services[0]?.verdict, audited.sum.inZoneShare, now.inZoneShare]).to.deep.equal(['Unknown', 1, 1]);
-  });
-
   it('of Auto in simulate are the same whatever hints are stored now', async () => {
     const auto = async (stdin: string): Promise<unknown> => {
       const { out } = await runTopology(['simulate', 'shop/web', '-f', '-', '-o', 'json'], { stdin });
@@ -206,14 +165,6 @@ describe('figures of kubectl topology', () => {
       expect(await auto(changed(file, HINTS)), `${file}, without hints`).to.deep.equal(await auto(stored));
       expect(await auto(elsewhere), `${file}, other hints`).to.deep.equal(await auto(stored));
     }
-  });
-
-  it('of the CPU heuristic count the endpoints that the controller counts, not those of others', async () => {
-    const foreign = changed('too-few-endpoints', /^(?=--- \{ apiVersion: apps\/v1, kind: DaemonSet)/gm, FOREIGN_SLICE);
-    const report = await topologyJson<Explanation>(['explain', 'shop/web', '-f', '-'], { stdin: foreign });
-    expect(report.given.map(({ ready }) => ready)).to.deep.equal([4]);
-    expect(report.causes[0]?.reason).to.equal('TooFewEndpoints');
-    expect(report.causes[0]?.evidence).to.match(/has 2 ready IPv4 endpoints for 3 zones/);
   });
 
   it('claim no missing autoscaler where none was listed', async () => {

@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
-import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
 import { BUILT_IN_PRICES } from '../../pkg/diagnosis/prices.ts';
 import { MODE_NAMES, type SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
 import { CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
@@ -93,26 +92,6 @@ describe('kubectl topology simulate, its JSON', () => {
       expect(modeOf(report, mode).outcome?.hinted, mode).to.equal(hinted);
     }
   });
-
-  it('agrees with `plan` on load-aware', async () => {
-    const flags = ['--demand', DEMAND, '--capacity', '1'];
-    const report = await simulated(...flags);
-    const plan = await topologyJson<PlanReport>(['plan', '-f', EXAMPLE, '--service', 'checkout', ...flags]);
-    const { outcome } = modeOf(report, 'load-aware');
-    expect(outcome?.inZoneShare).to.be.closeTo(plan.inZoneShare, 1e-9);
-    expect(outcome?.maxUtilization).to.be.closeTo(plan.maxUtilization, 1e-9);
-  });
-
-  it('agrees with `explain` on what stays in its zone now, clients equally many on every Node', async () => {
-    const explained = await topologyJson<{ effective: { inZoneShare: number } }>([
-      'explain',
-      'checkout',
-      '-f',
-      EXAMPLE,
-    ]);
-    const report = await simulated('--weights', 'nodes');
-    expect(report.now.inZoneShare).to.be.closeTo(explained.effective.inZoneShare, 1e-12);
-  });
 });
 
 describe('kubectl topology simulate, its screens', () => {
@@ -137,13 +116,6 @@ describe('kubectl topology simulate, its screens', () => {
     expect(out).to.contain('flow-controller');
     expect(out.match(/^Share of all traffic: /gm)).to.have.lengthOf(2);
     expect(out.split('\n').filter((line) => line.length > 100)).to.deep.equal([]);
-  });
-
-  it('wide: the matrices of all modes, those alike together, and what each is set by', async () => {
-    const { out } = await runTopology(example('-o', 'wide'));
-    expect(out).to.contain('Share of all traffic: PreferClose, same-zone, same-node\n');
-    expect(out).to.match(/^  PreferClose +1\.31 +-?spec\.trafficDistribution=PreferClose$/m);
-    expect(out).to.match(/^  PreferSameZone +1\.34 +-$/m);
   });
 
   it('a what-if stands above everything else', async () => {

@@ -1,5 +1,4 @@
 // Measured traffic on the command line: the matrix, live and recorded, and money by measured bytes, from meters and from files.
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import nock from 'nock';
@@ -116,12 +115,6 @@ describe('money by measured bytes', () => {
     expect(out).not.to.contain('assumed');
   });
 
-  it('audit --measured --html has the same in its page, and says what is measured and what predicted', async () => {
-    const page = folder.at('audit.html');
-    await runTopology(['audit', '--measured', '--html', page, ...input]);
-    expect(readFileSync(page, 'utf8')).to.contain('Bytes and money are measured').and.to.contain('past Services');
-  });
-
   it('explain --measured: the matrix of one Service and what it costs', async () => {
     const { measured: own } = await topologyJson<{ measured: ExplainedTraffic }>([
       'explain',
@@ -134,12 +127,6 @@ describe('money by measured bytes', () => {
     const { out } = await runTopology(['explain', 'shop/web', '--measured', ...input]);
     expect(out).to.match(/MEASURED {3}2\.00 connections a second, 86\.4 GB a day; 70 % of the bytes cross zones/);
     expect(out).to.match(/FROM \\ TO +eu-1a +eu-1b/);
-  });
-
-  it('files without measured traffic are distinguished from files without traffic', async () => {
-    const { code, err } = await runTopology(['audit', '--measured', '-f', clusterFile('hints-lost')]);
-    expect(code).to.equal(2);
-    expect(err).to.contain('the files hold no measured traffic');
   });
 });
 

@@ -1,14 +1,7 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import {
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ENDPOINT_SLICES,
-  ETCDS,
-  NAMESPACES,
-  NODES,
-  SERVICES,
-} from '../../../pkg/apis/resources.ts';
+import { ETCDS } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
@@ -115,23 +108,6 @@ describe('cache', () => {
     });
   }
 
-  for (const resource of [NODES, NAMESPACES, SERVICES, ENDPOINT_SLICES, CUSTOM_RESOURCE_DEFINITIONS]) {
-    it(`takes a 404 for ${resource.plural} for no answer: every API server has them`, async () => {
-      failure = apiError(404);
-      cache = make(resource);
-      void run();
-      await clock.advance(60_000);
-      expect(cache.state).to.equal('pending');
-      failure = undefined;
-      await clock.advance(2_000);
-      expect(cache.state).to.equal('synced');
-      failure = apiError(404);
-      wake();
-      await clock.advance(60_000);
-      expect([cache.state, cache.list().length]).to.deep.equal(['synced', 1]);
-    });
-  }
-
   it('does not go on without a resource that is refused for a moment, as by an API server that has just started', async () => {
     failure = apiError(403);
     void run();
@@ -174,13 +150,6 @@ describe('cache', () => {
       items = [object('b'), object('a'), object('c')];
       await clock.advance(2_000);
       expect(names()).to.have.members(['a', 'b', 'c']);
-    });
-
-    it('keeps what it knows where it may no longer be read', async () => {
-      failure = apiError(403);
-      await clock.advance(600_000);
-      expect([cache.state, ...names()]).to.deep.equal(['synced', 'a']);
-      expect(cache.stalenessMs(), 'which liveness goes by').to.equal(600_000);
     });
 
     it('forgets what it knows once five answers in a row said 404', async () => {

@@ -2,15 +2,8 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { EVENTS } from '../../../pkg/apis/resources.ts';
-import { ApiError } from '../../../pkg/kubernetes/errors.ts';
-import {
-  type CoreEvent,
-  type EventRecorderOptions,
-  createEventRecorder,
-  eventName,
-} from '../../../pkg/kubernetes/events.ts';
+import { type CoreEvent, type EventRecorderOptions, createEventRecorder, eventName } from '../../../pkg/kubernetes/events.ts';
 import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
-import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
@@ -118,37 +111,6 @@ describe('createEventRecorder', () => {
     });
   }
 
-  it('starts a new Event with the count so far when the old one has expired', async () => {
-    const recorder = create();
-    recorder.record(event());
-    await recorder.flush();
-    const [first] = stored();
-    server.remove(EVENTS, { namespace: 'shoot--a', name: first?.metadata?.name ?? '' });
-    await clock.advance(3_600_000);
-    recorder.record(event());
-    await recorder.flush();
-    expect(stored()).to.have.length(1);
-    expect(stored()[0]).to.include({
-      count: 2,
-      firstTimestamp: '2026-01-01T00:00:00Z',
-      lastTimestamp: '2026-01-01T01:00:00Z',
-    });
-    expect(stored()[0]?.metadata?.name).not.to.equal(first?.metadata?.name);
-  });
-
-  it('takes another name when another process has taken the first', async () => {
-    let taken = '';
-    const recorder = create(({ verb, name }) => {
-      if (verb !== 'create' || taken !== '') return;
-      taken = name;
-      server.put(EVENTS, { metadata: { namespace: 'shoot--a', name } });
-    });
-    recorder.record(event());
-    await recorder.flush();
-    expect(stored()).to.have.length(2);
-    expect(dropped).to.deep.equal([]);
-  });
-
   describe('floods', () => {
     it('of one object are cut at 25 and then at one in five minutes, others go on', async () => {
       const recorder = create();
@@ -175,24 +137,6 @@ describe('createEventRecorder', () => {
   });
 
   describe('failures', () => {
-    for (const [status, name] of [
-      [403, 'the namespace is terminating or we are not allowed'],
-      [404, 'the namespace is gone'],
-      [422, 'the event is invalid'],
-    ] as const) {
-      it(`drop an event at once and log once when ${name}`, async () => {
-        const recorder = create(() => {
-          throw new ApiError({ status, method: 'POST', path: '/events' });
-        });
-        recorder.record(event());
-        recorder.record(event({ message: 'second' }));
-        await recorder.flush();
-        expect(dropped).to.deep.equal(['Refused', 'Refused']);
-        expect(logger.entries.map(({ level }) => level)).to.deep.equal(['warn', 'debug']);
-        expect(logger.entries[0]?.fields['error']).to.have.property('status', status);
-      });
-    }
-
     it('of the connection are tried again four times, two seconds apart', async () => {
       let tries = 0;
       const recorder = create(() => {
@@ -205,22 +149,6 @@ describe('createEventRecorder', () => {
       await clock.advance(1);
       expect(stored()).to.have.length(1);
       expect(dropped).to.deep.equal([]);
-    });
-  });
-
-  describe('flush', () => {
-    it('rejects with the reason of its signal, and the events are still sent', async () => {
-      let release = (): void => undefined;
-      const recorder = create(() => new Promise<void>((resolve) => (release = resolve)));
-      recorder.record(event());
-      const limit = new AbortController();
-      const flushed = rejection(recorder.flush(limit.signal));
-      await clock.settle();
-      limit.abort(new Error('no more time'));
-      expect(await flushed).to.have.property('message', 'no more time');
-      release();
-      await recorder.flush();
-      expect(stored()).to.have.length(1);
     });
   });
 

@@ -19,36 +19,6 @@ describe('informer', () => {
       expect(takeTold()).to.deep.equal(['a@2 was absent', 'b@3 was absent']);
       expect(bed.relists).to.deep.equal(['Initial']);
     });
-
-    it('has synced only when the last page is in', async () => {
-      for (const name of ['a', 'b', 'c']) bed.api.put(name);
-      make({ pageSize: 1 });
-      const synced: boolean[] = [];
-      bed.api.betweenPages = () => synced.push(bed.informer.hasSynced);
-      await start();
-      expect(synced).to.deep.equal([false, false]);
-      expect(bed.informer.hasSynced).to.equal(true);
-    });
-
-    it('joins a loop that is running: there are never two', async () => {
-      await start();
-      const second = bed.informer.run(new AbortController().signal);
-      expect(second).to.equal(bed.running);
-      expect(bed.api.lists).to.have.length(1);
-    });
-
-    it('lists anew when run again, and reports only what changed meanwhile', async () => {
-      bed.api.put('a');
-      await start();
-      bed.stop.abort();
-      await bed.running;
-      takeTold();
-      bed.api.put('b');
-      bed.stop = new AbortController();
-      await start();
-      expect(takeTold()).to.deep.equal(['b@3 was absent']);
-      expect(bed.relists).to.deep.equal(['Initial', 'Initial']);
-    });
   });
 
   describe('waitForSync', () => {
@@ -65,31 +35,6 @@ describe('informer', () => {
       bed.api.put('a');
       await start();
       takeTold();
-    });
-
-    it('report additions, changes with what was there before, and deletions', async () => {
-      bed.api.put('b');
-      bed.api.put('a');
-      bed.api.remove('b');
-      await bed.clock.settle();
-      expect(takeTold()).to.deep.equal(['b@3 was absent', 'a@4 was 2', 'b gone']);
-      expect(versionsOf(bed.informer.store.list())).to.deep.equal(['a@4']);
-    });
-
-    it('drop managedFields before they are cached', async () => {
-      bed.api.put('b', { spec: { x: 1 } });
-      await bed.clock.settle();
-      for (const object of bed.informer.store.list()) expect(object.metadata).not.to.have.property('managedFields');
-      expect(bed.informer.store.get({ name: 'b' })).to.have.deep.property('spec', { x: 1 });
-    });
-
-    it('reach handlers that come late, as additions', () => {
-      const late: string[] = [];
-      bed.informer.addHandlers({
-        onUpsert: ({ metadata }, previous) =>
-          void late.push(`${metadata?.name} was ${previous === undefined ? 'absent' : 'present'}`),
-      });
-      expect(late).to.deep.equal(['a was absent']);
     });
 
     it('stop at once with the abort', async () => {
@@ -227,17 +172,6 @@ describe('informer, with doubtful lists', () => {
       expect(takeTold()).to.deep.equal(names.map((name) => `${name} gone`));
     });
 
-    it('is looked for again the next time', async () => {
-      bed.api.hidden = () => true;
-      await relist();
-      bed.api.hidden = undefined;
-      await bed.clock.advance(1_000);
-      await bed.clock.advance(200_000);
-      bed.api.hidden = () => true;
-      await relist();
-      expect(known()).to.deep.equal(names);
-    });
-
     it('is the second one also where an error came between', async () => {
       bed.api.hidden = () => true;
       bed.api.compact();
@@ -256,14 +190,6 @@ describe('informer, with doubtful lists', () => {
       bed.api.hidden = (name) => name > 'c';
       await relist();
       expect(known()).to.deep.equal(['a', 'b', 'c']);
-    });
-
-    it('may be one of a single object', async () => {
-      for (const name of names.slice(1)) bed.api.remove(name);
-      await bed.clock.settle();
-      bed.api.hidden = () => true;
-      await relist();
-      expect(known()).to.deep.equal(['a']);
     });
 
     it('is one also for an informer that follows another one', async () => {

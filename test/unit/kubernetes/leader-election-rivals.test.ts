@@ -232,8 +232,6 @@ describe('runLeaderElection, with rivals', () => {
   });
 });
 
-const done = (): Promise<void> => Promise.resolve();
-
 /** Works until it is told to stop. */
 const onAndOn = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -256,21 +254,8 @@ describe('work under the Lease', () => {
     const spec = { holderIdentity: 'other', leaseDurationSeconds, renewTime };
     server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
   };
-  const unelected = (): FakeSession => fakeSession(server, { clock: session.clock }, { enabled: false });
 
   describe('for as long as it serves', () => {
-    it('is done while the Lease is held, and ends with the signal', async () => {
-      const working = workWhileLeading(candidateOf(session), onAndOn, fence, stop.signal);
-      await session.clock.settle();
-      expect(holder()).to.equal('me');
-      expect(fence.holds()).to.equal(true);
-      stop.abort(new Error('enough'));
-      await working;
-      expect(holder(), 'released').to.equal('');
-      expect(session.logger.entries.map(({ message }) => message)).to.include('stopped leading');
-      expect(session.clock.pending).to.equal(0);
-    });
-
     it('says whose the Lease is and what it goes with, as long as it is held and after', async () => {
       server.put(NAMESPACES, { metadata: { name: session.home, uid: 'u-home' } });
       server.put(CLUSTER_ROLES, { metadata: { name: 'tar:controller', uid: 'u-role' } });
@@ -287,22 +272,6 @@ describe('work under the Lease', () => {
       expect([holder(), ...marks()]).to.deep.equal(['', session.home, 'u-role']);
     });
 
-    it('waits for the one that leads', async () => {
-      heldByOther();
-      let began = false;
-      const work = (signal: AbortSignal): Promise<void> => {
-        began = true;
-        return onAndOn(signal);
-      };
-      const working = workWhileLeading(candidateOf(session), work, fence, stop.signal);
-      await session.clock.advance(10_000);
-      expect(began).to.equal(false);
-      await session.clock.advance(10_000);
-      expect(began, 'once its Lease has run out').to.equal(true);
-      stop.abort();
-      await working;
-    });
-
     it('lets nothing be written any more when the Lease is stolen, and rejects', async () => {
       const working = rejection(workWhileLeading(candidateOf(session), onAndOn, fence, stop.signal));
       await session.clock.settle();
@@ -311,34 +280,9 @@ describe('work under the Lease', () => {
       expect(String(await working)).to.match(/Error: .*other/);
       expect(fence.holds()).to.equal(false);
     });
-
-    it('rejects with what the work fails with', async () => {
-      const failed = new Error('no luck');
-      expect(
-        await rejection(workWhileLeading(candidateOf(session), () => Promise.reject(failed), fence, stop.signal)),
-      ).to.equal(failed);
-      expect(holder(), 'released').to.equal('');
-    });
-
-    it('needs no Lease where the configuration wants none', async () => {
-      const signals: AbortSignal[] = [];
-      const work = (signal: AbortSignal): Promise<void> => Promise.resolve(void signals.push(signal));
-      await workWhileLeading(candidateOf(unelected()), work, fence, stop.signal);
-      expect(signals).to.deep.equal([stop.signal]);
-      expect(server.calls).to.deep.equal([]);
-      expect(fence.holds()).to.equal(true);
-    });
   });
 
   describe('once', () => {
-    it('is done as the holder, who lets the Lease go afterwards', async () => {
-      const holders: unknown[] = [];
-      await workOnceAsLeader(candidateOf(session), () => Promise.resolve(void holders.push(holder())), stop.signal);
-      expect(holders).to.deep.equal(['me']);
-      expect(holder()).to.equal('');
-      expect(session.clock.pending, 'nobody waits any more').to.equal(0);
-    });
-
     it('is done when the Lease of one that crashed has run out', async () => {
       heldByOther();
       let times = 0;
@@ -376,29 +320,6 @@ describe('work under the Lease', () => {
       expect(reasons, 'not interrupted').to.deep.equal([]);
       finish();
       await working;
-    });
-
-    it('rejects with the reason of its signal', async () => {
-      heldByOther(3_600);
-      const reason = new Error('SIGTERM');
-      const working = rejection(workOnceAsLeader(candidateOf(session), done, stop.signal));
-      await session.clock.advance(5_000);
-      stop.abort(reason);
-      expect(await working).to.equal(reason);
-    });
-
-    it('rejects with what the work fails with', async () => {
-      const failed = new Error('no luck');
-      expect(
-        await rejection(workOnceAsLeader(candidateOf(session), () => Promise.reject(failed), stop.signal)),
-      ).to.equal(failed);
-    });
-
-    it('needs no Lease where the configuration wants none', async () => {
-      let times = 0;
-      await workOnceAsLeader(candidateOf(unelected()), () => Promise.resolve(void (times += 1)), stop.signal);
-      expect(times).to.equal(1);
-      expect(server.calls).to.deep.equal([]);
     });
   });
 });

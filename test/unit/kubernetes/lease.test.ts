@@ -2,17 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
-import {
-  HOLDER_TIMEOUT_MS,
-  type Lease,
-  claimLease,
-  createHolderLiveness,
-  createLeaseWatch,
-  holderOf,
-  installationOf,
-  microTime,
-  releaseLease,
-} from '../../../pkg/kubernetes/lease.ts';
+import { HOLDER_TIMEOUT_MS, type Lease, claimLease, createHolderLiveness, createLeaseWatch, installationOf, microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';
@@ -41,31 +31,6 @@ describe('microTime', () => {
 });
 
 describe('claimLease', () => {
-  it('creates a Lease without transitions', () => {
-    expect(claimLease(ref, undefined, claim)).to.deep.equal({
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: ref,
-      spec: { holderIdentity: 'me', leaseDurationSeconds: 15, acquireTime: time, renewTime: time, leaseTransitions: 0 },
-    });
-  });
-
-  it('renews its own Lease and changes nothing but the time', () => {
-    const before = held('me');
-    expect(claimLease(ref, before, claim)).to.deep.equal({ ...before, spec: { ...before.spec, renewTime: time } });
-  });
-
-  it('takes over another one: new times, one more transition, the rest kept', () => {
-    const taken = claimLease(ref, held('other'), claim);
-    expect(taken.metadata).to.deep.equal(held('other').metadata);
-    expect(taken.spec).to.deep.include({
-      holderIdentity: 'me',
-      acquireTime: time,
-      renewTime: time,
-      leaseTransitions: 4,
-    });
-  });
-
   describe('with marks', () => {
     const reference = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', name, uid: `u-${name}` });
     const marks = { installation: 'mine', owner: reference('mine') };
@@ -88,17 +53,9 @@ describe('claimLease', () => {
       expect(metadata?.labels).to.deep.equal({ kept: 'yes' });
     });
 
-    it('takes those of the holder before away where it has none', () => {
-      const { metadata } = claimLease(ref, marked('other'), { ...claim, marks: { owner: undefined } });
-      expect(metadata).not.to.have.property('ownerReferences');
-      expect(metadata?.annotations).to.deep.equal({ theirs: 'x' });
-    });
-
     it('are written when the Lease is taken, and not with each renewal', () => {
       expect(claimLease(ref, held('me'), { ...claim, marks }).metadata).to.deep.equal(held('me').metadata);
     });
-
-    it('name no installation where a Lease names none', () => expect(installationOf(held('me'))).to.equal(''));
   });
 
   for (const spec of [undefined, {}, { holderIdentity: null, leaseTransitions: null, acquireTime: null }]) {
@@ -117,15 +74,6 @@ describe('claimLease', () => {
       expect(claimLease(ref, undefined, { ...claim, leaseDurationMs }).spec?.leaseDurationSeconds).to.equal(seconds);
     });
   }
-});
-
-describe('releaseLease', () => {
-  it('empties the holder and lets followers in at once', () => {
-    const released = releaseLease(held('me'), now);
-    expect(holderOf(released)).to.equal('');
-    expect(released.spec).to.deep.include({ leaseDurationSeconds: 1, renewTime: time, leaseTransitions: 3 });
-    expect(released.metadata?.resourceVersion).to.equal('7');
-  });
 });
 
 const MINUTE = 60_000;

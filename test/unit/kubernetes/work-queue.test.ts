@@ -30,32 +30,6 @@ describe('createWorkQueue', () => {
     queue = createWorkQueue({ clock });
   });
 
-  describe('add and get', () => {
-    it('makes a key that is added while it is processed wait for done, however often it was added', async () => {
-      queue.add('a');
-      expect(await queue.get()).to.equal('a');
-      queue.add('a');
-      queue.add('a');
-      expect(queue.length).to.equal(0);
-      queue.done('a');
-      expect(queue.length).to.equal(1);
-      expect(await drain(queue)).to.deep.equal(['a']);
-    });
-
-    it('gives a key that waits for done to a waiter, not before', async () => {
-      queue.add('a');
-      await queue.get();
-      const next = queue.get();
-      let got: string | undefined;
-      void next.then((key) => (got = key));
-      queue.add('a');
-      await clock.settle();
-      expect(got).to.equal(undefined);
-      queue.done('a');
-      expect(await next).to.equal('a');
-    });
-  });
-
   describe('get with a signal', () => {
     it('rejects with the reason when it aborts, and the key goes to the next', async () => {
       const stop = new AbortController();
@@ -68,39 +42,6 @@ describe('createWorkQueue', () => {
       expect(error).to.be.an('error').with.property('message', 'enough');
       queue.add('a');
       expect(await queue.get()).to.equal('a');
-    });
-
-    it('rejects at once when it is aborted already, and takes nothing', async () => {
-      queue.add('a');
-      const error = await queue.get(AbortSignal.abort(new Error('late'))).catch((reason: unknown) => reason);
-      expect(error).to.be.an('error').with.property('message', 'late');
-      expect(queue.length).to.equal(1);
-    });
-  });
-
-  describe('addAfter', () => {
-    it('adds when the time has come', async () => {
-      queue.addAfter('a', 100);
-      await clock.advance(99);
-      expect(queue.length).to.equal(0);
-      await clock.advance(1);
-      expect(queue.length).to.equal(1);
-    });
-
-    for (const delayMs of [0, -5, Number.NaN]) {
-      it(`adds at once for ${delayMs}`, () => {
-        queue.addAfter('a', delayMs);
-        expect(queue.length).to.equal(1);
-        expect(clock.pending).to.equal(0);
-      });
-    }
-
-    it('coalesces with an add meanwhile: the key has one turn now and one later', async () => {
-      queue.addAfter('a', 100);
-      queue.add('a');
-      expect(await drain(queue)).to.deep.equal(['a']);
-      await clock.advance(100);
-      expect(await drain(queue)).to.deep.equal(['a']);
     });
   });
 
@@ -146,18 +87,6 @@ describe('createWorkQueue', () => {
   });
 
   describe('shutDown', () => {
-    it('ends waiters with undefined, hands out what is ready and takes nothing new', async () => {
-      const waiting = [queue.get(), queue.get()];
-      queue.shutDown();
-      expect(await Promise.all(waiting)).to.deep.equal([undefined, undefined]);
-      queue.add('a');
-      queue.addAfter('b', 10);
-      queue.addRateLimited('c');
-      expect(queue.length).to.equal(0);
-      expect(clock.pending).to.equal(0);
-      expect(await queue.get()).to.equal(undefined);
-    });
-
     it('drops what waits for its time, and leaves no timer behind', async () => {
       queue.addAfter('a', 100);
       queue.addRateLimited('b');

@@ -21,8 +21,6 @@ import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { flow, meterPage, meterPod } from '../../fixtures/measured.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
-import { CONFIG_API_VERSION, loadConfiguration } from '../../../pkg/apis/config/load.ts';
-import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { METRIC_SOURCES_SCHEMA } from '../../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference } from '../../../pkg/apis/config/reference.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
@@ -51,19 +49,6 @@ describe('sources of load', () => {
 
   const common = { timeoutSeconds: 8, cacheSeconds: 10 };
   const query = { namespace: 'shop', service: 'web', pods: new Set(['a']) };
-
-  it('are in the order of the configuration, the metrics API always among them', async () => {
-    const { sources, close } = createLoadSources(
-      [
-        { name: 'p', type: 'Prometheus', url: 'http://127.0.0.1:1', ...common },
-        { name: 'q', type: 'Prometheus', url: 'http://127.0.0.1:1', ...common },
-      ],
-      dependencies,
-    );
-    expect([...sources.keys()]).to.deep.equal(['p', 'q', 'metrics.k8s.io']);
-    expect([...sources.values()].map(({ name }) => name)).to.deep.equal([...sources.keys()]);
-    await close();
-  });
 
   it('leave no connection when they are closed', async () => {
     const sockets = new Set<Socket>();
@@ -185,12 +170,6 @@ describe('TrafficMeter source', () => {
     });
   });
 
-  it('goes on without CPU, and says so', async () => {
-    cpu = () => Promise.reject(new LoadError('NotInstalled', 'no metrics API'));
-    const { counts, problems } = (await second(open())) as { counts: { pods: unknown[] }; problems: string[] };
-    expect([counts.pods, problems]).to.deep.equal([[], ['CPU of Pods: no metrics API']]);
-  });
-
   it('refuses a query of a FlowPolicy, and more meters than can be read one by one', async () => {
     const refused = await rejection(open().read({ ...query, promql: 'up' }, never));
     expect(refused).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
@@ -225,13 +204,6 @@ describe('reference of metric sources', () => {
     const reasons = [...declaration.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');
     expect(reasons).to.include('BadQuery');
     expect(reasons.filter((reason) => !reference.includes(`\n| \`${reason}\` |`))).to.deep.equal([]);
-  });
-
-  it('has a configuration that the flow controller takes', () => {
-    const example = blocks('yaml').find((text) => text.startsWith('metricSources:'));
-    const file = `apiVersion: ${CONFIG_API_VERSION}\nkind: FlowControllerConfiguration\n${example}`;
-    const { metricSources } = loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, file, 'example.yaml');
-    expect(metricSources.map(({ name }) => name)).to.deep.equal(['prometheus', 'metrics.k8s.io']);
   });
 
   it('has the rights that the requests need', () => {

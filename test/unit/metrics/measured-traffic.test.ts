@@ -7,8 +7,6 @@ import type { Resource } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader, METER_SELECTOR, readPrometheusTraffic } from '../../../pkg/metrics/measured-traffic.ts';
-import { LoadError } from '../../../pkg/metrics/types.ts';
-import { rejection } from '../../fixtures/eventually.ts';
 import { meterPod } from '../../fixtures/measured.ts';
 
 const never = new AbortController().signal;
@@ -126,10 +124,5 @@ describe("measured traffic from the meters' Pods", () => {
     expect(readings.map(({ node }) => node)).to.deep.equal(['n1']);
     expect(notes[0]).to.equal('1 of 4 meters was not read, first that of n2: it has not started counting');
     expect(notes[1]).to.match(/^2 of 4 meters were not read, first that of n3: GET its metrics.*403/);
-  });
-
-  it('a cluster without any is distinguished from one whose meters are silent', async () => {
-    const error = await rejection(cluster([], () => Promise.resolve('')).reader.read(never));
-    expect(error).to.be.instanceOf(LoadError).with.property('reason', 'NotInstalled');
   });
 });

@@ -2,14 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import {
-  type KnownUsage,
-  type UsageTable,
-  buildUsageTable,
-  newerUsage,
-  parseTimestamp,
-  readPodMetrics,
-} from '../../../pkg/metrics/resource-metrics.ts';
+import { type KnownUsage, type UsageTable, buildUsageTable, newerUsage, parseTimestamp, readPodMetrics } from '../../../pkg/metrics/resource-metrics.ts';
 import { upTo } from '../../support/depth.ts';
 
 describe('PodMetrics', () => {
@@ -133,19 +126,6 @@ describe('usage table', () => {
   const NOW = 1_800_000_000;
   const usage = (stamp: number, cores = 1) => ({ pod: 'a', cores, stamp, window: 15 });
 
-  const item = (name: string, stamp: number, cpu = '1'): object => ({
-    metadata: { name },
-    timestamp: new Date(stamp * 1_000).toISOString(),
-    window: '15s',
-    containers: [{ name: 'main', usage: { cpu } }],
-  });
-
-  const table = (items: readonly object[], previous?: UsageTable, seenAt = NOW): UsageTable => {
-    const builder = buildUsageTable(previous);
-    builder.add(items, seenAt);
-    return builder.done();
-  };
-
   const known: KnownUsage = { cores: 1, window: 15, stamp: NOW - 20, sampledAt: NOW - 20 };
   for (const { name, stamp, newer } of [
     { name: 'a later timestamp', stamp: NOW - 5, newer: true },
@@ -183,12 +163,5 @@ describe('usage table', () => {
       }
     };
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), check), { numRuns: upTo(2_000) });
-  });
-
-  it('says by how much the clock of the server is ahead, from 5 s on', () => {
-    expect(table([item('a', NOW + 5)]).problems).to.deep.equal([]);
-    expect(table([item('a', NOW + 3), item('b', NOW + 61)]).problems).to.deep.equal([
-      'the clock of the metrics server is 61 s ahead of this one',
-    ]);
   });
 });

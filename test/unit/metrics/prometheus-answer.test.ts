@@ -74,18 +74,6 @@ describe("Prometheus' answer", () => {
     });
   }
 
-  for (const { name, metric } of [
-    { name: 'are no text', metric: { namespace: 'shop', pod: 5 } },
-    { name: 'are empty', metric: { namespace: 'shop', pod: '' } },
-    { name: 'are longer than any name', metric: { namespace: 'shop', pod: 'x'.repeat(254) } },
-    { name: 'are inherited', metric: { namespace: 'shop' } },
-  ]) {
-    it(`does not see labels that ${name}`, () => {
-      const [first] = readVector(answer([sample('1', metric)]), { ...names, sourceZone: 'constructor' }).rows;
-      expect(first).to.include({ namespace: 'shop', pod: undefined, sourceZone: undefined });
-    });
-  }
-
   for (const { name, more, problems } of [
     { name: 'a warning', more: { warnings: ['store x is away'] }, problems: ['warning: "store x is away"'] },
     { name: 'notes for people who write queries: not told', more: { infos: ['not a counter'] }, problems: [] },

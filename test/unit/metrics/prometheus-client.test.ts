@@ -142,19 +142,6 @@ describe('Prometheus client', () => {
       expect((error as Error).message).to.equal('the answer has more than 1048576 values and keys');
     });
 
-    it('read no more of an error than they need', async () => {
-      const long = `{"status":"error","errorType":"bad_data","error":"${'x'.repeat(100_000)}"}`;
-      api().post(PATH).reply(400, long);
-      const error = await rejection(query());
-      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
-      expect((error as Error).message).to.equal('status 400');
-    });
-
-    it('say what is wrong with a query in the words of Prometheus', async () => {
-      api().post(PATH).reply(400, { status: 'error', errorType: 'bad_data', error: 'parse error' });
-      expect(await rejection(query())).to.have.property('message', 'status 400: bad_data: parse error');
-    });
-
     it('end when they take longer than they may', async () => {
       api().post(PATH).delay(60_000).reply(200, 'late');
       const failed = rejection(query({ timeoutSeconds: 3 }));
@@ -204,14 +191,6 @@ describe('Prometheus client', () => {
     let server: Server;
     afterEach(() => server.stop());
 
-    const query = (tls: NonNullable<PrometheusSourceConfiguration['tls']>, host = '127.0.0.1'): Promise<string> =>
-      open({ url: `https://${host}:${server.port}`, tls }).query('up', never);
-
-    it('trusts the authority of the file', async () => {
-      server = await startServer();
-      expect(await query({ caFile: folder.write('ca', pki.ca) })).to.equal('good');
-    });
-
     it('shows a client certificate, and the renewed one when the files change', async () => {
       server = await startServer(other.ca);
       const give = (name: string): { certFile: string; keyFile: string } => {
@@ -244,28 +223,6 @@ describe('credentials for Prometheus', () => {
     clock = createFakeClock();
   });
   afterEach(() => folder.remove());
-
-  it('are a token without its line break, the configured headers, and TLS material', () => {
-    const credentials = open({
-      bearerTokenFile: folder.write('token', 't0\n'),
-      headers: { 'X-Scope-OrgID': 'tenant' },
-      tls: {
-        caFile: folder.write('ca', 'CA'),
-        certFile: folder.write('cert', 'CERT'),
-        keyFile: folder.write('key', 'KEY'),
-        serverName: 'prometheus.test',
-      },
-    });
-    expect(credentials.current()).to.deep.equal({
-      headers: { 'X-Scope-OrgID': 'tenant', authorization: 'Bearer t0' },
-      tls: {
-        ca: Buffer.from('CA'),
-        cert: Buffer.from('CERT'),
-        key: Buffer.from('KEY'),
-        servername: 'prometheus.test',
-      },
-    });
-  });
 
   it('follow a file that changes, after ten seconds or when they were refused', async () => {
     const credentials = open({ bearerTokenFile: folder.write('token', 't0') });

@@ -73,20 +73,6 @@ describe('Prometheus source', () => {
     });
   });
 
-  it('asks the query of the configuration where the FlowPolicy has none, with the configured window and labels', async () => {
-    const metric = { kubernetes_namespace: 'shop', instance: 'a' };
-    const body = { status: 'success', data: { resultType: 'vector', result: [{ metric, value: [NOW, '3'] }] } };
-    answers('load{namespace="shop"}', body);
-    const source = open({
-      query: 'load{namespace=$namespace}',
-      windowSeconds: 30,
-      labels: { namespace: 'kubernetes_namespace', pod: 'instance' },
-    });
-    expect((await read(source, query({ pods: new Set(['a']) }))).samples).to.deep.equal([
-      { pod: 'a', load: 3, sampledAt: NOW, window: 30 },
-    ]);
-  });
-
   for (const { name, config, of, message } of [
     {
       name: 'nobody has a query',

@@ -48,8 +48,6 @@ const query = (service: string, pods: readonly string[], more: Partial<LoadQuery
   ...more,
 });
 
-const selecting = (app: string): Partial<LoadQuery> => ({ selector: { matchLabels: { app } } });
-
 describe('resource metrics', () => {
   let client: Client;
   let clock: FakeClock;
@@ -84,21 +82,6 @@ describe('resource metrics', () => {
       ],
       problems: ['1 of 3 Pods without a sample, first of "c"'],
     });
-  });
-
-  it("lists with the Service's selector as long as it is the only one of its namespace", async () => {
-    listed([item('a', '1')], { labelSelector: 'app=web' });
-    expect((await read(query('web', ['a'], selecting('web')))).samples).to.have.length(1);
-  });
-
-  it('reads anew for who wants nothing older', async () => {
-    listed([item('a', '1')]);
-    await read(query('web', ['a']));
-    await clock.advance(1_000);
-    expect((await read(query('web', ['a'], { maxAgeSeconds: 2 }))).samples).to.have.length(1);
-    listed([item('a', '2', 1)]);
-    const { samples } = await read(query('web', ['a'], { maxAgeSeconds: 1 }));
-    expect(samples[0]).to.include({ load: 2, sampledAt: NOW - 1 });
   });
 
   it('does not follow pages without end', async () => {

@@ -42,18 +42,6 @@ describe('shared reads', () => {
     expect(await both).to.deep.equal(['x', 'x']);
   });
 
-  it('sends no more at a time than it may', async () => {
-    const all = Promise.all(['a', 'b', 'c'].map((key) => read(key)));
-    await clock.settle();
-    expect(requests).to.have.length(2);
-    requests[0]!.answer('x');
-    requests[1]!.answer('y');
-    await clock.settle();
-    expect(requests).to.have.length(3);
-    requests[2]!.answer('z');
-    expect(await all).to.deep.equal(['x', 'y', 'z']);
-  });
-
   it('gives an answer again as long as its request began recently enough for who asks', async () => {
     const first = read();
     await clock.advance(400);
@@ -68,20 +56,6 @@ describe('shared reads', () => {
     requests[1]!.answer('y');
     expect(await impatient).to.equal('y');
     expect(await read(), 'and the newer one is for everybody').to.equal('y');
-  });
-
-  it('shows a request the answer before it, however old', async () => {
-    const first = read();
-    await clock.settle();
-    expect(requests[0]!.previous).to.equal(undefined);
-    requests[0]!.answer('x');
-    await first;
-    await clock.advance(50_000);
-    const second = read();
-    await clock.settle();
-    expect(requests[1]!.previous).to.equal('x');
-    requests[1]!.answer('y');
-    await second;
   });
 
   it('keeps a request for those who still wait when one gives up', async () => {
@@ -111,23 +85,6 @@ describe('shared reads', () => {
     expect(await second).to.equal('new');
     await clock.settle();
     expect(await read()).to.equal('new');
-  });
-
-  it('lets the request of a late finisher leave the flight of its successor alone', async () => {
-    const controller = new AbortController();
-    const first = rejection(read('k', 0, controller.signal));
-    await clock.settle();
-    controller.abort(new Error('gave up'));
-    await first;
-    const second = read('k', 0);
-    await clock.settle();
-    requests[0]!.fail('late');
-    await clock.settle();
-    const third = read('k', 0);
-    await clock.settle();
-    expect(requests, 'the third shares with the second').to.have.length(2);
-    requests[1]!.answer('x');
-    expect(await Promise.all([second, third])).to.deep.equal(['x', 'x']);
   });
 });
 

@@ -305,22 +305,5 @@ describe('reconcileEtcdTopologyAwareRouting', () => {
         .to.throw(FieldNotSupportedError, `spec.etcd.clientService.${field}`)
         .with.property('field', `spec.etcd.clientService.${field}`);
     });
-
-    it(`still takes settings off there: ${name}`, () => {
-      const result = reconcileEtcdTopologyAwareRouting(
-        etcd({ clientService: { labels: { [CONSIDER]: 'true' }, trafficDistribution: 'PreferClose' } }),
-        false,
-        version,
-        served,
-      );
-      expect(withoutEmpty(result)).to.deep.equal(withoutEmpty(etcd({ clientService: {} })));
-    });
   }
-
-  it('makes the block only where it has something to put there', () => {
-    expect(reconcileEtcdTopologyAwareRouting({}, false, '1.34')).to.deep.equal({});
-    expect(reconcileEtcdTopologyAwareRouting({}, true, '1.34')).to.deep.equal({
-      spec: { etcd: { clientService: { trafficDistribution: 'PreferSameZone' } } },
-    });
-  });
 });

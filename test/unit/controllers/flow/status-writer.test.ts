@@ -2,12 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus, FlowPolicyCondition } from '../../../../pkg/apis/flow-policy.ts';
-import {
-  type StatusWriter,
-  type StatusWriterOptions,
-  createStatusWriter,
-  isOwnPolicy,
-} from '../../../../pkg/controllers/flow/write.ts';
+import { type StatusWriter, type StatusWriterOptions, createStatusWriter } from '../../../../pkg/controllers/flow/write.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -81,12 +76,6 @@ describe('the writer of status', () => {
     expect(await writer.write(subject(), status(90, 'Overloaded'), signal), 'figures, a minute later').to.equal(true);
   });
 
-  it('writes again to a policy that was deleted and made anew', async () => {
-    const writer = open();
-    await writer.write(subject(), status(90), signal);
-    expect(await writer.write({ ...subject(), policy: undefined }, status(90), signal)).to.equal(true);
-  });
-
   const quiet: { name: string; more: Partial<StatusWriterOptions>; found?: FlowPolicy }[] = [
     { name: 'where it shall create none', more: { create: false } },
     { name: 'while the definition is not installed', more: { available: () => false }, found: policy },
@@ -114,14 +103,6 @@ describe('the writer of status', () => {
       expect(await writer.write(subject(), status(90), signal)).to.equal(true);
     });
   }
-
-  it('treats a policy as its own only while its spec is empty', () => {
-    const labels = { 'app.kubernetes.io/managed-by': 'flow-controller' };
-    const ours = { ...policy, metadata: { ...policy.metadata, labels } };
-    expect([isOwnPolicy(ours), isOwnPolicy({ ...ours, spec: { mode: 'Observe' } }), isOwnPolicy(policy)]).to.deep.equal(
-      [true, false, false],
-    );
-  });
 });
 
 describe('the reporter of loops', () => {
@@ -248,22 +229,6 @@ describe('the reporter of loops', () => {
     await report({ ...(turn && { turn }) });
     await report({ turn: waiting });
     expect(written.at(-1)?.conditions?.[0]?.reason, 'lost within one process').to.equal('WaitingForMetrics');
-  });
-
-  it('reports that something went wrong, once, and that it is over', async () => {
-    const [turn] = turns([0.3]);
-    for (const losing of [true, true, false, false]) await report({ ...(turn && { turn }), losing, inForce: !losing });
-    expect(told()).to.deep.equal(['Warning WebhookUnavailable', 'Normal PlanInForce']);
-    expect(events.at(-1)?.message).to.contain('was: WebhookUnavailable');
-  });
-
-  it('writes no status for what has no loop, unless a policy was written', async () => {
-    const [turn] = turns([0.3]);
-    const plain = { ...(turn && { turn }), strategy: 'proportional' as const };
-    await report({ ...plain, snapshot: snapshot({ policy: undefined }) });
-    expect(written).to.have.length(0);
-    await report(plain);
-    expect(written.at(-1)?.conditions?.[0]?.reason).to.equal('ByNodes');
   });
 
   const released: { name: string; policy: FlowPolicy; removes: string[]; writes: number }[] = [

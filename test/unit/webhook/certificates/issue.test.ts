@@ -7,23 +7,7 @@ import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import {
-  bitString,
-  boolean,
-  explicitTag,
-  implicitTag,
-  ipBytes,
-  issueAuthority,
-  issueServerCertificate,
-  namedBits,
-  objectIdentifier,
-  octetString,
-  readElements,
-  sequence,
-  setOf,
-  unsignedInteger,
-  utf8String,
-} from '../../../../pkg/webhook/certificates/issue.ts';
+import { ipBytes, issueAuthority, issueServerCertificate, readElements } from '../../../../pkg/webhook/certificates/issue.ts';
 import { type Pair, type Pem, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
 
@@ -198,51 +182,6 @@ describe('readPair', () => {
 });
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
-
-describe('DER encoding', () => {
-  const table: { name: string; encoded: Buffer; hex: string }[] = [
-    { name: 'true', encoded: boolean(true), hex: '01 01 ff' },
-    { name: 'false', encoded: boolean(false), hex: '01 01 00' },
-    { name: 'zero', encoded: unsignedInteger(bytes('')), hex: '02 01 00' },
-    { name: 'zero with many bytes', encoded: unsignedInteger(bytes('00 00')), hex: '02 01 00' },
-    { name: '127', encoded: unsignedInteger(bytes('7f')), hex: '02 01 7f' },
-    { name: '128, which needs a sign byte', encoded: unsignedInteger(bytes('80')), hex: '02 02 00 80' },
-    { name: 'an integer in its shortest form', encoded: unsignedInteger(bytes('00 00 01 00')), hex: '02 02 01 00' },
-    {
-      name: 'ecdsa-with-SHA256',
-      encoded: objectIdentifier('1.2.840.10045.4.3.2'),
-      hex: '06 08 2a 86 48 ce 3d 04 03 02',
-    },
-    { name: 'serverAuth', encoded: objectIdentifier('1.3.6.1.5.5.7.3.1'), hex: '06 08 2b 06 01 05 05 07 03 01' },
-    { name: 'an identifier under 2.x', encoded: objectIdentifier('2.5.29.17'), hex: '06 03 55 1d 11' },
-    { name: 'key usage of an authority', encoded: namedBits(5, 6), hex: '03 02 01 06' },
-    { name: 'key usage of a server', encoded: namedBits(0), hex: '03 02 07 80' },
-    { name: 'named bits beyond one byte', encoded: namedBits(0, 8), hex: '03 03 07 80 80' },
-    { name: 'a bit string', encoded: bitString(bytes('ab cd')), hex: '03 03 00 ab cd' },
-    { name: 'an octet string', encoded: octetString(bytes('ab')), hex: '04 01 ab' },
-    { name: 'text', encoded: utf8String('é'), hex: '0c 02 c3 a9' },
-    { name: 'an empty sequence', encoded: sequence(), hex: '30 00' },
-    { name: 'a sequence in a set', encoded: setOf(sequence(boolean(true))), hex: '31 05 30 03 01 01 ff' },
-    { name: 'an explicit tag', encoded: explicitTag(3, boolean(true)), hex: 'a3 03 01 01 ff' },
-    { name: 'an implicit tag', encoded: implicitTag(2, Buffer.from('a')), hex: '82 01 61' },
-  ];
-  for (const { name, encoded, hex } of table) {
-    it(`encodes ${name}`, () => expect(encoded.toString('hex')).to.equal(hex.replaceAll(' ', '')));
-  }
-
-  for (const [length, head] of [
-    [127, '04 7f'],
-    [128, '04 81 80'],
-    [255, '04 81 ff'],
-    [256, '04 82 01 00'],
-    [65_536, '04 83 01 00 00'],
-  ] as const) {
-    it(`encodes a length of ${length}`, () => {
-      const encoded = octetString(Buffer.alloc(length));
-      expect(encoded.subarray(0, encoded.length - length).toString('hex')).to.equal(head.replaceAll(' ', ''));
-    });
-  }
-});
 
 describe('ipBytes', () => {
   for (const [address, hex] of [

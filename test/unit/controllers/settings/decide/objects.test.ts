@@ -155,12 +155,6 @@ describe('planService', () => {
     });
   }
 
-  it('holds everything as it is while the version is not known', () => {
-    const decided = plan(named('a', {}, applied), ENABLED, { version: undefined });
-    expect(decided.decision).to.include({ kind: 'refused', reason: 'VersionUnknown' });
-    expect(decided.plan.kind).to.equal('unchanged');
-  });
-
   it('reverts everything while hints are switched off, whatever is known', () => {
     const of = service({
       metadata: { name: 'a', namespace: NS, annotations: applied },
@@ -185,16 +179,6 @@ describe('planService', () => {
     expect(want?.annotations, 'a wish of its own, which no repair holds back').to.deep.equal({
       [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone`,
     });
-  });
-
-  it('keeps the annotation for old kubelets where no Node is known, and adds none', () => {
-    const fresh = plan(named('a'), ENABLED, { mixedKubelets: undefined });
-    expect(fresh.want?.annotations).to.deep.equal({});
-    const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` };
-    const record = JSON.stringify({ annotations: mode, trafficDistribution: 'PreferSameZone' });
-    const carrying = named('a', {}, { ...mode, [ANNOTATION_APPLIED]: record });
-    expect(plan(carrying, ENABLED, { mixedKubelets: undefined }).want?.annotations).to.deep.equal(mode);
-    expect(plan(carrying, ENABLED, { mixedKubelets: false }).want?.annotations).to.deep.equal({});
   });
 
   const DROPS = 'drops connections of clients for whose zone no ready endpoint is hinted';
@@ -232,12 +216,6 @@ describe('planService', () => {
       expect(found.kind).to.equal(says === undefined ? 'patch' : 'unchanged');
     });
   }
-
-  it('uses the older name where some router knows no other', () => {
-    expect(plan(named('a'), ENABLED, { olderName: true }).want?.trafficDistribution).to.equal('PreferClose');
-    const old = { olderName: true, version: { major: 1, minor: 30 } };
-    expect(plan(named('a'), ENABLED, old).want).not.to.have.property('trafficDistribution');
-  });
 
   const carrying = (value: string) => {
     const annotations = { [ANNOTATION_APPLIED]: JSON.stringify({ trafficDistribution: value }) };

@@ -116,30 +116,6 @@ describe('decideGardenSettings', () => {
     ...overrides,
   });
 
-  const gardenCases: { name: string; of: GardenSnapshot['garden']; reason: string }[] = [
-    { name: 'all is well', of: garden(), reason: 'Enabled' },
-    { name: 'the setting is off', of: garden({ enabled: false }), reason: 'SettingDisabled' },
-    { name: 'there is one zone', of: garden({ zones: ['a'] }), reason: 'SingleZone' },
-    {
-      name: 'one zone is listed twice, which Gardener accepts',
-      of: garden({ zones: ['a', 'a'] }),
-      reason: 'DuplicateZones',
-    },
-    {
-      name: 'the virtual cluster is not highly available',
-      of: garden({ highAvailability: false }),
-      reason: 'NotHighlyAvailable',
-    },
-    { name: 'there is no Garden', of: undefined, reason: 'SourceMissing' },
-  ];
-
-  for (const { name, of, reason } of gardenCases) {
-    it(`${reason} when ${name}`, () => {
-      const { decision } = decideGardenSettings(gardenWith({ garden: of }));
-      expect(decision.kind === 'enabled' ? 'Enabled' : decision.reason).to.equal(reason);
-    });
-  }
-
   it("writes the catalogue's and labelled objects of the garden, and labelled ones alone elsewhere", () => {
     const names = (overrides: Partial<GardenSnapshot>) =>
       decideGardenSettings(gardenWith(overrides)).objects.map(({ ref }) => ref.name);
@@ -168,13 +144,4 @@ describe('decideExtensionSettings', () => {
     ]);
     expect(regarding).to.deep.equal({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
   });
-
-  const refusals = [
-    { of: seed({ enabled: false }), reason: 'SettingDisabled' },
-    { of: seed({ zones: ['a'] }), reason: 'SingleZone' },
-    { of: undefined, reason: 'SourceMissing' },
-  ];
-  for (const { of, reason } of refusals) {
-    it(`refuses with ${reason}`, () => expect(decide(of).decision).to.include({ kind: 'refused', reason }));
-  }
 });
