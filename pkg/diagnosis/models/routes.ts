@@ -2,6 +2,7 @@
 // Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
 import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
@@ -190,25 +191,52 @@ export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject
   );
 };
 
-/** The first release of a data plane that has a fallback for clients whose zone no hint names. */
-const FALLBACK_SINCE: Partial<Record<RouterAnswer['router'], string>> = { cilium: '1.18.1', 'calico-ebpf': '3.31.5' };
+/**
+ * How a data plane can leave a client without endpoints while one is ready: the endpoints of one case each, the clients it is about,
+ * and the first release of a data plane without the fault.
+ */
+const LOSSES: readonly {
+  readonly endpoints: (client: Node) => ProxyEndpoint[];
+  readonly clients: string;
+  readonly fixed: Partial<Record<RouterAnswer['router'], string>>;
+}[] = [
+  {
+    endpoints: (client) => [endpoint('other', `not ${zoneOfNode(client)}`)],
+    clients: 'for whose zone no ready endpoint is hinted',
+    fixed: { cilium: '1.18.1', 'calico-ebpf': '3.31.5' },
+  },
+  {
+    endpoints: (client) => [
+      {
+        ...endpoint('here', `${NOT_READY}${zoneOfNode(client)}`),
+        nodeName: nameOf(client),
+        ready: false,
+        serving: false,
+      },
+      endpoint('other', zoneOfNode(client)),
+    ],
+    clients: 'on whose Node the only endpoint is not ready',
+    fixed: { cilium: '1.20.2' },
+  },
+];
 
 /**
- * A sentence about a data plane that would leave clients of the Service without endpoints where no ready endpoint is hinted for their zone;
- * undefined: there is none. One that is not recognised is taken for one that does not.
+ * A sentence about a data plane that would leave clients of the Service without endpoints although one is ready; undefined: there is
+ * none. One that is not recognised is taken for one that does not.
  */
 export const droppedBy = (service: Service, clients: readonly Clients[]): string | undefined => {
-  const found = clients.find(({ node, router }) => {
-    if (router.behaviour.unmatched !== 'none') return false;
+  for (const { node, router } of clients) {
     const { proxy, ...routing } = router.routing;
-    const merge = () => [endpoint('other', `not ${zoneOfNode(node)}`)];
-    return routeFor({ node, service, slices: [], ...routing, merge }, proxy).reason === 'NoBackendForZone';
-  });
-  if (found === undefined) return undefined;
-  const { title, router } = found.router;
-  const fixed = FALLBACK_SINCE[router];
-  const upgrade = fixed === undefined ? '' : `; fixed in ${title} ${fixed}`;
-  return `${answerTitle(found.router)} drops connections of clients for whose zone no ready endpoint is hinted${upgrade}`;
+    const loss = LOSSES.find(({ endpoints }) => {
+      const { used } = routeFor({ node, service, slices: [], ...routing, merge: () => endpoints(node) }, proxy);
+      return used.length === 0;
+    });
+    if (loss === undefined) continue;
+    const fixed = loss.fixed[router.router];
+    const upgrade = fixed === undefined ? '' : `; fixed in ${router.title} ${fixed}`;
+    return `${answerTitle(router)} drops connections of clients ${loss.clients}${upgrade}`;
+  }
+  return undefined;
 };
 
 export type Following =

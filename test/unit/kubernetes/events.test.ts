@@ -2,7 +2,12 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { EVENTS } from '../../../pkg/apis/resources.ts';
-import { type CoreEvent, type EventRecorderOptions, createEventRecorder, eventName } from '../../../pkg/kubernetes/events.ts';
+import {
+  type CoreEvent,
+  type EventRecorderOptions,
+  createEventRecorder,
+  eventName,
+} from '../../../pkg/kubernetes/events.ts';
 import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';

@@ -2,7 +2,15 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
-import { HOLDER_TIMEOUT_MS, type Lease, claimLease, createHolderLiveness, createLeaseWatch, installationOf, microTime } from '../../../pkg/kubernetes/lease.ts';
+import {
+  HOLDER_TIMEOUT_MS,
+  type Lease,
+  claimLease,
+  createHolderLiveness,
+  createLeaseWatch,
+  installationOf,
+  microTime,
+} from '../../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type KnownUsage, type UsageTable, buildUsageTable, newerUsage, parseTimestamp, readPodMetrics } from '../../../pkg/metrics/resource-metrics.ts';
+import { type KnownUsage, newerUsage, parseTimestamp, readPodMetrics } from '../../../pkg/metrics/resource-metrics.ts';
 import { upTo } from '../../support/depth.ts';
 
 describe('PodMetrics', () => {

@@ -2,7 +2,11 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus, FlowPolicyCondition } from '../../../../pkg/apis/flow-policy.ts';
-import { type StatusWriter, type StatusWriterOptions, createStatusWriter } from '../../../../pkg/controllers/flow/write.ts';
+import {
+  type StatusWriter,
+  type StatusWriterOptions,
+  createStatusWriter,
+} from '../../../../pkg/controllers/flow/write.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { ipBytes, issueAuthority, issueServerCertificate, readElements } from '../../../../pkg/webhook/certificates/issue.ts';
+import {
+  ipBytes,
+  issueAuthority,
+  issueServerCertificate,
+  readElements,
+} from '../../../../pkg/webhook/certificates/issue.ts';
 import { type Pair, type Pem, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
 

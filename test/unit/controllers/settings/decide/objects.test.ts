@@ -183,6 +183,7 @@ describe('planService', () => {
 
   const DROPS = 'drops connections of clients for whose zone no ready endpoint is hinted';
   const annotated = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };
+  const sameNode = { [LABEL_STRATEGY]: 'same-node' };
   const calico = (version: string) => [daemonSet('calico-node', `calico/node:v${version}`, CALICO), BPF];
   const cilium = (version: string) => [
     daemonSet('cilium', `cilium:v${version}`, CILIUM),
@@ -192,6 +193,7 @@ describe('planService', () => {
     name: string;
     objects: readonly object[];
     annotations?: Record<string, string>;
+    labels?: Record<string, string>;
     says?: string;
   }[] = [
     { name: 'Cilium 1.18.0', objects: cilium('1.18.0'), says: `Cilium 1.18.0 ${DROPS}; fixed in Cilium 1.18.1` },
@@ -206,11 +208,20 @@ describe('planService', () => {
     },
     { name: 'Calico eBPF 3.31.5 and the annotation', objects: calico('3.31.5'), annotations: annotated },
     { name: 'kube-proxy', objects: [kubeProxy()], annotations: annotated },
+    { name: 'Cilium 1.20.1 and same-zone', objects: cilium('1.20.1') },
+    {
+      name: 'Cilium 1.20.1 and same-node',
+      objects: cilium('1.20.1'),
+      labels: sameNode,
+      says: 'Cilium 1.20.1 drops connections of clients on whose Node the only endpoint is not ready; fixed in Cilium 1.20.2',
+    },
+    { name: 'Cilium 1.20.2 and same-node', objects: cilium('1.20.2'), labels: sameNode },
+    { name: 'kube-proxy and same-node', objects: [kubeProxy()], labels: sameNode },
   ];
-  for (const { name, objects, annotations = {}, says } of droppers) {
+  for (const { name, objects, annotations = {}, labels = {}, says } of droppers) {
     it(`${name}: ${says === undefined ? 'switches it on' : 'switches nothing on'}`, () => {
       const clients = clientsOf([node()], routerObjects(...objects));
-      const { decision, plan: found } = plan(named('a', {}, annotations), ENABLED, { clients, olderName: true });
+      const { decision, plan: found } = plan(named('a', labels, annotations), ENABLED, { clients, olderName: true });
       if (says === undefined) expect(decision).to.deep.equal(ENABLED);
       else expect(decision).to.deep.equal({ kind: 'refused', reason: 'RouterDropsTraffic', message: says });
       expect(found.kind).to.equal(says === undefined ? 'patch' : 'unchanged');
