@@ -11,7 +11,7 @@ export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
   'docs/operations/alerts/': [OPERATOR, GARDENER],
   'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts', GARDENER],
-  'docs/operations/first-hour.md': [OPERATOR, 'test/e2e/suites/gardener-first-hour.test.ts', GARDENER],
+  'docs/operations/first-hour.md': [OPERATOR, GARDENER],
   'docs/operations/install.md': [OPERATOR, GARDENER],
   'docs/usage/audit.md': [OPERATOR],
   'docs/usage/crossing-cost.md': ['test/e2e/suites/audit-measured.test.ts'],

@@ -1,1 +1,0 @@
-../owner/routing.go
