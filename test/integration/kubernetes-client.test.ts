@@ -1,11 +1,17 @@
 // The client against a real HTTP/2 server on loopback: connections, streams, errors, and that nothing is left behind.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { describe, it, afterEach, beforeEach } from 'mocha';
 import { NODES } from '../../pkg/apis/resources.ts';
 import { ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';
 import { createFakeClock } from '../fixtures/fake-clock.ts';
 import { addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
+import { createTestPki } from '../fixtures/pki.ts';
+import { startH2Server } from '../fixtures/h2-server.ts';
+import type { Answer, H2Server } from '../fixtures/h2-server.ts';
+import { useRealNetwork } from '../fixtures/real-network.ts';
 
 describe('client over HTTP/2', () => {
   const wire = useWireClient();
@@ -95,4 +101,166 @@ describe('client over HTTP/2', () => {
       () => `${wire.server.connections} connections after the last watch on the old one ended`,
     );
   });
+});
+
+describe('a watch over HTTP/2', () => {
+  const wire = useWireClient();
+
+  it('that is cut throws Cut', async () => {
+    wire.answerWatch = (response) => response.write(addedEvent('a'));
+    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
+    await eventually(
+      () => watch.names.length === 1,
+      () => 'no event',
+    );
+    wire.server.reset();
+    await watch.done;
+    expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
+    expect(await wire.client.raw('/version'), 'the next request connects anew').to.deep.equal({ ok: true });
+  });
+
+  it('that ends inside an event throws Cut', async () => {
+    wire.answerWatch = (response) => response.end(addedEvent('a') + addedEvent('b').slice(0, 20));
+    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
+    await watch.done;
+    expect(watch.names).to.deep.equal(['a']);
+    expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
+  });
+
+  it('that the server forgets to end throws Timeout 15 s later', async () => {
+    const clock = createFakeClock();
+    await wire.client.close();
+    wire.make({ clock });
+    let opened = false;
+    const watch = follow(
+      wire.client.watch(NODES, { timeoutSeconds: 5, onOpen: () => void (opened = true) }, wire.stop.signal),
+    );
+    await eventually(
+      () => opened,
+      () => 'not open',
+    );
+    await clock.advance(19_999);
+    expect(watch.error).to.equal(undefined);
+    await clock.advance(1);
+    await watch.done;
+    expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Timeout' });
+  });
+
+  it('on a connection that answers no ping throws Cut after 45 s', async () => {
+    const clock = createFakeClock();
+    await wire.client.close();
+    wire.make({ clock });
+    let opened = false;
+    const watch = follow(
+      wire.client.watch(NODES, { timeoutSeconds: 600, onOpen: () => void (opened = true) }, wire.stop.signal),
+    );
+    await eventually(
+      () => opened,
+      () => 'not open',
+    );
+    // No time passes for undici, so it sends no ping; to the guard that looks like a peer that answers none.
+    await clock.advance(60_000);
+    await watch.done;
+    expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
+    expect((watch.error as Error).message).to.contain('does not answer pings');
+  });
+});
+
+describe('rotation of a client over HTTP/2', () => {
+  const wire = useWireClient();
+
+  it('of a client certificate opens one new connection; running watches end on the old one', async () => {
+    const pki = createTestPki();
+    const [first, second] = [pki.issue('client-1'), pki.issue('client-2')];
+    wire.config.current = { headers: {}, tls: { ca: wire.server.ca, ...first } };
+    let endWatch: () => void = () => undefined;
+    wire.answerWatch = (response) => {
+      response.write(addedEvent('a'));
+      endWatch = () => response.end(addedEvent('b'));
+    };
+    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
+    await eventually(
+      () => watch.names.length === 1,
+      () => 'no event',
+    );
+
+    wire.config.current = { headers: {}, tls: { ca: wire.server.ca, ...second } };
+    await Promise.all(Array.from({ length: 10 }, () => wire.client.raw('/version')));
+    const certificates = new Set(wire.seen.map(({ certificate }) => certificate));
+    expect(certificates.size).to.equal(2);
+    expect(
+      new Set(wire.seen.slice(1).map(({ certificate }) => certificate)).size,
+      'requests after the rotation',
+    ).to.equal(1);
+    expect(wire.server.accepted).to.equal(2);
+
+    endWatch();
+    await watch.done;
+    expect(watch).to.deep.include({ names: ['a', 'b'], error: undefined });
+    await eventually(
+      () => wire.server.connections === 1,
+      () => `${wire.server.connections} connections: the old one was not closed`,
+    );
+  });
+});
+
+const moduleUrl = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
+
+/** Runs as a process of its own, because one that spins would stop the test as well. */
+const child = (body: string): string => `
+  import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+  const { createClient } = await import(${moduleUrl('pkg/kubernetes/client.ts')});
+  const { LEASES, NODES } = await import(${moduleUrl('pkg/apis/resources.ts')});
+  const config = { server: process.env.SERVER, proxyUrl: undefined, refresh() {}, credentials: async () => ({ headers: {}, tls: { ca: process.env.CA } }) };
+  const create = () => createClient({ config, userAgent: 'child/1' });
+  const write = (client, bytes, signal) =>
+    client.update(LEASES, { metadata: { namespace: 'garden', name: 'lease' }, spec: { pad: 'x'.repeat(bytes) } }, {}, signal).catch(() => undefined);
+  ${body}
+  process.on('exit', () => console.log('ended'));`;
+
+const answered: Answer = (request, response) => {
+  request.resume();
+  request.on('end', () => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end('{}');
+  });
+};
+
+describe('client whose writes are aborted', () => {
+  useRealNetwork();
+  let server: H2Server;
+  let answer: Answer;
+  beforeEach(async () => {
+    server = await startH2Server((request, response) => answer(request, response));
+  });
+  afterEach(async () => await server.close());
+
+  const run = async (body: string): Promise<string> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', child(body)], {
+      env: { ...process.env, SERVER: server.url, CA: server.ca },
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    return stdout;
+  };
+
+  for (const bytes of [0, 200_000]) {
+    it(`goes on working, on the same connection, with bodies of ${bytes} bytes and more`, async () => {
+      answer = answered;
+      const output = await run(`
+        const client = create();
+        await client.raw('/version');
+        for (let round = 0; round < 12; round += 1) {
+          const stop = new AbortController();
+          const writes = Array.from({ length: 4 }, () => write(client, ${bytes}, stop.signal));
+          for (let turns = round % 6; turns > 0; turns -= 1) await turn();
+          stop.abort();
+          await Promise.all(writes);
+          await client.raw('/version');
+        }
+        await client.close();`);
+      expect(output).to.equal('ended\n');
+      expect(server.accepted, 'connections').to.equal(1);
+    }).timeout(90_000);
+  }
 });

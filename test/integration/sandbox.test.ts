@@ -2,11 +2,24 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
-import { list, text, type Api } from '../contract/api.ts';
+import { ENDPOINT_SLICES, CUSTOM_RESOURCE_DEFINITIONS, ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
+import { list, text, type Api, createApi } from '../contract/api.ts';
 import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { NAMESPACE, SERVICES_PATH, ZONES, aPod, aService, openSeededSandbox } from './sandbox-objects.ts';
+import { describeContract } from '../contract/suite.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { describeDruid } from '../contract/etcd-druid.ts';
+import { MODE_IGNORE, describeResourceManager } from '../contract/resource-manager.ts';
+import { druidReconciles, ensure } from '../demo/actors.ts';
+import { resourceManagerReplaces } from '../e2e/settings-actors.ts';
+import { service } from '../fixtures/core.ts';
+import { etcdCrd } from '../fixtures/crds.ts';
+import { etcd } from '../fixtures/gardener.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 describe('the sandbox', () => {
   let sandbox: Sandbox;
@@ -24,10 +37,10 @@ describe('the sandbox', () => {
       webhook = await startWebhookServer();
     });
     after(() => webhook.close());
-    const slicesOf = (service: string): EndpointSlice[] =>
+    const slicesOf = (name: string): EndpointSlice[] =>
       sandbox
         .list<EndpointSlice>(ENDPOINT_SLICES, NAMESPACE)
-        .filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === service);
+        .filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name);
 
     it('calls a webhook through its Service, keeps its hints and does not loop', async () => {
       webhook.on('/hints', (request) =>
@@ -123,4 +136,152 @@ describe('the sandbox', () => {
       );
     });
   });
+});
+
+describe('the sandbox with injected faults', () => {
+  let sandbox: Sandbox;
+  let api: Api;
+  before(async () => {
+    ({ sandbox, api } = await openSeededSandbox());
+  });
+  afterEach(() => sandbox.clearFaults());
+  after(() => sandbox.stop());
+
+  describe('faults', () => {
+    it('answer a status with Retry-After as often as asked', async () => {
+      sandbox.addFault({
+        kind: 'status',
+        code: 429,
+        retryAfterSeconds: 3,
+        times: 2,
+        match: { verb: 'list', resource: 'services' },
+      });
+      const first = await api.get(SERVICES_PATH);
+      expect([first.status, first.headers['retry-after'], first.body['reason'], first.body['details']]).to.deep.equal([
+        429,
+        '3',
+        'TooManyRequests',
+        { retryAfterSeconds: 3 },
+      ]);
+      expect((await api.get('/api/v1/nodes')).status).to.equal(200);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(429);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
+    });
+
+    it('strike one user and one name only, until removed', async () => {
+      const { remove } = sandbox.addFault({
+        kind: 'status',
+        code: 500,
+        match: { user: 'bob', verb: 'get', name: 'node-a' },
+      });
+      const bob = await createApi(sandbox.kubeconfig('bob'));
+      const asked = async (): Promise<number[]> =>
+        Promise.all([
+          bob.get('/api/v1/nodes/node-a'),
+          bob.get('/api/v1/nodes/node-b'),
+          api.get('/api/v1/nodes/node-a'),
+        ]).then((answers) => answers.map(({ status }) => status));
+      expect(await asked()).to.deep.equal([500, 200, 200]);
+      remove();
+      expect(await asked()).to.deep.equal([200, 200, 200]);
+    });
+
+    it('reset the connection before an answer', async () => {
+      sandbox.addFault({ kind: 'reset', times: 1 });
+      const outcome = await api.get(SERVICES_PATH).then(
+        ({ status }) => `answered ${status}`,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      expect(outcome).to.be.oneOf(['ECONNRESET', 'EPIPE']);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
+    });
+
+    it('answer 200 with a text of their own in place of the list', async () => {
+      sandbox.addFault({ kind: 'answer', match: { verb: 'list', resource: 'services' }, text: '{}', times: 1 });
+      const answers = [await api.get(SERVICES_PATH), await api.get(SERVICES_PATH)];
+      expect(answers.map(({ status, body }) => [status, body['kind']])).to.deep.equal([
+        [200, undefined],
+        [200, 'ServiceList'],
+      ]);
+    });
+
+    it('delay an answer and still meet the next fault', async () => {
+      sandbox.addFault({ kind: 'latency', milliseconds: 30, times: 1 });
+      sandbox.addFault({ kind: 'status', code: 503, times: 1 });
+      const begin = performance.now();
+      expect((await api.get(SERVICES_PATH)).status).to.equal(503);
+      expect(performance.now() - begin).to.be.at.least(25);
+    });
+  });
+
+  describe('cutting watches', () => {
+    for (const { how, check } of [
+      { how: '410' as const, check: 'an ERROR event' },
+      { how: 'close' as const, check: 'a clean end' },
+      { how: 'reset' as const, check: 'a broken stream' },
+    ]) {
+      it(`by ${how} gives ${check} to the matching ones`, async () => {
+        const [cut, kept] = await Promise.all([
+          api.watch(`${SERVICES_PATH}?watch=true`),
+          api.watch('/api/v1/nodes?watch=true'),
+        ]);
+        await kept.until(({ type }) => type === 'ADDED');
+        sandbox.cutWatches(how, { resource: 'services' });
+        await cut.end();
+        const errors = cut.events.filter(({ type }) => type === 'ERROR');
+        expect(errors.map(({ type, object }) => [type, object['code']])).to.deep.equal(
+          how === '410' ? [['ERROR', 410]] : [],
+        );
+        expect(kept.ended).to.equal(false);
+        kept.stop();
+      });
+    }
+  });
+});
+
+describe('the sandbox keeps the contract of an API server', () => {
+  let sandbox: Sandbox;
+  before(async () => {
+    sandbox = await startSandbox();
+  });
+  after(() => sandbox.stop());
+  describeContract(
+    () => ({ kubeconfig: sandbox.kubeconfig('contract', ['system:masters']), user: 'contract', minor: 36 }),
+    () => Promise.resolve(sandbox.compact()),
+  );
+});
+
+const namespace = 'shoot--foo--bar';
+
+describe('the stand-ins of the owners keep the contracts of the real ones', () => {
+  let sandbox: Sandbox;
+  let client: Client;
+  const folder = temporaryFolder();
+  const turn = (): Promise<void> => druidReconciles(client, namespace);
+
+  before(async () => {
+    sandbox = await startSandbox();
+    const kubeconfig = folder.write('config', sandbox.kubeconfig('owners', ['system:masters']));
+    client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: 'owners' });
+    await ensure(client, CUSTOM_RESOURCE_DEFINITIONS, etcdCrd());
+    await ensure(client, NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    await ensure(client, ETCDS, etcd());
+    await ensure(client, SERVICES, service({ metadata: { name: 'webhook', namespace } }));
+    await ensure(client, SERVICES, service({ metadata: { name: 'held', namespace, annotations: MODE_IGNORE } }));
+    await turn();
+  });
+  after(async () => {
+    await client?.close();
+    await sandbox.stop();
+    folder.remove();
+  });
+
+  describeDruid(() => ({ client, exempt: client, namespace, turn }));
+  describeResourceManager(() => ({
+    client,
+    namespace,
+    async turn() {
+      for (const name of ['webhook', 'held']) await resourceManagerReplaces(client, namespace, name);
+    },
+  }));
 });

@@ -10,18 +10,20 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
 
-const run = promisify(execFile);
-const COMMAND = pathToFileURL(resolve(import.meta.dirname, '../../cmd/kubectl-topology')).href;
-/** Runs commands, and notes each when it has run. */
-const SCRIPT = `import { appendFileSync } from 'node:fs';
-import { processIo, runCommand } from '${COMMAND}/app.ts';
-for (const args of JSON.parse(process.argv[2])) {
-  await runCommand(args, processIo());
-  appendFileSync(process.env.LOADED, 'ran ' + args[0] + '\\n');
-}
-`;
-
 describe('kubectl topology, loading', () => {
+  const run = promisify(execFile);
+  const COMMAND = pathToFileURL(resolve(import.meta.dirname, '../../cmd/kubectl-topology')).href;
+
+  /** Runs commands, and notes each when it has run. */
+  const SCRIPT = `import { appendFileSync } from 'node:fs';
+  import { runCommand } from '${COMMAND}/app.ts';
+  import { processIo } from '${COMMAND}/process-io.ts';
+  for (const args of JSON.parse(process.argv[2])) {
+    await runCommand(args, processIo());
+    appendFileSync(process.env.LOADED, 'ran ' + args[0] + '\\n');
+  }
+  `;
+
   let folder: TemporaryFolder;
   before(() => {
     folder = temporaryFolder();
@@ -61,5 +63,30 @@ describe('kubectl topology, loading', () => {
 
   it('has the client where a cluster is asked, so that the pattern above finds it', async () => {
     expect((await loadedBy(['audit'])).filter((url) => CLIENT.test(url))).not.to.deep.equal([]);
+  });
+});
+
+describe('kubectl-topology as a process', () => {
+  const run = promisify(execFile);
+  const main = resolve(import.meta.dirname, '../../cmd/kubectl-topology/main.ts');
+
+  it('ends with the exit code and keeps the streams apart', async () => {
+    const fine = await run(process.execPath, [main, 'explain', 'web', '-f', clusterFile('effective'), '-o', 'json']);
+    expect(JSON.parse(fine.stdout)).to.have.property('verdict', 'Effective');
+    expect(fine.stderr).to.equal('');
+    const failed = await run(process.execPath, [
+      main,
+      'explain',
+      'web',
+      '-f',
+      clusterFile('no-growth'),
+      '--fail-on',
+      'any',
+    ]).catch((error: unknown) => error as { code: number; stdout: string });
+    expect(failed).to.have.property('code', 1);
+    const bad = await run(process.execPath, [main, 'hints', '-f', '/nonexistent.yaml']).catch(
+      (error: unknown) => error as { code: number; stderr: string },
+    );
+    expect(bad).to.include({ code: 2, stderr: 'error: /nonexistent.yaml: no such file or folder\n' });
   });
 });

@@ -7,45 +7,43 @@ import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
 import { evaluatePlan } from '../../pkg/flow/index.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
-
-const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
-const SHARES = [1, 6, 10];
-
-/** Nodes of 1, 6 and 10 cores, and one, one and four endpoints, for which upstream gives hints. */
-const uneven: readonly KubernetesObject[] = [
-  ...ZONES.map((zone, index) =>
-    node({
-      zone,
-      status: {
-        allocatable: { cpu: String(SHARES[index]) },
-        conditions: [{ type: 'Ready', status: 'True' }],
-      },
-    }),
-  ),
-  service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } }),
-  slice({
-    endpoints: [0, 1, 2, 2, 2, 2].map((zone, index) =>
-      endpoint({ zone: ZONES[zone]!, addresses: [`198.18.0.${10 + index}`] }),
-    ),
-  }),
-];
-
-const stdin = (objects: readonly KubernetesObject[]): { stdin: string } => ({
-  stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
-});
-
-const plan = (...flags: string[]): Promise<PlanReport> =>
-  topologyJson<PlanReport>(['plan', '-f', '-', '--service', 'default/server', ...flags], stdin(uneven));
-
-const refusal = async (...flags: string[]): Promise<string> => {
-  const { code, err } = await runTopology(['plan', '-f', '-', '--service', 'default/server', ...flags], stdin(uneven));
-  expect(code).to.equal(2);
-  return err;
-};
+import { ZONES, endpoints, nodes, stdin } from './topology-objects.ts';
 
 describe('kubectl topology plan --weights', () => {
+  const SHARES = [1, 6, 10];
+
+  /** Nodes of 1, 6 and 10 cores, and one, one and four endpoints, for which upstream gives hints. */
+  const uneven: readonly KubernetesObject[] = [
+    ...ZONES.map((zone, index) =>
+      node({
+        zone,
+        status: {
+          allocatable: { cpu: String(SHARES[index]) },
+          conditions: [{ type: 'Ready', status: 'True' }],
+        },
+      }),
+    ),
+    service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } }),
+    slice({
+      endpoints: [0, 1, 2, 2, 2, 2].map((zone, index) =>
+        endpoint({ zone: ZONES[zone]!, addresses: [`198.18.0.${10 + index}`] }),
+      ),
+    }),
+  ];
+
+  const plan = (...flags: string[]): Promise<PlanReport> =>
+    topologyJson<PlanReport>(['plan', '-f', '-', '--service', 'default/server', ...flags], { stdin: stdin(...uneven) });
+
+  const refusal = async (...flags: string[]): Promise<string> => {
+    const { code, err } = await runTopology(['plan', '-f', '-', '--service', 'default/server', ...flags], {
+      stdin: stdin(...uneven),
+    });
+    expect(code).to.equal(2);
+    return err;
+  };
+
   it('keeps the 20 % that upstream breaks by 112 %: shares 1:6:10, endpoints 1, 1 and 4', async () => {
-    const hints = await topologyJson<HintsReport>(['hints', '-f', '-'], stdin(uneven));
+    const hints = await topologyJson<HintsReport>(['hints', '-f', '-'], { stdin: stdin(...uneven) });
     const [upstream] = hints.services;
     if (upstream === undefined) throw new Error('no hints');
     expect(upstream.events.map(({ message }) => message)).to.deep.equal([
@@ -86,10 +84,9 @@ describe('kubectl topology plan --weights', () => {
   });
 
   it('names for people what the figures are shares of', async () => {
-    const { out } = await runTopology(
-      ['plan', '-f', '-', '--service', 'default/server', '--weights', 'cpu'],
-      stdin(uneven),
-    );
+    const { out } = await runTopology(['plan', '-f', '-', '--service', 'default/server', '--weights', 'cpu'], {
+      stdin: stdin(...uneven),
+    });
     expect(out).to.match(/^eu-1b +2\.12 +2 +106 %$/m);
     expect(out).to.match(/busiest endpoint: 118 % of an even share\.$/m);
   });
@@ -109,4 +106,45 @@ describe('kubectl topology plan --weights', () => {
   for (const [name, flags, message] of refused) {
     it(`refuses ${name}`, async () => expect(await refusal(...flags)).to.match(message));
   }
+});
+
+describe('kubectl topology plan, its JSON', () => {
+  const plan = (objects: readonly KubernetesObject[], demand: string, ...flags: string[]): Promise<PlanReport> =>
+    topologyJson<PlanReport>(
+      ['plan', '-f', '-', '--service', 'default/server', '--demand', demand, '--capacity', '1', ...flags],
+      { stdin: stdin(...objects) },
+    );
+
+  it('has the fields of the contract, no more', async () => {
+    const report = await plan(
+      [...nodes(), service(), slice()],
+      'eu-1a=0.5,eu-1b=0.5,eu-1c=0.5',
+      '--target-utilization',
+      '70',
+    );
+    expect(report).to.deep.equal({
+      plan: {
+        spread: false,
+        endpoints: ZONES.map((zone, index) => ({ address: `198.18.0.${10 + index}`, zone, forZones: [zone] })),
+      },
+      zones: Object.fromEntries(ZONES.map((zone) => [zone, { demand: 0.5, endpoints: 1, utilization: 0.5 }])),
+      inZoneShare: 1,
+      maxUtilization: 0.5,
+      bounds: { lp: 1, integrality: 1 },
+    });
+  });
+
+  it('counts ready endpoints only, each address once', async () => {
+    const gone = endpoint({ zone: 'eu-1b', addresses: ['198.18.0.77'], conditions: { ready: false } });
+    const again = slice({ metadata: { name: 'server-again' }, ports: [{ name: 'metrics', port: 9090 }] });
+    const report = await plan(
+      [...nodes(), service(), slice({ endpoints: [...endpoints(...ZONES), gone] }), again],
+      'eu-1a=0.1',
+    );
+    expect(report.plan.endpoints.map(({ address }) => address)).to.deep.equal([
+      '198.18.0.10',
+      '198.18.0.11',
+      '198.18.0.12',
+    ]);
+  });
 });

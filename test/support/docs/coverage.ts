@@ -8,7 +8,7 @@ const GARDENER = 'test/e2e/suites/gardener-operations.test.ts';
 
 /** Pages whose every block is run in order, and by what; a folder stands for its pages. */
 export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
-  'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
+  'docs/usage/diagnose.md': ['test/integration/docs-pages.test.ts', 'test/e2e/suites/topology.test.ts'],
   'docs/operations/alerts/': [OPERATOR, GARDENER],
   'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts', GARDENER],
   'docs/operations/first-hour.md': [OPERATOR, GARDENER],

@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 const ALL = ['test/integration/**/*.test.ts', 'test/unit/**/*.test.ts'];
 
 const SLOW = [
-  'test/integration/{bundle,diagnose-doc,docs-commands,faq,fuzz,krew,leader-election,package,readme}.test.ts',
+  'test/integration/{bundle,docs-commands,docs-pages,fuzz,krew,leader-election,package}.test.ts',
   'test/unit/{bench,e2e,fuzz,hack,support}/**/*.test.ts',
 ];
 

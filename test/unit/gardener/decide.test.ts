@@ -10,18 +10,22 @@ import {
   decideSeedExtensionRouting,
   decideShootRouting,
 } from '../../../pkg/gardener/decide.ts';
-import type { RoutingDecision } from '../../../pkg/gardener/types.ts';
+import { type NamespaceClass, type RoutingDecision, classifyNamespace } from '../../../pkg/gardener/types.ts';
 import { service } from '../../fixtures/core.ts';
-import { etcd, garden, seed, shoot } from '../../fixtures/gardener.ts';
+import { etcd, garden, seed, shoot, namespace } from '../../fixtures/gardener.ts';
+import type { Namespace } from '../../../pkg/apis/core.ts';
 
 const SEED_FIELD = 'spec.settings.topologyAwareRouting.enabled';
+
 const SEED_ZONES =
   'topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones in spec.provider.zones)';
+
 const GARDEN_FIELD = 'spec.runtimeCluster.settings.topologyAwareRouting.enabled';
+
 const GARDEN_ZONES =
   'topology-aware routing can only be enabled on multi-zone garden runtime cluster (with at least two zones in spec.provider.zones)';
-const GARDEN_HA = "topology-aware routing can only be enabled when virtual cluster's high-availability is enabled";
 
+const GARDEN_HA = "topology-aware routing can only be enabled when virtual cluster's high-availability is enabled";
 const reasonOf = (decision: RoutingDecision): string => (decision.kind === 'enabled' ? 'enabled' : decision.reason);
 const seedViolation = [{ field: SEED_FIELD, detail: SEED_ZONES }];
 
@@ -314,4 +318,58 @@ describe('decideObjectRouting', () => {
     });
     expect(decision).to.have.property('message', `Etcd shoot--foo--bar/etcd-main is labelled ${MANAGED}: "false"`);
   });
+});
+
+const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
+const ZONES = 'high-availability-config.resources.gardener.cloud/zones';
+
+describe('classifyNamespace', () => {
+  const cases: { name: string; namespace: Namespace; expected: NamespaceClass }[] = [
+    {
+      name: 'a zone-HA shoot',
+      namespace: namespace(),
+      expected: { kind: 'shoot', zones, failureToleranceType: 'zone' },
+    },
+    {
+      name: 'a shoot without high availability: empty is not absent',
+      namespace: namespace({ failureTolerance: '', metadata: { annotations: { [ZONES]: 'eu-1a' } } }),
+      expected: { kind: 'shoot', zones: ['eu-1a'], failureToleranceType: '' },
+    },
+    {
+      name: 'an old shoot with several zones and no tolerance: nothing is inferred from the count',
+      namespace: namespace({ failureTolerance: 'node' }),
+      expected: { kind: 'shoot', zones, failureToleranceType: 'node' },
+    },
+    {
+      name: 'a shoot by its label alone, whatever its name',
+      namespace: { metadata: { name: 'shoot-old-name', labels: { 'gardener.cloud/role': 'shoot' } } },
+      expected: { kind: 'shoot', zones: [], failureToleranceType: undefined },
+    },
+    {
+      name: 'kube-system of a self-hosted shoot',
+      namespace: namespace({ metadata: { name: 'kube-system' } }),
+      expected: { kind: 'selfHosted' },
+    },
+    { name: 'the garden', namespace: namespace({ role: 'garden' }), expected: { kind: 'garden', zones } },
+    { name: 'an extension', namespace: namespace({ role: 'extension' }), expected: { kind: 'extension', zones } },
+    {
+      name: 'spaces and empty parts in the list of zones',
+      namespace: namespace({ role: 'garden', metadata: { annotations: { [ZONES]: ' a, ,b,' } } }),
+      expected: { kind: 'garden', zones: ['a', 'b'] },
+    },
+    {
+      name: 'a name like a shoot’s without the label',
+      namespace: { metadata: { name: 'shoot--foo--bar' } },
+      expected: { kind: 'other' },
+    },
+    {
+      name: 'istio',
+      namespace: { metadata: { name: 'istio-ingress', labels: { 'gardener.cloud/role': 'istio-ingress' } } },
+      expected: { kind: 'other' },
+    },
+    { name: 'no metadata', namespace: {}, expected: { kind: 'other' } },
+  ];
+  for (const { name, namespace: object, expected } of cases) {
+    it(name, () => expect(classifyNamespace(object)).to.deep.equal(expected));
+  }
 });

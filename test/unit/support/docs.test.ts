@@ -97,7 +97,7 @@ describe('a command that names what does not exist', () => {
 
   it('is not reported where everything exists', () => {
     for (const command of [
-      'make test TESTS=test/unit/routing/mechanism.test.ts',
+      'make test TESTS=test/unit/routing/version.test.ts',
       'settings-reconciler --config config.yaml --dry-run -o json',
       'kubectl topology simulate web --gb-per-day 2000 -n shop',
       'kubectl apply -k example/plain',

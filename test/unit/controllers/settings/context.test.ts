@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it, afterEach } from 'mocha';
-import type { Node } from '../../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import type { Node, Namespace } from '../../../../pkg/apis/core.ts';
+import type { KubernetesObject, StringMap } from '../../../../pkg/apis/meta.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { type RoutingContext, createContext, hasOldKubelet } from '../../../../pkg/controllers/settings/context.ts';
 import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
@@ -12,6 +12,16 @@ import { hasChanged } from '../../../../pkg/kubernetes/watches.ts';
 import { fakeCache } from '../../../fixtures/fake-cache.ts';
 import type { FakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_ETCD_CLIENTS,
+  LABEL_ROUTING,
+  LABEL_STRATEGY,
+} from '../../../../pkg/apis/names.ts';
+import { decideRelease } from '../../../../pkg/controllers/settings/decider.ts';
+import { NS, context } from './support.ts';
 
 describe('the context of decisions', () => {
   const countingCache = <T extends KubernetesObject>(initial: T[]) => {
@@ -37,7 +47,7 @@ describe('the context of decisions', () => {
     namespaces: { get: (): undefined => undefined },
   });
   let held: ReturnType<typeof caches>;
-  let context: () => RoutingContext;
+  let current: () => RoutingContext;
   let seen: readonly RouterObject[] | undefined;
   let told: () => void;
   beforeEach(() => {
@@ -45,7 +55,7 @@ describe('the context of decisions', () => {
     told = () => undefined;
     seen = undefined;
     const routers = { objects: () => seen, onChange: (callback: () => void) => void (told = callback) };
-    context = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } }, routers);
+    current = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } }, routers);
   });
 
   const CLOSE_ONLY = daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.3', CILIUM);
@@ -66,16 +76,16 @@ describe('the context of decisions', () => {
   for (const { name, objects, older } of planes) {
     it(`${name}: ${older === undefined ? 'nothing known' : older ? 'the older name of the value' : 'its newest name'}`, () => {
       seen = objects === undefined ? undefined : routerObjects(...objects);
-      expect(context().olderName).to.equal(older);
+      expect(current().olderName).to.equal(older);
     });
   }
 
   it('follows a change of the data plane', () => {
     seen = routerObjects(CLOSE_ONLY);
-    expect(context().olderName).to.equal(true);
+    expect(current().olderName).to.equal(true);
     seen = routerObjects(kubeProxy());
     told();
-    expect(context().olderName).to.equal(false);
+    expect(current().olderName).to.equal(false);
   });
 
   const kubelets = [
@@ -204,4 +214,65 @@ describe('hasChanged', () => {
     ).to.equal(false);
     expect(hasChanged(service({ metadata: { labels: { a: 'b' } } }), service())).to.equal(true);
   });
+});
+
+const FIELD = { trafficDistribution: 'PreferSameZone' };
+const APPLIED = { annotations: { [ANNOTATION_APPLIED]: JSON.stringify(FIELD) } };
+const of = (name: string) => ({ name, namespace: NS });
+const namespaceWith = (labels: StringMap = {}): Namespace => ({ metadata: { name: NS, labels } });
+
+describe('decideRelease', () => {
+  const snapshot = {
+    namespace: namespaceWith(),
+    label: 'true',
+    services: [
+      service({ metadata: { ...of('routed'), ...APPLIED }, spec: FIELD }),
+      service({ metadata: of('bare'), spec: FIELD }),
+    ],
+    // The version does not matter for a release.
+    context: context({ version: undefined }),
+  };
+  const decision = decideRelease(snapshot)!;
+
+  it("reverts what carries this project's settings, regardless of their writer, and nothing else", () => {
+    expect(decision.objects.map(({ kind, ref }) => `${kind}/${ref.name}`)).to.deep.equal(['Service/routed']);
+    expect(decision.objects.map(({ plan }) => plan.kind === 'patch' && plan.patch)).to.deep.equal([
+      { spec: { trafficDistribution: null }, metadata: { annotations: { [ANNOTATION_APPLIED]: null } } },
+    ]);
+  });
+
+  const planned = {
+    metadata: {
+      ...of('planned'),
+      labels: { [LABEL_STRATEGY]: 'load-aware' },
+      annotations: {
+        [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware`,
+        [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: 'load-aware' } }),
+      },
+    },
+  };
+  for (const { name, namespace: found, services, left } of [
+    { name: 'nothing of ours', namespace: namespaceWith(), services: [], left: undefined },
+    { name: 'our label alone', namespace: namespaceWith({ [LABEL_ROUTING]: 'true' }), services: [], left: 0 },
+    {
+      name: 'the label of Etcd clients alone',
+      namespace: namespaceWith({ [LABEL_ETCD_CLIENTS]: 'true' }),
+      services: [],
+      left: 0,
+    },
+    {
+      name: "another installation's label",
+      namespace: namespaceWith({ [LABEL_ROUTING]: 'runtime' }),
+      services: [],
+      left: undefined,
+    },
+    {
+      name: 'a strategy label that admission keeps',
+      namespace: namespaceWith(),
+      services: [service(planned)],
+      left: undefined,
+    },
+  ])
+    it(`finds ${left === undefined ? 'nothing' : 'something'} to release where there is ${name}`, () =>
+      expect(decideRelease({ ...snapshot, namespace: found, services })?.objects.length).to.equal(left));
 });

@@ -95,6 +95,7 @@ describe('patches of an Extension', () => {
 });
 
 const HOME = 'shoot--foo--bar';
+
 const outcome = (input: Partial<OutcomeInput>) =>
   decideOutcome({ extension: extensionIn(), type: 'Reconcile', home: HOME, governing: governing({}), ...input });
 
