@@ -144,102 +144,51 @@ describe('kubectl topology, its input', () => {
     ]);
   });
 
-  const wrong: readonly (readonly [name: string, args: readonly string[], message: RegExp])[] = [
-    ['an unknown command', ['explian'], /unknown command 'explian'\n\(Did you mean explain\?\)/],
-    ['an unknown flag', ['hints', '--outptu'], /unknown option '--outptu'\n\(Did you mean --output\?\)/],
-    [
-      'an unknown Service',
-      ['explain', 'shop/wbe', '-f', clusterFile('effective')],
-      /no Service "wbe" in namespace "shop"; did you mean "shop\/web"\?/,
-    ],
+  const wrong: readonly (readonly [name: string, words: string, message: RegExp])[] = [
+    ['an unknown command', 'explian', /unknown command 'explian'\n\(Did you mean explain\?\)/],
+    ['an unknown flag', 'hints --outptu', /unknown option '--outptu'\n\(Did you mean --output\?\)/],
+    ['an unknown Service', 'explain shop/wbe', /no Service "wbe" in namespace "shop"; did you mean "shop\/web"\?/],
     [
       'a Service of another namespace',
-      ['explain', 'garden/web', '-f', clusterFile('effective')],
+      'explain garden/web',
       /no Service "web" in namespace "garden"; did you mean "shop\/web"\?/,
     ],
-    [
-      'a Service like none',
-      ['explain', 'database', '-f', clusterFile('effective')],
-      /no Service "database"; there is 1/,
-    ],
-    [
-      'no Service',
-      ['explain', 'a/b/c', '-f', clusterFile('effective')],
-      /expected a Service as NAME or NAMESPACE\/NAME, found "a\/b\/c"/,
-    ],
-    [
-      'an unknown Node',
-      ['route', '--service', 'web', '--node', 'node-eu-1d', '-f', clusterFile('effective')],
-      /no Node "node-eu-1d"; did you mean "node-eu-1/,
-    ],
-    [
-      'an unknown port',
-      ['route', '--service', 'web', '--port', 'https', '-f', clusterFile('effective')],
-      /has no port "https"; it has http \(80\)/,
-    ],
+    ['a Service like none', 'explain database', /no Service "database"; there is 1/],
+    ['no Service', 'explain a/b/c', /expected a Service as NAME or NAMESPACE\/NAME, found "a\/b\/c"/],
+    ['an unknown Node', 'route --service web --node node-eu-1d', /no Node "node-eu-1d"; did you mean "node-eu-1/],
+    ['an unknown port', 'route --service web --port https', /has no port "https"; it has http \(80\)/],
     [
       'an unknown gate',
-      ['hints', '--feature-gates', 'TopologyAwareHint=true', '-f', clusterFile('effective')],
+      'hints --feature-gates TopologyAwareHint=true',
       /unknown feature gate "TopologyAwareHint"; did you mean TopologyAwareHints\?/,
     ],
     [
       'a gate without value',
-      ['hints', '--feature-gates', 'TopologyAwareHints', '-f', clusterFile('effective')],
+      'hints --feature-gates TopologyAwareHints',
       /expected TopologyAwareHints=true or TopologyAwareHints=false/,
     ],
-    [
-      'a version that is none',
-      ['hints', '--kubernetes-version', 'latest', '-f', clusterFile('effective')],
-      /expected something like 1\.33 or v1\.30\.4/,
-    ],
-    [
-      'a format that is none',
-      ['hints', '-o', 'xml', '-f', clusterFile('effective')],
-      /Allowed choices are table, wide, json, yaml/,
-    ],
+    ['a version that is none', 'hints --kubernetes-version latest', /expected something like 1\.33 or v1\.30\.4/],
+    ['a format that is none', 'hints -o xml', /Allowed choices are table, wide, json, yaml/],
     [
       'demand without cores',
-      ['plan', '--service', 'web', '--demand', 'eu-1a', '--capacity', '1', '-f', clusterFile('effective')],
+      'plan --service web --demand eu-1a --capacity 1',
       /expected zone=cores such as eu-1a=1\.5, found "eu-1a"/,
     ],
-    [
-      'negative demand',
-      ['plan', '--service', 'web', '--demand', 'eu-1a=-1', '--capacity', '1', '-f', clusterFile('effective')],
-      /expected zone=cores/,
-    ],
-    [
-      'no capacity',
-      ['plan', '--service', 'web', '--demand', 'eu-1a=1', '--capacity', '0', '-f', clusterFile('effective')],
-      /expected cores above 0/,
-    ],
+    ['negative demand', 'plan --service web --demand eu-1a=-1 --capacity 1', /expected zone=cores/],
+    ['no capacity', 'plan --service web --demand eu-1a=1 --capacity 0', /expected cores above 0/],
     [
       'no target',
-      [
-        'plan',
-        '--service',
-        'web',
-        '--demand',
-        'eu-1a=1',
-        '--capacity',
-        '1',
-        '--target-utilization',
-        'much',
-        '-f',
-        clusterFile('effective'),
-      ],
+      'plan --service web --demand eu-1a=1 --capacity 1 --target-utilization much',
       /expected a percentage above 0/,
     ],
-    ['files and a cluster', ['hints', '-f', clusterFile('effective'), '--context', 'x'], /--filename reads no cluster/],
-    ['a namespace and all of them', ['hints', '-n', 'x', '-A'], /exclude each other/],
-    [
-      'a kubeconfig that is not there',
-      ['hints', '--kubeconfig', '/nonexistent/config'],
-      /cannot load \/nonexistent\/config/,
-    ],
+    ['files and a cluster', 'hints --context x', /--filename reads no cluster/],
+    ['a namespace and all of them', 'hints -n x -A', /exclude each other/],
+    ['a kubeconfig that is not there', 'hints --kubeconfig /nonexistent/config', /cannot load \/nonexistent\/config/],
   ];
-  for (const [name, args, message] of wrong) {
+  for (const [name, words, message] of wrong) {
     it(`exit code 2: ${name}`, async () => {
-      const { code, err } = await runTopology(args);
+      const files = /kubeconfig|-A/.test(words) ? [] : ['-f', clusterFile('effective')];
+      const { code, err } = await runTopology([...words.split(' '), ...files]);
       expect(err).to.match(message);
       expect(code).to.equal(2);
     });

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { createItemLimit, hasItemsWithin } from '../../../pkg/apis/json-items.ts';
-import { defined, picked } from '../../../pkg/apis/values.ts';
 
 /** Values and keys that JSON.parse makes. A key that is there twice counts twice in a text: generated objects have none. */
 const itemsOf = (value: unknown): number => {
@@ -87,25 +86,4 @@ describe('values and keys of JSON, counted before it is parsed', () => {
       false,
     ]);
   });
-});
-
-describe('defined', () => {
-  it('leaves out what is undefined, and keeps null, empty and false in their order', () =>
-    expect(Object.entries(defined({ b: null, a: undefined, e: '', d: 0, c: false }))).to.deep.equal([
-      ['b', null],
-      ['e', ''],
-      ['d', 0],
-      ['c', false],
-    ]));
-  it('leaves the object that it is given as it is', () => {
-    const object = { a: undefined };
-    defined(object);
-    expect(object).to.have.property('a');
-  });
-});
-
-describe('picked', () => {
-  it('holds what the map has of the keys', () =>
-    expect(picked({ a: '1', b: '', c: '3' }, ['b', 'a', 'd'])).to.deep.equal({ a: '1', b: '' }));
-  it('is empty without a map', () => expect(picked(undefined, ['a'])).to.deep.equal({}));
 });

@@ -7,7 +7,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES } from '../
 import type { Strategy } from '../../../pkg/apis/names.ts';
 import { labelPlan, revertLabel } from '../../../pkg/controllers/flow/write.ts';
 import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
-import { isPlannedStrategy, observeLabel, planRelease, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
+import { isPlannedStrategy, observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
 import { decideSettings } from '../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../fixtures/core.ts';
@@ -99,9 +99,6 @@ const countingIn = ({ asks, configured, reconciler }: Situation): Strategy | und
 const isSetByOthers = ({ asks, webhook, reconciler }: Situation): boolean =>
   reconciler === 'on' || (webhook && asks !== undefined);
 
-/** What admission takes the label for. */
-const inForce = ({ metadata }: Service): Strategy | undefined => strategyFromLabels(metadata?.labels);
-
 const OBSERVED: Situation = {
   asks: 'load-aware',
   configured: undefined,
@@ -125,41 +122,6 @@ describe('the writers of the strategy label', () => {
       }),
       { numRuns: upTo(2_000) },
     );
-  });
-
-  it('follow a change of the policy, of the wish or of the setting to the same end as if it had always been so', () => {
-    fc.assert(
-      fc.property(situations, situations, firstWriter, (before, change, first) => {
-        const after: Situation = { ...change, minor: before.minor, webhook: before.webhook };
-        const old = settle(admit(undefined, authored(before), 'author', before), before, first);
-        // The author sends the whole annotation or none of it, and leaves alone what is not the author's.
-        const wish = authored(after).metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE];
-        // The same value from both: whose it is cannot be told, and makes no difference until one of them takes it back.
-        fc.pre(
-          wish === undefined ||
-            before.asks === after.asks ||
-            old.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] !== wish,
-        );
-        const patch =
-          before.asks === after.asks ? {} : { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: wish ?? null } } };
-        const changed = settle(admit(old, mergePatch(old, patch), 'author', after), after, first);
-        const fresh = settle(admit(undefined, authored(after), 'author', after), after, first);
-        // Without a settings-reconciler nobody reverts what it once set.
-        if (before.reconciler !== 'absent' && after.reconciler === 'absent') return;
-        expect(inForce(changed)).to.equal(inForce(fresh));
-      }),
-      { numRuns: upTo(2_000) },
-    );
-  });
-
-  it('keep observing where the owner replaces the Service as it was written at first', () => {
-    const situation = OBSERVED;
-    const stored = settle(admit(undefined, authored(situation), 'author', situation), situation, 'flow-controller');
-    expect(stored.metadata?.labels).to.include({ [LABEL_STRATEGY]: 'observe-load-aware' });
-    const replaced = admit(stored, authored(situation), 'author', situation);
-    expect(replaced.metadata?.labels, 'at once, before any controller acts').to.include({
-      [LABEL_STRATEGY]: 'observe-load-aware',
-    });
   });
 
   it('leave nothing of the label when the flow-controller cleans up after observing', () => {

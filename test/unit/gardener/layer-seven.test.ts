@@ -1,13 +1,7 @@
 // What decides whether a kube-apiserver is behind L7 load balancing, strongest evidence first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  decideLayerSeven,
-  isIstioTlsTerminationDisabled,
-  layerSevenOf,
-  mtlsServiceName,
-} from '../../../pkg/gardener/catalogue.ts';
-import type { GardenerInformation, LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/catalogue.ts';
+import { type GardenerInformation, type LayerSevenDecision, type LayerSevenEvidence, decideLayerSeven, isIstioTlsTerminationDisabled, layerSevenOf } from '../../../pkg/gardener/catalogue.ts';
 import { service } from '../../fixtures/core.ts';
 
 const OPT_OUT = { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };
@@ -107,12 +101,6 @@ describe('decideLayerSeven', () => {
       expect(decision.message).to.include(says);
     });
   }
-
-  it('names the garden’s Service by its own name', () => {
-    expect(mtlsServiceName('virtual-garden-kube-apiserver')).to.equal('virtual-garden-kube-apiserver-mtls');
-    const { message } = decideLayerSeven({ serviceName: 'virtual-garden-kube-apiserver', mtlsServicePresent: true });
-    expect(message).to.equal('Service virtual-garden-kube-apiserver-mtls exists');
-  });
 });
 
 describe('isIstioTlsTerminationDisabled', () => {

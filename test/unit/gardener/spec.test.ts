@@ -2,20 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
-import {
-  assessZones,
-  controlPlaneNamespace,
-  failureToleranceType,
-  gardenTopologyAwareRoutingEnabled,
-  isGardenHighAvailabilityEnabled,
-  isHighAvailabilityConfigured,
-  isMultiZonalShootControlPlane,
-  isSelfHostedShoot,
-  isTopologyAwareRoutingEnabled,
-  isTopologyAwareRoutingForShootControlPlaneEnabled,
-  seedTopologyAwareRoutingEnabled,
-} from '../../../pkg/gardener/decide.ts';
-import { seed, shoot } from '../../fixtures/gardener.ts';
+import { assessZones, controlPlaneNamespace, failureToleranceType, gardenTopologyAwareRoutingEnabled, isHighAvailabilityConfigured, isMultiZonalShootControlPlane, isSelfHostedShoot, isTopologyAwareRoutingEnabled, seedTopologyAwareRoutingEnabled } from '../../../pkg/gardener/decide.ts';
+import { shoot } from '../../fixtures/gardener.ts';
 
 const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [
   { name: 'no settings', settings: undefined, expected: false },
@@ -38,26 +26,6 @@ describe('the topology-aware routing setting', () => {
       expect(gardenTopologyAwareRoutingEnabled(inGarden), 'Garden').to.equal(expected);
     });
   }
-});
-
-describe('isTopologyAwareRoutingForShootControlPlaneEnabled', () => {
-  for (const enabled of [null, false, true]) {
-    for (const failureTolerance of [null, 'node', 'zone'] as const) {
-      const expected = enabled === true && failureTolerance === 'zone';
-      it(`setting ${enabled}, failure tolerance ${failureTolerance}: ${expected}`, () => {
-        expect(
-          isTopologyAwareRoutingForShootControlPlaneEnabled(seed({ enabled }), shoot({ failureTolerance })),
-        ).to.equal(expected);
-      });
-    }
-  }
-
-  it('is off without a seed or a shoot, where Gardener would panic', () => {
-    for (const nothing of [undefined, null]) {
-      expect(isTopologyAwareRoutingForShootControlPlaneEnabled(nothing, shoot())).to.equal(false);
-      expect(isTopologyAwareRoutingForShootControlPlaneEnabled(seed(), nothing)).to.equal(false);
-    }
-  });
 });
 
 describe('failure tolerance of a shoot', () => {
@@ -96,32 +64,6 @@ describe('failure tolerance of a shoot', () => {
       expect(isHighAvailabilityConfigured(object)).to.equal(configured);
       expect(isMultiZonalShootControlPlane(object)).to.equal(type === 'zone');
     });
-  }
-});
-
-describe('isGardenHighAvailabilityEnabled', () => {
-  const withVirtual = (virtualCluster: unknown): Garden => ({ spec: { virtualCluster } }) as Garden;
-  const cases: { name: string; garden: Garden | null | undefined; expected: boolean }[] = [
-    { name: 'undefined', garden: undefined, expected: false },
-    { name: 'null', garden: null, expected: false },
-    { name: 'no spec', garden: {}, expected: false },
-    { name: 'no virtual cluster', garden: { spec: {} }, expected: false },
-    { name: 'no control plane', garden: withVirtual({}), expected: false },
-    { name: 'null control plane', garden: withVirtual({ controlPlane: null }), expected: false },
-    { name: 'no high availability', garden: withVirtual({ controlPlane: {} }), expected: false },
-    {
-      name: 'null high availability',
-      garden: withVirtual({ controlPlane: { highAvailability: null } }),
-      expected: false,
-    },
-    {
-      name: 'empty high availability counts',
-      garden: withVirtual({ controlPlane: { highAvailability: {} } }),
-      expected: true,
-    },
-  ];
-  for (const { name, garden: own, expected } of cases) {
-    it(`${name}: ${expected}`, () => expect(isGardenHighAvailabilityEnabled(own)).to.equal(expected));
   }
 });
 

@@ -239,6 +239,10 @@ describe('objectPath', () => {
 });
 
 describe('queries', () => {
+  it('leave undefined values out, and the question mark with them', () => {
+    expect(withQuery('/a', { b: undefined })).to.equal('/a');
+  });
+
   it('a following page carries the selectors and the token, but no version: the server refuses both together', () => {
     const query = listQuery({
       continue: 'abc',

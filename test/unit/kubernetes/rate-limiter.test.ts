@@ -31,6 +31,12 @@ describe('createItemBackoff', () => {
 });
 
 describe('createTokenBucket', () => {
+  it('gives the burst at once, then makes reservations queue up at the rate', () => {
+    const bucket = createTokenBucket({ clock: createFakeClock(), ratePerSecond: 10, burst: 3 });
+    const delays = Array.from({ length: 6 }, () => Math.round(bucket.reserve()));
+    expect(delays).to.deep.equal([0, 0, 0, 100, 200, 300]);
+  });
+
   it('refills with time, never beyond the burst', async () => {
     const clock = createFakeClock();
     const bucket = createTokenBucket({ clock, ratePerSecond: 10, burst: 2 });

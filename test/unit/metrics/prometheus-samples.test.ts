@@ -2,13 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import {
-  type Vector,
-  type VectorRow,
-  createProblems,
-  quoted,
-  sayMissing,
-} from '../../../pkg/metrics/prometheus-answer.ts';
+import { type Vector, type VectorRow, createProblems, quoted, sayMissing } from '../../../pkg/metrics/prometheus-answer.ts';
 import { type SampleOptions, readSamples } from '../../../pkg/metrics/prometheus.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery } from '../../../pkg/metrics/types.ts';
@@ -119,17 +113,6 @@ describe('samples of a vector', () => {
     });
   }
 
-  it('leave out pairs that are there twice, or are no pairs', () => {
-    const given = vector(ofPair('a', 'b', 1), ofPair('a', 'b', 2), ofPair('b', 'a', 3), row({ sourceZone: 'c' }));
-    const reading = read(given);
-    expect(reading.samples).to.have.length(1);
-    expect(reading.samples[0]).to.include({ sourceZone: 'b', destinationZone: 'a', load: 3 });
-    expect(reading.problems).to.deep.equal([
-      '1 sample left out: without the labels of two zones, of "c"',
-      '1 sample left out: several of one pair of zones, which contradict each other (sum by both zones), of "a"',
-    ]);
-  });
-
   describe('and time', () => {
     for (const { name, at, sampledAt, problems } of [
       { name: 'clocks that agree', at: NOW, sampledAt: NOW, problems: [] },
@@ -153,12 +136,6 @@ describe('samples of a vector', () => {
         expect(reading.problems).to.deep.equal(problems);
       });
     }
-
-    it('is when they were taken, where a second query says so', () => {
-      const times = vector(ofPod('a', NOW - 40), ofPod('b', NOW + 40));
-      const reading = read(vector(ofPod('a'), ofPod('b')), ['a', 'b'], { times });
-      expect(reading.samples.map(({ sampledAt }) => sampledAt)).to.deep.equal([NOW - 40, NOW]);
-    });
   });
 
   it('hold for any rows: one sample at most of each Pod asked for, none in the future, none of other Pods', () => {
@@ -220,12 +197,4 @@ describe('problems of samples', () => {
       expect(quoted(text)).to.equal(expected);
     });
   }
-
-  it('says which Pods have no sample, and nothing where all have', () => {
-    const problems = createProblems();
-    sayMissing(problems, new Set(['a', 'b']), new Set(['a', 'b']));
-    expect(problems.sentences()).to.deep.equal([]);
-    sayMissing(problems, new Set(['c', 'b', 'a']), new Set(['a']));
-    expect(problems.sentences()).to.deep.equal(['2 of 3 Pods without a sample, first of "b"']);
-  });
 });

@@ -1,6 +1,5 @@
 // The helpers that extensions import: Gardener's own cases, the whole matrix of versions and prior states, and properties.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import {
   reconcileTopologyAwareRouting,
@@ -8,17 +7,7 @@ import {
   reconcileEtcdTopologyAwareRouting,
 } from '../../../pkg/routing/helper.ts';
 import type { ServiceLike, EtcdFieldSupport } from '../../../pkg/routing/types.ts';
-import {
-  CONSIDER,
-  HINTS,
-  MODE,
-  allMinors,
-  arbitrarySettings,
-  deepFreeze,
-  serviceFrom,
-  withoutEmpty,
-  KEEP,
-} from './support.ts';
+import { CONSIDER, HINTS, MODE, allMinors, deepFreeze, withoutEmpty, KEEP } from './support.ts';
 import type { Etcd } from '../../../pkg/apis/gardener.ts';
 import { routingSettings } from '../../../pkg/routing/plan.ts';
 import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../../pkg/routing/version.ts';
@@ -180,43 +169,6 @@ describe('reconcileTopologyAwareRouting: every version, every prior state', () =
       });
     }
   }
-});
-
-describe('reconcileTopologyAwareRouting: properties', () => {
-  const arbitraryCall = fc.record({
-    settings: arbitrarySettings,
-    enabled: fc.boolean(),
-    minor: fc.constantFrom(...allMinors),
-    again: fc.constantFrom(...allMinors),
-  });
-
-  it('is idempotent, and forgets earlier versions', () => {
-    fc.assert(
-      fc.property(arbitraryCall, ({ settings, enabled, minor, again }) => {
-        const first = reconcileTopologyAwareRouting(deepFreeze(serviceFrom(settings)), true, `1.${again}`);
-        const direct = reconcileTopologyAwareRouting(serviceFrom(settings), enabled, `1.${minor}`);
-        const after = reconcileTopologyAwareRouting(deepFreeze(first), enabled, `1.${minor}`);
-        expect(withoutEmpty(after)).to.deep.equal(withoutEmpty(direct));
-        expect(reconcileTopologyAwareRouting(deepFreeze(after), enabled, `1.${minor}`)).to.deep.equal(after);
-      }),
-    );
-  });
-
-  it('leaves everything else as it was', () => {
-    fc.assert(
-      fc.property(arbitraryCall, ({ settings, enabled, minor }) => {
-        const input = deepFreeze(serviceFrom(settings));
-        const result = reconcileTopologyAwareRouting(input, enabled, `1.${minor}`);
-        const strip = ({ metadata, spec }: ServiceLike): unknown => {
-          const { [CONSIDER]: _consider, ...labels } = metadata?.labels ?? {};
-          const { [HINTS]: _hints, [MODE]: _mode, ...annotations } = metadata?.annotations ?? {};
-          const { trafficDistribution: _field, ...rest } = spec ?? {};
-          return { metadata: { ...metadata, labels, annotations }, spec: rest };
-        };
-        expect(strip(result)).to.deep.equal(strip(input));
-      }),
-    );
-  });
 });
 
 describe('reconcileTopologyAwareRouting: objects and errors', () => {

@@ -80,27 +80,6 @@ describe('createLogger', () => {
     create().info('sent Bearer abcdef', { token: 'abcdef', request: { headers: { authorization: 'abcdef' } } });
     expect(written).not.to.include('abcdef');
   });
-
-  it('writes errors without stack, and with it at debug level', () => {
-    const error = new Error('boom');
-    create().error('failed', { error });
-    create({ level: 'debug' }).error('failed', { error });
-    const [brief, full] = entries();
-    expect(brief?.['error']).to.deep.equal({ name: 'Error', message: 'boom' });
-    expect(full?.['error']).to.have.property('stack').that.includes('log.test.ts');
-  });
-
-  describe('in console format', () => {
-    it('writes time, level, message and fields for people, on one line', () => {
-      const logger = create({ format: 'console' });
-      logger.info('started\n  twice', { port: 8081, path: '/a/b', text: 'two words', nested: { a: [1] } });
-      logger.error('failed', { error: new Error('bo\nom') });
-      expect(lines()).to.deep.equal([
-        '2026-01-02T03:04:05.678Z INFO  started twice port=8081 path=/a/b text="two words" nested={"a":[1]}',
-        String.raw`2026-01-02T03:04:05.678Z ERROR failed error={"name":"Error","message":"bo\nom"}`,
-      ]);
-    });
-  });
 });
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

@@ -3,17 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
-import {
-  type Metrics,
-  SERVICES_IN_ALL,
-  SERVICES_PER_NAMESPACE,
-  countFailures,
-  createControllerMetrics,
-  createMetrics,
-  createProcessMetrics,
-  limitServices,
-  showStaleness,
-} from '../../../pkg/telemetry/metrics.ts';
+import { type Metrics, SERVICES_IN_ALL, SERVICES_PER_NAMESPACE, countFailures, createControllerMetrics, createMetrics, createProcessMetrics, limitServices, showStaleness } from '../../../pkg/telemetry/metrics.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
 
 const samples = async (metrics: Metrics): Promise<string[]> =>
@@ -54,27 +44,6 @@ describe('createMetrics', () => {
     expect(await samples(metrics)).to.deep.equal(['x_depth 1']);
     expect(await samples(metrics)).to.deep.equal(['x_depth 2']);
   });
-
-  it('has process metrics with the event-loop lag p99 by default, and lists them not as its own', async () => {
-    const metrics = createMetrics();
-    const text = await metrics.text();
-    for (const name of [
-      'nodejs_eventloop_lag_p99_seconds',
-      'process_resident_memory_bytes',
-      'process_cpu_seconds_total',
-    ]) {
-      expect(text).to.match(new RegExp(`^${name} `, 'm'));
-    }
-    expect(metrics.definitions()).to.deep.equal([]);
-  });
-
-  it('refuses one name twice, and a label that was not declared', () => {
-    const metrics = createMetrics({ defaultMetrics: false });
-    const counter = metrics.counter({ name: 'a_total', help: 'A.', labels: ['known'] });
-    expect(() => metrics.gauge({ name: 'a_total', help: 'A.' })).to.throw(/already been registered/);
-    expect(metrics.definitions()).to.have.length(1);
-    expect(() => counter.inc(JSON.parse('{"unknown":"x"}') as { known: string })).to.throw(/unknown/);
-  });
 });
 
 describe('createControllerMetrics', () => {
@@ -112,20 +81,6 @@ describe('createControllerMetrics', () => {
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
 describe('createProcessMetrics', () => {
-  it('says what is so at each scrape', async () => {
-    const metrics = createMetrics({ defaultMetrics: false, prefix: '' });
-    let [problem, leads]: [string | undefined, boolean] = ['still listing pods', false];
-    const readiness = [
-      { name: 'fine', check: () => undefined },
-      { name: 'other', check: () => problem },
-    ];
-    createProcessMetrics(metrics, { command: 'c', readiness, leads: () => leads });
-    const build = `build_info{command="c",version="${RELEASE}"} 1`;
-    expect(await samples(metrics)).to.deep.equal([build, 'ready{command="c"} 0', 'leader{command="c"} 0']);
-    [problem, leads] = [undefined, true];
-    expect(await samples(metrics)).to.deep.equal([build, 'ready{command="c"} 1', 'leader{command="c"} 1']);
-  });
-
   it('names the release of package.json and of the chart', () => {
     expect((JSON.parse(read('package.json')) as { version: string }).version).to.equal(RELEASE);
     const chart = parse(read('charts/gardener-extension-topology-aware-routing/Chart.yaml')) as { appVersion: string };

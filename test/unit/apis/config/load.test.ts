@@ -2,15 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { LineCounter, parseDocument } from 'yaml';
-import { ConfigError, renderPath } from '../../../../pkg/apis/config/config-error.ts';
-import {
-  CONFIG_API_VERSION,
-  type ConfigKind,
-  loadConfiguration,
-  locate,
-  locateKey,
-} from '../../../../pkg/apis/config/load.ts';
+import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
 import type { ConfigProblem } from '../../../../pkg/apis/config/config-error.ts';
 import { upTo } from '../../../support/depth.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../../pkg/apis/config/endpointslice-webhook.ts';
@@ -223,73 +215,9 @@ describe('loadConfiguration', () => {
   });
 });
 
-const parse = (text: string) => {
-  const lines = new LineCounter();
-  return { lines, document: parseDocument(text, { lineCounter: lines }) };
-};
-
-describe('positions of fields', () => {
-  const paths = [
-    { name: 'plain words', path: ['a', 'b'], text: 'a.b' },
-    { name: 'indexes', path: ['a', 2, 'b'], text: 'a[2].b' },
-    { name: 'keys that are no words', path: ['a', 'x/y'], text: 'a["x/y"]' },
-    { name: 'nothing', path: [], text: '' },
-  ];
-  for (const { name, path, text } of paths) {
-    it(`renders ${name}`, () => expect(renderPath(path)).to.equal(text));
-  }
-
-  const text = 'a:\n  b: [1, {c: 2}]\n  d:\n';
-  const places = [
-    { name: 'a value', path: ['a', 'b'], line: 2, column: 6 },
-    { name: 'an item of a list', path: ['a', 'b', '0'], line: 2, column: 7 },
-    { name: 'a field in a list', path: ['a', 'b', '1', 'c'], line: 2, column: 14 },
-    { name: 'the parent of a field that is not there', path: ['a', 'x'], line: 2, column: 3 },
-    { name: 'the document for a wholly unknown path', path: ['x', 'y'], line: 1, column: 1 },
-  ];
-  for (const { name, path, line, column } of places) {
-    it(`finds ${name}`, () => {
-      const { document, lines } = parse(text);
-      expect(locate(document, lines, path)).to.include({ line, column });
-    });
-  }
-
-  it('finds the key of a field, or its parent', () => {
-    const { document, lines } = parse(text);
-    expect(locateKey(document, lines, ['a'], 'd')).to.deep.equal({ line: 3, column: 3 });
-    expect(locateKey(document, lines, ['a'], 'nope')).to.deep.equal({ line: 2, column: 3 });
-  });
-});
-
 const FILE = new URL('../../../../docs/reference/configuration.md', import.meta.url);
 
 describe('renderConfigurationReference', () => {
-  it('lists nested fields with type, default and meaning', () => {
-    const text = renderConfigurationReference([
-      {
-        kind: 'Sample',
-        schema: {
-          type: 'object',
-          required: ['a'],
-          properties: {
-            a: {
-              type: 'object',
-              description: 'One | two.',
-              properties: { b: { type: 'integer', minimum: 1, maximum: 9, default: 3 } },
-            },
-            c: { type: 'string', enum: ['x', 'y'], default: 'x' },
-            d: { type: 'array', items: { type: 'string' }, default: [] },
-          },
-        },
-      },
-    ]);
-    expect(text).to.contain('## Sample');
-    expect(text).to.contain('| `a` | object | required | One \\| two. |');
-    expect(text).to.contain('| `a.b` | integer, 1 to 9 | `3` |  |');
-    expect(text).to.contain('| `c` | `x`, `y` | `"x"` |  |');
-    expect(text).to.contain('| `d` | list of string | `[]` |  |');
-  });
-
   const kinds = [SETTINGS_RECONCILER_CONFIGURATION, ENDPOINTSLICE_WEBHOOK_CONFIGURATION];
   for (const { kind, schema } of kinds) {
     it(`docs/reference/configuration.md is up to date for ${kind}`, () => {

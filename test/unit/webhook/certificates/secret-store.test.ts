@@ -194,38 +194,6 @@ describe('openSecretCertificates', () => {
       expect(() => createSecureContext(source.current())).not.to.throw();
     });
   });
-
-  describe('when the API server fails', () => {
-    it('keeps the last certificate later, tries sooner and recovers', async () => {
-      let down = false;
-      let tries = 0;
-      const source = await open(() => {
-        if (!down) return;
-        tries += 1;
-        throw new Error('connection refused');
-      });
-      const before = source.current();
-      down = true;
-      await clock.advance(5 * MINUTE);
-      expect(tries).to.equal(1);
-      await clock.advance(10_000);
-      expect(tries).to.equal(2);
-      await clock.advance(20_000);
-      expect(tries).to.equal(3);
-      expect(source.current()).to.equal(before);
-      expect(logger.entries.at(-1)).to.deep.include({
-        level: 'warn',
-        message: 'cannot check the certificates; the last ones stay in use',
-      });
-      await clock.advance(60 * MINUTE);
-      const during = tries;
-      expect(during).to.be.within(14, 20);
-      down = false;
-      server.remove(SECRETS, SERVER);
-      await clock.advance(5 * MINUTE);
-      expect(source.current()).not.to.equal(before);
-    });
-  });
 });
 
 describe('certificateCheck', () => {
