@@ -1,12 +1,11 @@
 // The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { type FlowCaches, openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
+import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { createNodeGroupControllers, openNodeGroupCaches } from '../../pkg/controllers/node-groups/controller.ts';
-import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator.ts';
-import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
+import { createHonored } from '../../pkg/controllers/flow/honored.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { type LoadSources, createLoadSources } from '../../pkg/metrics/load-sources.ts';
@@ -20,14 +19,11 @@ import { type Flags, type Session, configurationOf, parseFlags } from './options
 const command = COMMANDS.flowController;
 
 /** Whether measured connections follow the hints. */
-const openProof = ({ config, clock, logger }: Session, client: Client, caches: FlowCaches) => {
-  const { namespace, intervalSeconds, onServices } = config.trafficProof;
+const openHonored = ({ config, clock, logger }: Session, client: Client) => {
+  const { namespace, intervalSeconds } = config.trafficProof;
   const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });
-  return createAggregator({
+  return createHonored({
     read: async (reading) => new Map((await meters.read(reading)).readings.map(({ node, judged }) => [node, judged])),
-    services: () => caches.services.list(),
-    excludedNamespaces: config.excludedNamespaces,
-    writer: onServices ? createConditionWriter({ client, clock, logger }) : undefined,
     clock,
     intervalMs: intervalSeconds * 1_000,
     logger,
@@ -45,13 +41,10 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const routers = createRouterEvidence({ ...common, pods: true });
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
-  const proof = trafficProof.enabled ? openProof(session, client, caches) : undefined;
-  if (proof !== undefined) manager.whileLeading(proof.run);
-  const honored = proof === undefined ? {} : { honored: proof.verdict };
-  manager.controller(
-    'flow',
-    createFlowController({ ...common, ...honored, caches, routers, lifetime: manager.resigned }),
-  );
+  const measured = trafficProof.enabled ? openHonored(session, client) : undefined;
+  if (measured !== undefined) manager.whileLeading(measured.run);
+  const honored = measured?.verdict;
+  manager.controller('flow', createFlowController({ ...common, honored, caches, routers, lifetime: manager.resigned }));
   if (nodeGroups.enabled) {
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };

@@ -1,10 +1,9 @@
 // Takes back what the flow-controller wrote: --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { type CleanupReport, cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
-import { removeConditions } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
 import { type Lease, holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
-import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import { isNotFound } from '../../pkg/kubernetes/errors.ts';
 import { workOnceAsLeader } from '../../pkg/kubernetes/leader-election.ts';
 import { candidateOf } from '../shared/session.ts';
 import type { Session } from './options.ts';
@@ -42,17 +41,6 @@ const cleanUpZones = async ({ config, client, print }: Session, signal: AbortSig
   for (const sentence of left) print(`left unchanged: ${sentence}\n`);
 };
 
-/** Of Services that were judged; without the right to write them, which the chart gives with `trafficProof`, they are left. */
-const cleanUpConditions = async ({ client, clock, print }: Session, signal: AbortSignal): Promise<void> => {
-  try {
-    const removed = await removeConditions({ client, clock }, signal);
-    if (removed > 0) print(`conditions removed from ${removed} Service(s)\n`);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    print(`left unchanged: Services keep the condition TrafficDistributionHonored: ${error.message}\n`);
-  }
-};
-
 /** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Lease goes last. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { client, clock, logger } = session;
@@ -64,7 +52,6 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
   const serves = await servedNamespaces(client, session.config.namespaceSelector, signal);
   const work = async (workSignal: AbortSignal): Promise<void> => {
     session.print(describe(await cleanUpPlans({ client, logger, serves }, workSignal)));
-    await cleanUpConditions(session, workSignal);
     await cleanUpZones(session, workSignal);
   };
   await workOnceAsLeader(candidateOf(session), work, signal);

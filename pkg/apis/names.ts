@@ -113,9 +113,6 @@ export const METER_READER = 'traffic-reader';
 /** Header of a token behind the API server's Pod proxy, which takes `Authorization` off; as Node.js spells it. */
 export const METER_TOKEN_HEADER = 'x-topology-token';
 
-/** Service condition: whether measured connections go where hints say; name and form as KEP-4444 sketches them. */
-export const CONDITION_HONORED = `${GROUP}/TrafficDistributionHonored`;
-
 /** Extension type and name of chart and image. */
 export const EXTENSION_TYPE = 'topology-aware-routing';
 export const EXTENSION_NAME = `gardener-extension-${EXTENSION_TYPE}`;

@@ -6,7 +6,6 @@ import {
   ANNOTATION_OPERATION,
   ANNOTATION_PLAN,
   ANNOTATION_TOUCHED,
-  CONDITION_HONORED,
   EXTENSION_FINALIZER,
   LABEL_CONSIDER,
   LABEL_ETCD_CLIENTS,
@@ -23,7 +22,6 @@ export const VICTIM = 'victim';
 export const ROLE = 'gardener-extension-topology-aware-routing-runtime';
 export const SERVICE: ObjectRef = { namespace: VICTIM, name: 'bank' };
 /** Of type LoadBalancer: only these may have addresses in their status. */
-export const GATE: ObjectRef = { namespace: VICTIM, name: 'gate' };
 export const SLICE: ObjectRef = { namespace: VICTIM, name: 'bank-1' };
 export const EXTENSION: ObjectRef = { namespace: VICTIM, name: 'routing' };
 export const ALIEN: ObjectRef = { namespace: VICTIM, name: 'dns' };
@@ -46,24 +44,8 @@ export const endpoints = (more: object, address = '192.0.2.1'): object => ({
   endpoints: [{ addresses: [address], conditions: { ready: true }, zone: 'eu-1a', ...more }],
 });
 
-const STATUS = { subresource: 'status' } as const;
-const conditionOf = (type: string): object => ({
-  type,
-  status: 'False',
-  reason: 'HintsIgnored',
-  message: 'x',
-  lastTransitionTime: '2026-01-01T00:00:00Z',
-});
-
 /** What RBAC allows and no component needs. */
 export const ATTACKS: readonly Write[] = [
-  // CVE-2020-8554: traffic to these addresses goes to the Service on every Node.
-  ...of(FLOW, SERVICES, GATE, {
-    'takes an address of somebody else for a Service': {
-      status: { loadBalancer: { ingress: [{ ip: '192.0.2.53' }] } },
-    },
-    'reports a condition of another controller': { status: { conditions: [conditionOf('example.com/Ready')] } },
-  }).map((write) => ({ ...write, ...STATUS })),
   ...of(
     RECONCILER,
     NAMESPACES,
@@ -144,10 +126,6 @@ export const ATTACKS: readonly Write[] = [
 
 /** What the components do, as they do it. */
 export const NEEDED: readonly Write[] = [
-  ...of(FLOW, SERVICES, SERVICE, {
-    'reports whether hints are honored': { status: { conditions: [conditionOf(CONDITION_HONORED)] } },
-    'reports nothing any more': { status: { conditions: [] } },
-  }).map((write) => ({ ...write, ...STATUS })),
   ...of(
     RECONCILER,
     NAMESPACES,

@@ -31,17 +31,6 @@ Arguments: new, old (expressions), but (list of keys)
 {{ include "tar.guard.rule" (dict "message" "of spec this component changes trafficDistribution alone" "new" "object.spec" "old" "oldObject.spec" "but" (list "trafficDistribution")) }}
 {{- end -}}
 
-{{/* Of a Service's status the one condition: with addresses of load balancers, traffic of others could be taken. */}}
-{{- define "tar.guard.serviceStatus" -}}
-{{ include "tar.guard.rule" (dict "message" "of status this component changes conditions alone" "new" "(has(object.status) ? object.status : {})" "old" "(has(oldObject.status) ? oldObject.status : {})" "but" (list "conditions")) }}
-- message: this component changes no condition but its own
-  reason: Forbidden
-  expression: >-
-    (has(object.status) && has(object.status.conditions) ? object.status.conditions : []).filter(c, c.type != '{{ include "tar.condition" . }}') ==
-    (has(oldObject.status) && has(oldObject.status.conditions) ? oldObject.status.conditions : []).filter(c, c.type != '{{ include "tar.condition" . }}')
-{{- end -}}
-{{- define "tar.condition" -}}topology.extensions.gardener.cloud/TrafficDistributionHonored{{- end -}}
-
 {{/* One pass over the endpoints, whose number is not bounded by much: each as a list of all its fields but hints. */}}
 {{- define "tar.guard.endpointSlices" -}}
 - message: of endpoints this component changes hints alone

@@ -48,12 +48,8 @@ const nodeGroups = object(
 const trafficProof = object(
   {
     enabled: flag(
-      'Read the traffic-meters, and report in the condition TrafficDistributionHonored whether connections follow the hints.',
+      'Read the traffic-meters, and report in the condition TrafficDistributionHonored of FlowPolicies whether connections follow the hints.',
       { default: false },
-    ),
-    onServices: flag(
-      'Write the condition on Services that request routing by zone; `false`: only into the status of FlowPolicies.',
-      { default: true },
     ),
     namespace: Type.String({
       minLength: 1,

@@ -12,7 +12,6 @@ import {
   ANNOTATION_HINTS,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
-  CONDITION_HONORED,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   LABEL_ZONE,
@@ -84,13 +83,7 @@ export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
 const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_CONSIDER];
 const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS];
 
-/** Of its status whether it has our condition: that is removed from Services that ask for nothing any more. */
-const honoredOf = (status: Service['status']): Pick<Service, 'status'> => {
-  const own = (status?.conditions ?? []).filter(({ type }) => type === CONDITION_HONORED);
-  return own.length === 0 ? {} : { status: { conditions: own } };
-};
-
-export const projectService = ({ metadata = {}, spec, status }: Service): Service => ({
+export const projectService = ({ metadata = {}, spec }: Service): Service => ({
   metadata: {
     ...identityMeta(metadata),
     labels: picked(metadata.labels, SERVICE_LABELS),
@@ -102,7 +95,6 @@ export const projectService = ({ metadata = {}, spec, status }: Service): Servic
     ...defined({ trafficDistribution: spec?.trafficDistribution }),
     ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
   },
-  ...honoredOf(status),
 });
 
 const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];

@@ -27,7 +27,7 @@ export interface FlowControllerOptions {
   readonly caches: FlowCaches;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
   /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
-  readonly honored?: FlowReporterOptions['honored'];
+  readonly honored: FlowReporterOptions['honored'];
   /** Where load comes from, by name, the default first. */
   readonly sources: ReadonlyMap<string, LoadSource>;
   /** Ends readings of load, and the thread for planning. */

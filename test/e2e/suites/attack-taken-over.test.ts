@@ -10,20 +10,9 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { extension } from '../../fixtures/gardener.ts';
 import { nodeGroupCrd } from '../../fixtures/kubeedge.ts';
-import { platformCrds } from '../../fixtures/platform-crds.ts';
-import {
-  ALIEN,
-  ATTACKS,
-  endpoints,
-  EXTENSION,
-  GATE,
-  NEEDED,
-  NODE,
-  ROLE,
-  SERVICE,
-  SLICE,
-  VICTIM,
-} from '../attack-writes.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { ALIEN, ATTACKS, EXTENSION, NEEDED, NODE, ROLE, SERVICE, SLICE, VICTIM, endpoints } from '../attack-writes.ts';
 import type { Write } from '../attack-writes.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
@@ -88,10 +77,6 @@ describe('attack: a component that was taken over', () => {
     await api.create(`/api/v1/namespaces/${VICTIM}/services`, {
       metadata: { name: SERVICE.name, labels: { app: 'bank' } },
       spec: { selector: { app: 'bank' }, ports: [{ port: 443 }] },
-    });
-    await api.create(`/api/v1/namespaces/${VICTIM}/services`, {
-      metadata: { name: GATE.name },
-      spec: { type: 'LoadBalancer', ports: [{ port: 443 }] },
     });
     await api.create(`/apis/discovery.k8s.io/v1/namespaces/${VICTIM}/endpointslices`, {
       metadata: { name: SLICE.name, labels: { 'kubernetes.io/service-name': 'bank' } },

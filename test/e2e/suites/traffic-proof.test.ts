@@ -1,16 +1,18 @@
-// Faults of the data plane, seeded on a real one: each is found by the meters within a minute and stands in the Service's status.
+// Faults of the data plane, seeded on a real one: each is found by the meters within a minute.
 // Needs: conntrack
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { Service } from '../../../pkg/apis/core.ts';
-import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
-import type { Condition } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_MODE, CONDITION_HONORED, GROUP, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
+import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
+import { ANNOTATION_TOPOLOGY_MODE, GROUP, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { createHonored } from '../../../pkg/controllers/flow/honored.ts';
+import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import type { MeterReader } from '../../../pkg/metrics/measured-traffic.ts';
+import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import type { Outcome } from '../../../pkg/traffic/hints.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
@@ -37,7 +39,7 @@ const PLANNED = 'planned';
 const namespaceOf = (name: string): string => (name === PLANNED ? 'shop' : 'default');
 /** Services with an endpoint that comes and goes. */
 const CHURNED = ['churned', PLANNED];
-/** Services whose condition is to stay True until a fault is seeded there. */
+/** Services whose verdict is to stay True until a fault is seeded there. */
 const BUSY = ['good', 'frozen', 'moved', 'hintless', 'around', 'churned', PLANNED];
 /** Nodes; `old` has a proxy that reads an annotation which is not there, and `late` gets its zone late. */
 const NODES = [
@@ -67,6 +69,8 @@ describe('proof in the data plane', function () {
   let reader: MeterReader;
   let churn: Churn;
   let load: Meter;
+  let honored: ReturnType<typeof createHonored>;
+  const stop = new AbortController();
 
   const known = <T>(map: ReadonlyMap<string, T>, name: string): T => {
     const found = map.get(name);
@@ -76,22 +80,16 @@ describe('proof in the data plane', function () {
   const nodeOf = (name: string): BedNode => known(nodes, name);
   const podOf = (app: string, home: string): BedPod => known(pods, `${app} ${home}`);
 
-  const conditionOf = async (name: string): Promise<Condition | undefined> => {
-    const { status } = await bed().api.get<Service>(`/api/v1/namespaces/${namespaceOf(name)}/services/${name}`);
-    return (status as { conditions?: Condition[] } | undefined)?.conditions?.find(
-      ({ type }) => type === CONDITION_HONORED,
-    );
-  };
-  const textOf = (condition: Condition | undefined): string =>
-    condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
-  const said = async (name: string): Promise<string> => textOf(await conditionOf(name));
+  const textOf = (verdict: { status: string; reason: string; message: string } | undefined): string =>
+    verdict === undefined ? 'nothing' : `${verdict.status} ${verdict.reason}: ${verdict.message}`;
+  const said = (name: string): string => textOf(honored.verdict(`${namespaceOf(name)}/${name}`));
   const saidByPolicy = async (): Promise<string> => {
     const policy = await client.get<FlowPolicy>(FLOW_POLICIES, { namespace: namespaceOf(PLANNED), name: PLANNED });
     return textOf(policy.status?.conditions?.find(({ type }) => type === 'TrafficDistributionHonored'));
   };
   const becomes = (name: string, wanted: string, timeoutSeconds: number): Promise<string> =>
     waitFor(
-      `Service ${name} says ${wanted}`,
+      `${name} is judged ${wanted}`,
       () => said(name),
       (text) => text.startsWith(wanted),
       { timeoutSeconds, intervalMs: 250, assert: () => controller.assertRunning() },
@@ -149,8 +147,8 @@ describe('proof in the data plane', function () {
         for (const name of CHURNED) await podOf(name, 'a1').setReady(change % 2 === 1);
         const until = performance.now() + (PAUSES_MS[change % PAUSES_MS.length] ?? 0);
         while (performance.now() < until) {
-          const texts = [...[...CHURNED, 'good'].map(said), saidByPolicy()];
-          for (const [index, text] of (await Promise.all(texts)).entries())
+          const texts = [...[...CHURNED, 'good'].map(said), await saidByPolicy()];
+          for (const [index, text] of texts.entries())
             if (!text.startsWith('True'))
               findings.push(`${[...CHURNED, 'good', 'FlowPolicy'][index]} after change ${change + 1}: ${text}`);
           await delay(1_000);
@@ -181,9 +179,14 @@ describe('proof in the data plane', function () {
     controller = described.controller;
     controller.start();
     await described.ready();
+    const read = async (signal: AbortSignal) =>
+      new Map((await reader.read(signal)).readings.map(({ node, judged: counts }) => [node, counts]));
+    honored = createHonored({ read, clock: systemClock, intervalMs: 10_000, logger: nullLogger });
+    void honored.run(stop.signal);
     for (const name of BUSY) for (const node of ['a2', 'b2']) pulse(node, name);
   });
   after(async () => {
+    stop.abort();
     await load?.stop();
     await client?.close();
   });
@@ -253,17 +256,4 @@ describe('proof in the data plane', function () {
 
   it('False within a minute: a Node with endpoints is given another zone', () =>
     finds('moved', 'EndpointMisplaced', 'b2', async () => void (await setZone('b1', 'c'))));
-
-  it('--cleanup removes the condition of all Services', async () => {
-    await controller.stop();
-    const { controller: cleanup } = await describeFlowController(bed(), { trafficProof }, undefined, 1, ['--cleanup']);
-    cleanup.start();
-    await waitFor(
-      'no Service has the condition',
-      () => Promise.all(BUSY.map(conditionOf)),
-      (all) => all.every((condition) => condition === undefined),
-      { timeoutSeconds: 60 },
-    );
-    expect(await conditionOf('aged')).to.equal(undefined);
-  });
 });

@@ -125,7 +125,6 @@ describe('the flow controller with meters as its source', () => {
       enabled: true,
       metricSources: SOURCES,
       trafficProof: true,
-      trafficProofOnServices: false,
     };
     const values = { flowController, trafficMeter: { enabled: true } };
     const rights = new Set(['Namespace', 'ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']);
@@ -157,7 +156,7 @@ describe('the flow controller with meters as its source', () => {
     const metricsSpec = { interval: '1s', source: 'meters' };
     await client.create(FLOW_POLICIES, policyOf(namespace, 'web', { ...QUICK, metrics: metricsSpec }));
     // No right but those of the chart.
-    const trafficProof = { enabled: true, onServices: false };
+    const trafficProof = { enabled: true };
     const status = { minIntervalSeconds: 1 };
     const config = { metricSources: SOURCES, trafficProof, status };
     const described = await describeFlowController(bed(), config, []);

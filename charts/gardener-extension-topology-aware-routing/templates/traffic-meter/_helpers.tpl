@@ -20,7 +20,7 @@
 {{ .Values.trafficMeter.namespace }}
 {{- end -}}
 
-{{/* ServiceAccounts that read meters, as JSON: for the condition on Services and as a source of load without a Prometheus. */}}
+{{/* ServiceAccounts that read meters, as JSON: for the condition TrafficDistributionHonored and as a source of load without a Prometheus. */}}
 {{- define "tar.meter.readers" -}}
 {{- $flow := .Values.flowController -}}
 {{- $reads := $flow.trafficProof -}}

@@ -1,0 +1,91 @@
+// Reads all meters periodically: whether measured connections to a Service go where hints say, for the status of its FlowPolicy.
+import { sleep } from '../../kubernetes/wait.ts';
+import type { Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
+import type { ServiceCounts, Verdict } from '../../traffic/proof.ts';
+
+/** A verdict holds for a Service that is quiet for less than this. */
+const HOLDS_MS = 600_000;
+/** A Service that was quiet for so long may be gone. */
+const FORGOTTEN_MS = 86_400_000;
+/** A status is written, so a verdict changes at most once in this time. */
+const LEAST_BETWEEN_MS = 60_000;
+
+interface Known {
+  seenAt: number;
+  /** The last reading found it honored. */
+  honored: boolean;
+  published: { readonly verdict: Verdict; readonly at: number } | undefined;
+}
+
+const isSame = (left: Verdict, right: Verdict): boolean =>
+  left.status === right.status && left.reason === right.reason && left.nodes.join() === right.nodes.join();
+
+export const createHonored = ({
+  read,
+  clock,
+  intervalMs,
+  logger,
+}: {
+  /** What each Node's meter judged since it began; rejects where none can be read. */
+  read(signal: AbortSignal): Promise<ReadonlyMap<string, ServiceCounts>>;
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  readonly logger: Logger;
+}) => {
+  const window = createProofWindow();
+  const services = new Map<string, Known>();
+
+  const publish = (known: Known, verdict: Verdict, now: number): void => {
+    const { published: before } = known;
+    if (before === undefined || (!isSame(before.verdict, verdict) && now - before.at >= LEAST_BETWEEN_MS))
+      known.published = { verdict, at: now };
+  };
+
+  const judge = (now: number): void => {
+    for (const [key, nodes] of window.evidence()) {
+      const known = services.get(key) ?? { seenAt: now, honored: false, published: undefined };
+      services.set(key, known);
+      known.seenAt = now;
+      const verdict = verdictOf(nodes);
+      // True after two readings: the first may hold a handful of connections.
+      if (verdict.status !== 'True' || known.honored) publish(known, verdict, now);
+      known.honored = verdict.status === 'True';
+    }
+    for (const [key, known] of services) {
+      if (now - known.seenAt >= FORGOTTEN_MS) services.delete(key);
+      else if (now - known.seenAt >= HOLDS_MS) {
+        known.honored = false;
+        publish(known, verdictOf(new Map()), now);
+      }
+    }
+  };
+
+  const once = async (signal: AbortSignal): Promise<void> => {
+    // Without a reading verdicts grow old like those of quiet Services.
+    const readings = await read(signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.warn('cannot read the traffic-meters', { error });
+      return new Map<string, ServiceCounts>();
+    });
+    window.add(clock.monotonic(), readings);
+    judge(clock.monotonic());
+  };
+
+  return {
+    /** What is known of a Service (`namespace/name`); undefined before anything is. */
+    verdict: (key: string): Verdict | undefined => services.get(key)?.published?.verdict,
+    /** Reads and judges until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      try {
+        while (!signal.aborted) {
+          await once(signal);
+          await sleep(clock, intervalMs, signal);
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+  };
+};
