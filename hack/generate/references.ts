@@ -3,7 +3,7 @@ import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpo
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import { renderConfigurationReference, renderFields } from '../../pkg/apis/config/reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
-import { ROUTING_CONFIG } from '../../pkg/apis/routing-config-kind.ts';
+import { ROUTING_CONFIG_SCHEMA } from '../../pkg/apis/routing-config-reader.ts';
 import { alertFiles } from '../lib/alerts.ts';
 import type { AlertRule } from '../lib/alerts.ts';
 import { EVENT_GROUPS } from '../lib/events.ts';
@@ -25,7 +25,7 @@ const configuration: Generator = {
 const routingConfig: Generator = {
   path: 'docs/usage/extension-resource.md',
   section: 'routing-config',
-  render: () => renderFields(ROUTING_CONFIG.schema),
+  render: () => renderFields(ROUTING_CONFIG_SCHEMA),
 };
 
 /** Templates stand for what is not known before it fires. */

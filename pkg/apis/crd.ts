@@ -1,6 +1,6 @@
 // What the CustomResourceDefinitions of this project have in common.
 import type { SchemaObject } from 'ajv';
-import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from './flow-policy-schema.ts';
+import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from './flow-policy.ts';
 import type { KubernetesObject } from './meta.ts';
 import { FLOW_POLICIES, type Resource, ZONE_EVACUATIONS } from './resources.ts';
 import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from './zone-evacuation.ts';

@@ -1,10 +1,55 @@
-// Reads the providerConfig of an Extension: a valid RoutingConfig with its defaults, or what is wrong with it, field by field.
-import { Ajv, type ErrorObject, type SchemaObject } from 'ajv';
-import { pathOfPointer, sentenceOf } from './config/load.ts';
+// RoutingConfig in the providerConfig of an Extension: its schema, and a reader that says field by field what is wrong with one.
+import type { Static, TProperties } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
+import type { ErrorObject } from 'ajv';
 import { type FieldPath, renderPath } from './config/config-error.ts';
-import { ROUTING_CONFIG } from './routing-config-kind.ts';
+import { pathOfPointer, sentenceOf } from './config/load.ts';
+import { namespaceName } from './config/schema.ts';
+import { GROUP, STRATEGIES } from './names.ts';
 import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
-import type { RoutingConfig, RoutingConfigProblem, RoutingConfigReading } from './routing-config.ts';
+import type { RoutingConfigProblem, RoutingConfigReading, ServiceSelection } from './routing-config.ts';
+import { CLOSED, createAjv, labelSelector, object, oneOf, rule, rules } from './schema.ts';
+
+const SOME_LABEL = rule<NonNullable<ServiceSelection['selector']>>(
+  'size(self.matchLabels) + size(self.matchExpressions) > 0',
+  'would select every Service; name at least one label',
+  ({ matchLabels = {}, matchExpressions = [] }) => Object.keys(matchLabels).length + matchExpressions.length > 0,
+);
+
+const ONE_OF_BOTH = rule<ServiceSelection>(
+  'has(self.name) != has(self.selector)',
+  'needs either name or selector, one of them',
+  ({ name, selector }) => (name === undefined) !== (selector === undefined),
+);
+
+const selection = {
+  name: Type.Optional(namespaceName('Name of one Service.')),
+  selector: Type.Optional(labelSelector('Services with these labels; must not be empty.', CLOSED, rules(SOME_LABEL))),
+  namespace: Type.Optional(
+    namespaceName('Classes `seed` and `garden` only: Services of this namespace; default: of all managed ones.'),
+  ),
+};
+
+const list = <P extends TProperties>(properties: P, description: string) =>
+  Type.Array(object(properties, rules(ONE_OF_BOTH)), { maxItems: 100, default: [], description });
+
+export const ROUTING_CONFIG_SCHEMA = object({
+  apiVersion: Type.Literal(`${GROUP}/v1alpha1`, { description: `\`${GROUP}/v1alpha1\`.` }),
+  kind: Type.Literal('RoutingConfig', { description: '`RoutingConfig`.' }),
+  services: list(
+    {
+      ...selection,
+      strategy: Type.Optional(
+        oneOf(STRATEGIES, {
+          description:
+            'Default: `same-zone`, by what the Kubernetes version offers. The setting of a Service itself takes precedence.',
+        }),
+      ),
+    },
+    "Services to route by zone besides Gardener's and those labelled `managed`; the first matching entry counts.",
+  ),
+  exclude: list(selection, "Services to leave alone, including Gardener's; takes precedence over `services`."),
+});
 
 /** Takes anything, changes nothing and never throws. */
 export type RoutingConfigReader = (providerConfig: unknown) => RoutingConfigReading;
@@ -13,15 +58,6 @@ export type RoutingConfigReader = (providerConfig: unknown) => RoutingConfigRead
 const MAX_CHARACTERS = 65_536;
 /** More than a person reads at once. */
 const MAX_PROBLEMS = 5;
-
-const { apiVersion, kind, schema, check } = ROUTING_CONFIG;
-
-const SCHEMA: SchemaObject = {
-  ...schema,
-  required: ['apiVersion', 'kind'],
-  additionalProperties: false,
-  properties: { apiVersion: { const: apiVersion }, kind: { const: kind }, ...schema.properties },
-};
 
 const problem = (path: FieldPath, message: string, allowed: readonly string[] = []): RoutingConfigProblem => {
   const below = renderPath(path);
@@ -66,15 +102,13 @@ const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReadi
 
 /** The schema is compiled once, so that reading costs microseconds: every change of an Extension is read. */
 export const createRoutingConfigReader = (): RoutingConfigReader => {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, verbose: true });
-  const validate = ajv.compile<RoutingConfig>(SCHEMA);
+  const ajv = createAjv({ allErrors: true, useDefaults: true, verbose: true });
+  const validate = ajv.compile<Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA);
   return (providerConfig) => {
     if (providerConfig === undefined || providerConfig === null) return { kind: 'absent' };
     const read = copyOf(providerConfig);
     if ('kind' in read) return read;
     const { copy } = read;
-    if (!validate(copy)) return invalid((validate.errors ?? []).flatMap(problemOf));
-    const between = (check?.(copy) ?? []).map(({ path, message, allowed }) => problem(path, message, allowed));
-    return between.length > 0 ? invalid(between) : { kind: 'valid', config: copy };
+    return validate(copy) ? { kind: 'valid', config: copy } : invalid((validate.errors ?? []).flatMap(problemOf));
   };
 };

@@ -1,67 +1,32 @@
 // ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
-import type { SchemaOptions, Static, TProperties } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import { oneOf, whole } from './config/schema.ts';
-import type { SchemaRule } from './flow-policy-schema.ts';
 import type { ObjectMeta } from './meta.ts';
-
-const rules = (...list: SchemaRule[]) => ({ 'x-kubernetes-validations': list });
-const byKeys = (...keys: string[]) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys });
-
-/** Unlike configuration, unknown fields are pruned by the API server and not refused. */
-const object = <P extends TProperties>(description: string, properties: P, more: SchemaOptions = {}) =>
-  Type.Object(properties, { description, ...more });
+import { byKeys, dateTime, fields, generation, labelSelector, oneOf, rule, rules, whole } from './schema.ts';
 
 const text = (maxLength: number, description: string, more: Type.StringOptions = {}) =>
   Type.String({ maxLength, description, ...more });
-const time = (description: string) => Type.String({ format: 'date-time', description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
-
-const requirement = object(
-  'One requirement.',
-  {
-    key: text(317, 'Key of the label.', { minLength: 1 }),
-    operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How its value is compared.' }),
-    values: Type.Optional(Type.Array(text(63, 'A value.'), { maxItems: 50, description: 'For `In` and `NotIn`.' })),
-  },
-  rules({
-    rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-    message: 'In and NotIn need values, Exists and DoesNotExist take none',
-  }),
-);
-
-const selector = (description: string) =>
-  object(description, {
-    matchLabels: Type.Optional(
-      Type.Unsafe<Record<string, string>>({
-        type: 'object',
-        maxProperties: 50,
-        additionalProperties: { type: 'string', maxLength: 63 },
-        description: 'Labels that must be equal.',
-      }),
-    ),
-    matchExpressions: Type.Optional(
-      Type.Array(requirement, { maxItems: 20, description: 'Requirements that must be met.' }),
-    ),
-  });
 
 /** Longest time of an evacuation: what outlives a week is no incident. */
 const LONGEST = '168h';
 
-const spec = object('What to evacuate, and for how long.', {
+const spec = fields('What to evacuate, and for how long.', {
   zone: text(63, 'Zone whose endpoints get no new connections: a value of `topology.kubernetes.io/zone` of Nodes.', {
     pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-    ...rules({ rule: 'self == oldSelf', message: 'cannot be changed: create another ZoneEvacuation' }),
+    ...rules(rule('self == oldSelf', 'cannot be changed: create another ZoneEvacuation')),
   }),
   duration: text(
     32,
     'From the creation of this object on, at most 168h. To extend it, raise it; to end it, delete the object.',
     {
       pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s))+$',
-      ...rules({
-        rule: `duration(self) >= duration('1m') && duration(self) <= duration('${LONGEST}')`,
-        message: 'must be between 1m and 168h, which is seven days',
-      }),
+      ...rules(
+        rule(
+          `duration(self) >= duration('1m') && duration(self) <= duration('${LONGEST}')`,
+          'must be between 1m and 168h, which is seven days',
+        ),
+      ),
     },
   ),
   percent: whole(1, 100, "Share of each Service's endpoints in the zone to evacuate.", { default: 100 }),
@@ -69,8 +34,8 @@ const spec = object('What to evacuate, and for how long.', {
     default: 'Up',
     description: 'If that share is not a whole number of endpoints, round it up or down.',
   }),
-  namespaceSelector: Type.Optional(selector('Only Services of namespaces with these labels. Default: all.')),
-  serviceSelector: Type.Optional(selector('Only Services with these labels. Default: all.')),
+  namespaceSelector: Type.Optional(labelSelector('Only Services of namespaces with these labels. Default: all.', {})),
+  serviceSelector: Type.Optional(labelSelector('Only Services with these labels. Default: all.', {})),
   reason: Type.Optional(text(1024, 'Why the zone is evacuated.')),
   capacityCheck: oneOf(['Refuse', 'Skip'], {
     default: 'Refuse',
@@ -86,35 +51,31 @@ const spec = object('What to evacuate, and for how long.', {
   }),
 });
 
-const condition = object('One condition.', {
+const condition = fields('One condition.', {
   type: oneOf(['Accepted', 'Evacuated', 'Returned'], { description: 'Its name.' }),
   status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether the condition is met.' }),
   reason: text(1024, 'Reason, one CamelCase word.'),
   message: text(32_768, 'Why, as a sentence.'),
-  lastTransitionTime: time('When the status changed.'),
-  observedGeneration: Type.Optional(
-    Type.Integer({ format: 'int64', description: 'Generation of the spec that the condition refers to.' }),
-  ),
+  lastTransitionTime: dateTime('When the status changed.'),
+  observedGeneration: Type.Optional(generation('Generation of the spec that the condition refers to.')),
 });
 
-const left = object('A Service that still gets connections in the zone.', {
+const left = fields('A Service that still gets connections in the zone.', {
   namespace: text(63, 'Of the Service.'),
   name: text(63, 'Of the Service.'),
   reason: text(64, 'Reason, one CamelCase word.'),
   message: text(1024, 'Why, as a sentence.'),
 });
 
-const status = object('Written by the settings-reconciler.', {
-  observedGeneration: Type.Optional(
-    Type.Integer({ format: 'int64', description: 'Generation of the spec that the status refers to.' }),
-  ),
+const status = fields('Written by the settings-reconciler.', {
+  observedGeneration: Type.Optional(generation('Generation of the spec that the status refers to.')),
   phase: Type.Optional(
     oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
       description: 'The state as one word; the conditions give details.',
     }),
   ),
-  startedAt: Type.Optional(time('When the first slice was written.')),
-  expiresAt: Type.Optional(time('When it ends: creation and duration.')),
+  startedAt: Type.Optional(dateTime('When the first slice was written.')),
+  expiresAt: Type.Optional(dateTime('When it ends: creation and duration.')),
   clientZones: Type.Optional(
     Type.Array(text(63, 'A zone.'), {
       maxItems: 64,
@@ -123,7 +84,7 @@ const status = object('Written by the settings-reconciler.', {
     }),
   ),
   services: Type.Optional(
-    object('Services with endpoints in the zone and in scope.', {
+    fields('Services with endpoints in the zone and in scope.', {
       total: count('All.'),
       moved: count('Whose slices send no new connection to evacuated endpoints.'),
       pending: count('Whose slices are not written yet.'),
@@ -131,7 +92,7 @@ const status = object('Written by the settings-reconciler.', {
     }),
   ),
   endpoints: Type.Optional(
-    object('Endpoints in the zone, of Services in scope.', {
+    fields('Endpoints in the zone, of Services in scope.', {
       total: count('All that are ready.'),
       evacuated: count('That get no new connections.'),
     }),

@@ -16,7 +16,7 @@ import {
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
-import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
+import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { node as nodeOf, service as serviceOf } from '../fixtures/core.ts';

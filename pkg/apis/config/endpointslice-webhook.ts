@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
+import { flag, object, oneOf, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
@@ -9,15 +10,10 @@ import {
   SHARING_INSTALLATION_SCHEMA,
   endpointFields,
   endpointSchema,
-  flag,
   namespaceName,
-  object,
   objectName,
-  oneOf,
   servedNamespacesProblems,
-  text,
   userName,
-  whole,
 } from './schema.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 

@@ -2,17 +2,14 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
+import { CLOSED, flag, labelSelector, object, whole } from '../schema.ts';
 import {
   INSTALLATION_SCHEMA,
   LOG_SCHEMA,
   endpointSchema,
-  flag,
-  labelSelector,
   leaderElectionProblems,
   leaderElectionSchema,
   namespaceList,
-  object,
-  whole,
 } from './schema.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
@@ -63,9 +60,8 @@ const trafficProof = object(
 
 const schema = Type.Object({
   // Several controllers share a cluster this way.
-  namespaceSelector: labelSelector({
+  namespaceSelector: labelSelector('Only Services of namespaces with these labels; empty: all.', CLOSED, {
     default: {},
-    description: 'Only Services of namespaces with these labels; empty: all.',
   }),
   excludedNamespaces: namespaceList('Namespaces whose Services are never changed.'),
   metricSources: METRIC_SOURCES_SCHEMA,
@@ -82,20 +78,10 @@ const schema = Type.Object({
 /** FlowControllerConfiguration after defaulting. */
 export type FlowControllerConfiguration = ConfigHeader & Static<typeof schema>;
 
-const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => {
-  const { matchExpressions = [] } = config.namespaceSelector;
-  const problems = matchExpressions.flatMap(({ operator, values = [] }, index): CrossFieldProblem[] => {
-    const wants = operator === 'In' || operator === 'NotIn';
-    if (wants === values.length > 0) return [];
-    const message = wants ? `must not be empty for ${operator}.` : `must be empty for ${operator}.`;
-    return [{ path: ['namespaceSelector', 'matchExpressions', index, 'values'], message }];
-  });
-  return [
-    ...problems,
-    ...metricSourcesProblems('metricSources', config.metricSources),
-    ...leaderElectionProblems(config.leaderElection),
-  ];
-};
+const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => [
+  ...metricSourcesProblems('metricSources', config.metricSources),
+  ...leaderElectionProblems(config.leaderElection),
+];
 
 /** What `loadConfiguration` needs to read the flow-controller's file. */
 export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfiguration> = {

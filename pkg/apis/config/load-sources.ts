@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { CrossFieldProblem } from './load.ts';
-import { flag, mapOf, object, oneOf, text, whole } from './schema.ts';
+import { flag, mapOf, object, oneOf, text, whole } from '../schema.ts';
 
 /** Name of the source that is always there: the metrics API of the cluster. */
 export const RESOURCE_METRICS = 'metrics.k8s.io';

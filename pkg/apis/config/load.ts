@@ -3,7 +3,8 @@
 // Finds the line and column of a field in a parsed YAML document, so that errors point at the text that is wrong.
 // Says in a sentence what a schema error means for the person who wrote the file.
 import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
-import { Ajv, type ErrorObject, type SchemaObject } from 'ajv';
+import type { ErrorObject, SchemaObject } from 'ajv';
+import { createAjv } from '../schema.ts';
 import { type Document, LineCounter, type Node, isMap, isNode, isPair, isScalar, isSeq, parseDocument } from 'yaml';
 import { defined, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
@@ -184,7 +185,7 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
   const value = valueOf(source);
   checkHeader(kind, value, source);
   // strictTypes stays off: a property may be left open on purpose (feature gates, a Seed's spec).
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, verbose: true });
+  const ajv = createAjv({ allErrors: true, useDefaults: true, verbose: true });
   const validate = ajv.compile<T>(withHeader(kind.schema));
   if (!validate(value)) throw new ConfigError(file, problemsOf(validate.errors ?? [], source));
   const crossField = (kind.check?.(value) ?? []).map(({ path, message, allowed }) => {

@@ -1,32 +1,11 @@
-// The pieces that the schemas of configuration files are built from; the types of configuration are derived from the same.
 // Configuration blocks that several commands share: leader election, ports and log.
 // Configuration by which a command knows the installation that it is part of, and the other installations beside it.
 // Configuration of what takes part in admission: which namespaces it serves, and the flow-controller's Lease.
 import * as Type from '@sinclair/typebox';
-import type { SchemaOptions, Static, TProperties } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
+import { flag, object, oneOf, text, whole } from '../schema.ts';
 import type { CrossFieldProblem } from './load.ts';
-
-/** A block of fields; others are refused. A field that is neither optional nor has a default is required. */
-export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
-  Type.Object(properties, { additionalProperties: false, ...more });
-
-/** One of a few words. */
-export const oneOf = <const V extends readonly string[]>(values: V, more: SchemaOptions = {}) =>
-  Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...more });
-
-/** Any keys, each with a value of this schema. */
-export const mapOf = <T>(value: object, more: SchemaOptions = {}) =>
-  Type.Unsafe<Record<string, T>>({ type: 'object', additionalProperties: value, ...more });
-
-export const whole = (minimum: number, maximum: number, description: string, more: SchemaOptions = {}) =>
-  Type.Integer({ minimum, maximum, description, ...more });
-
-export const flag = (description: string, more: SchemaOptions = {}) => Type.Boolean({ description, ...more });
-
-/** Text of one character at least. */
-export const text = (description: string, more: Type.StringOptions = {}) =>
-  Type.String({ minLength: 1, description, ...more });
 
 export const namespaceName = (description: string, more: Type.StringOptions = {}) =>
   text(description, { maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', ...more });
@@ -43,25 +22,6 @@ export const namespaceList = (description: string) =>
     default: [],
     description,
   });
-
-/** A label selector; `more` are further keywords, such as its default and description. */
-export const labelSelector = (more: SchemaOptions) =>
-  object(
-    {
-      matchLabels: Type.Optional(mapOf<string>({ type: 'string' }, { description: 'Labels that must be equal.' })),
-      matchExpressions: Type.Optional(
-        Type.Array(
-          object({
-            key: text('Key of the label.'),
-            operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How its value is compared.' }),
-            values: Type.Optional(Type.Array(Type.String(), { description: 'For `In` and `NotIn`.' })),
-          }),
-          { description: 'Requirements that must hold.' },
-        ),
-      ),
-    },
-    more,
-  );
 
 /** Fields of a listening port with its default. */
 export const endpointFields = (port: number) => ({

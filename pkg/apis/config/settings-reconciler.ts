@@ -3,24 +3,19 @@ import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
+import { flag, mapOf, object, oneOf, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
   SERVED_NAMESPACES,
   SHARING_INSTALLATION_SCHEMA,
   endpointSchema,
-  flag,
   leaderElectionProblems,
   leaderElectionSchema,
-  mapOf,
   namespaceList,
   namespaceName,
-  object,
-  oneOf,
   seconds,
   servedNamespacesProblems,
-  text,
-  whole,
 } from './schema.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 

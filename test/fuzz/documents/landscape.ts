@@ -1,6 +1,6 @@
 // Valid landscapes of Gardener: a seed that is also the garden runtime, with a shoot, an extension, and a plain namespace.
 import { ANNOTATION_APPLIED, EXTENSION_TYPE, LABEL_MANAGED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { ROUTING_CONFIG } from '../../../pkg/apis/routing-config-kind.ts';
+import { ROUTING_CONFIG_SCHEMA } from '../../../pkg/apis/routing-config-reader.ts';
 import { formatApplied } from '../../../pkg/routing/index.ts';
 import { node, service, slice } from '../../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.ts';
@@ -11,8 +11,8 @@ const VERSIONED = { resourceVersion: '1', uid: 'u' };
 const APPLIED = formatApplied({ trafficDistribution: 'PreferClose', labels: {}, annotations: {} }) ?? '';
 
 export const PROVIDER_CONFIG = {
-  apiVersion: ROUTING_CONFIG.apiVersion,
-  kind: ROUTING_CONFIG.kind,
+  apiVersion: ROUTING_CONFIG_SCHEMA.properties.apiVersion.const,
+  kind: ROUTING_CONFIG_SCHEMA.properties.kind.const,
   services: [
     { name: 'networking-webhook', strategy: 'same-zone' },
     { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['a', 'b'] }] } },

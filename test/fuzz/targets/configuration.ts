@@ -6,7 +6,7 @@ import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/en
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
-import { FLOW_POLICY_API_VERSION } from '../../../pkg/apis/flow-policy-schema.ts';
+import { FLOW_POLICY_API_VERSION } from '../../../pkg/apis/flow-policy.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import type { RoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';

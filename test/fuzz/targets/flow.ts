@@ -3,7 +3,7 @@ import { Ajv } from 'ajv';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
 import { type FlowPolicy, createSpecCheck } from '../../../pkg/apis/flow-policy.ts';
-import { FLOW_POLICY_STATUS_SCHEMA } from '../../../pkg/apis/flow-policy-schema.ts';
+import { FLOW_POLICY_STATUS_SCHEMA } from '../../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';

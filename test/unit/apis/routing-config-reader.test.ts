@@ -53,12 +53,12 @@ describe('a providerConfig', () => {
     {
       name: 'neither name nor selector',
       config: routingConfig({ services: [{ strategy: 'same-zone' }] }),
-      says: /^spec\.providerConfig\.services\[0\]: needs name or selector, one of them; neither is there/,
+      says: /^spec\.providerConfig\.services\[0\]: needs either name or selector, one of them/,
     },
     {
       name: 'both name and selector',
       config: routingConfig({ exclude: [{ name: 'a', selector: { matchLabels: { a: 'b' } } }] }),
-      says: /^spec\.providerConfig\.exclude\[0\]: .*both are there/,
+      says: /^spec\.providerConfig\.exclude\[0\]: needs either name or selector/,
     },
     {
       name: 'a selector of everything',
@@ -68,14 +68,14 @@ describe('a providerConfig', () => {
     {
       name: 'In without values',
       config: routingConfig({ services: [{ selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }] }),
-      says: /services\[0\]\.selector\.matchExpressions\[0\]\.values: is required for In/,
+      says: /services\[0\]\.selector\.matchExpressions\[0\]: In and NotIn need values/,
     },
     {
       name: 'Exists with values',
       config: routingConfig({
         services: [{ selector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] } }],
       }),
-      says: /matchExpressions\[0\]\.values: must be left out for Exists/,
+      says: /matchExpressions\[0\]: .*Exists and DoesNotExist take none/,
     },
     {
       name: 'no name of a Service',

@@ -50,12 +50,12 @@ describe('the configuration of the flow-controller', () => {
     {
       name: 'In without values',
       yaml: 'namespaceSelector: {matchExpressions: [{key: x, operator: In}]}',
-      says: /must not be empty for In/,
+      says: /In and NotIn need values/,
     },
     {
       name: 'Exists with values',
       yaml: 'namespaceSelector: {matchExpressions: [{key: x, operator: Exists, values: [y]}]}',
-      says: /must be empty for Exists/,
+      says: /Exists and DoesNotExist take none/,
     },
     {
       name: 'a Lease that cannot be renewed in time',

@@ -1,0 +1,135 @@
+// The words that every schema is built from: of configuration files, of providerConfigs and of CustomResourceDefinitions.
+import type { SchemaOptions, Static, TProperties, TSchema } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options } from 'ajv';
+import { isFields } from './values.ts';
+
+/** Unknown fields are refused, as in files; an API server prunes them. */
+export const CLOSED = { additionalProperties: false };
+
+/** A block of fields; others are refused. A field that is neither optional nor has a default is required. */
+export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
+  Type.Object(properties, { ...CLOSED, ...more });
+
+/** One of a few words. */
+export const oneOf = <const V extends readonly string[]>(values: V, more: SchemaOptions = {}) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...more });
+
+/** Any keys, each with a value of this schema. */
+export const mapOf = <T>(value: object, more: SchemaOptions = {}) =>
+  Type.Unsafe<Record<string, T>>({ type: 'object', additionalProperties: value, ...more });
+
+export const whole = (minimum: number, maximum: number, description: string, more: SchemaOptions = {}) =>
+  Type.Integer({ minimum, maximum, description, ...more });
+
+export const flag = (description: string, more: SchemaOptions = {}) => Type.Boolean({ description, ...more });
+
+/** Text of one character at least. */
+export const text = (description: string, more: Type.StringOptions = {}) =>
+  Type.String({ minLength: 1, description, ...more });
+
+/** As `object`, for API servers: they prune fields that they do not know. */
+export const fields = <P extends TProperties>(description: string, properties: P, more: SchemaOptions = {}) =>
+  Type.Object(properties, { description, ...more });
+
+/** Fields that their author always writes; the definition demands only those in `required`. */
+export const written = <P extends TProperties>(description: string, properties: P, required: string[] = []) => {
+  const { required: _all, ...schema } = fields(description, properties);
+  return Type.Unsafe<Static<Type.TObject<P>>>(required.length === 0 ? schema : { ...schema, required });
+};
+
+export const listOf = <T extends TSchema>(description: string, items: T, more: Type.ArrayOptions = {}) =>
+  Type.Array(items, { description, ...more });
+
+export const dateTime = (description: string) => Type.String({ format: 'date-time', description });
+
+export const generation = (description: string) => Type.Integer({ format: 'int64', description });
+
+/** A list whose items differ in these fields. */
+export const byKeys = (...keys: string[]) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys });
+
+const HOLDS = Symbol('the rule in JavaScript');
+
+/** A rule in CEL, for API servers; `check` is the same for files and for objects under an older definition, where there are any. */
+export const rule = <T>(cel: string, message: string, check: (self: T) => boolean = () => true) => ({
+  rule: cel,
+  message,
+  [HOLDS]: check as (self: unknown) => boolean,
+});
+
+type Rule = ReturnType<typeof rule>;
+
+export const rules = (...list: Rule[]) => ({ 'x-kubernetes-validations': list });
+
+const requirement = (more: SchemaOptions) =>
+  fields(
+    'One requirement.',
+    {
+      key: text('Key of the label.', { maxLength: 317 }),
+      operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How its value is compared.' }),
+      values: Type.Optional(
+        Type.Array(Type.String({ maxLength: 63, description: 'A value.' }), {
+          maxItems: 50,
+          description: 'For `In` and `NotIn`.',
+        }),
+      ),
+    },
+    {
+      ...more,
+      ...rules(
+        rule<{ operator: string; values?: unknown[] }>(
+          "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+          'In and NotIn need values, Exists and DoesNotExist take none',
+          ({ operator, values = [] }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
+        ),
+      ),
+    },
+  );
+
+/** A label selector; `more` is `CLOSED` in files, `own` are keywords of the selector itself. */
+export const labelSelector = (description: string, more: SchemaOptions, own: SchemaOptions = {}) =>
+  fields(
+    description,
+    {
+      matchLabels: Type.Optional(
+        mapOf<string>(
+          { type: 'string', maxLength: 63 },
+          { maxProperties: 50, description: 'Labels that must be equal.' },
+        ),
+      ),
+      matchExpressions: Type.Optional(listOf('Requirements that must be met.', requirement(more), { maxItems: 20 })),
+    },
+    { ...more, ...own },
+  );
+
+/** As in CEL, a rule is not asked about what has another type than its schema. */
+const holds = (one: Rule, value: unknown, type: unknown): boolean => {
+  try {
+    return (type === 'object' ? !isFields(value) : typeof value !== type) || one[HOLDS](value);
+  } catch {
+    return true;
+  }
+};
+
+/** ajv with what the schemas here need beyond JSON Schema: rules, and keys of lists, are checked as API servers do. */
+export const createAjv = (options: Options = {}): Ajv => {
+  const ajv = new Ajv({ strict: true, strictTypes: false, ...options });
+  const compile = (list: Rule[], { type }: AnySchemaObject) => {
+    const check: { (value: unknown): boolean; errors?: Partial<ErrorObject>[] } = (value) => {
+      const broken = list.filter((one) => !holds(one, value, type));
+      check.errors = broken.map(({ message }) => ({ keyword: 'rule', params: {}, message }));
+      return broken.length === 0;
+    };
+    return check;
+  };
+  const distinct = (keys: string[], list: unknown[]) =>
+    new Set(list.map((item) => JSON.stringify(keys.map((key) => isFields(item) && item[key])))).size === list.length;
+  ajv.addKeyword({ keyword: 'x-kubernetes-validations', compile });
+  ajv.addKeyword({ keyword: 'x-kubernetes-list-type' });
+  return ajv.addKeyword({
+    keyword: 'x-kubernetes-list-map-keys',
+    type: 'array',
+    validate: distinct,
+    error: { message: ({ schema }) => `holds two items of the same ${(schema as string[]).join(' and ')}` },
+  });
+};
