@@ -16,7 +16,7 @@ import {
   oneOf,
   rule,
   rules,
-  time,
+  dateTime,
   whole,
   written,
 } from './schema.ts';
