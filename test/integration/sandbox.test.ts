@@ -15,7 +15,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { describeDruid } from '../contract/etcd-druid.ts';
 import { MODE_IGNORE, describeResourceManager } from '../contract/resource-manager.ts';
 import { druidReconciles, ensure } from '../demo/actors.ts';
-import { resourceManagerReplaces } from '../e2e/settings-actors.ts';
+import { resourceManagerReplaces } from '../e2e/settings-landscape.ts';
 import { service } from '../fixtures/core.ts';
 import { etcdCrd } from '../fixtures/crds.ts';
 import { etcd } from '../fixtures/gardener.ts';

@@ -52,7 +52,6 @@ const CONDITIONAL: readonly (readonly [Component, string, (rendering: Rendering)
   [WEBHOOK, 'mutatingwebhookconfigurations', ({ registration }) => registration === 'self'],
   [FLOW, 'metrics.k8s.io/pods', () => true],
   [FLOW, 'kubeedge', () => false],
-  [FLOW, '/services/status', () => false],
 ];
 
 describe('chart', () => {

@@ -1,6 +1,5 @@
 // Faults of the data plane, seeded on a real one: each is found by the meters within a minute.
 // Needs: conntrack
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { setTimeout as delay } from 'node:timers/promises';

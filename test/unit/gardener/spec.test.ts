@@ -2,7 +2,17 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
-import { assessZones, controlPlaneNamespace, failureToleranceType, gardenTopologyAwareRoutingEnabled, isHighAvailabilityConfigured, isMultiZonalShootControlPlane, isSelfHostedShoot, isTopologyAwareRoutingEnabled, seedTopologyAwareRoutingEnabled } from '../../../pkg/gardener/decide.ts';
+import {
+  assessZones,
+  controlPlaneNamespace,
+  failureToleranceType,
+  gardenTopologyAwareRoutingEnabled,
+  isHighAvailabilityConfigured,
+  isMultiZonalShootControlPlane,
+  isSelfHostedShoot,
+  isTopologyAwareRoutingEnabled,
+  seedTopologyAwareRoutingEnabled,
+} from '../../../pkg/gardener/decide.ts';
 import { shoot } from '../../fixtures/gardener.ts';
 
 const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type Vector, type VectorRow, createProblems, quoted, sayMissing } from '../../../pkg/metrics/prometheus-answer.ts';
+import { type Vector, type VectorRow, createProblems, quoted } from '../../../pkg/metrics/prometheus-answer.ts';
 import { type SampleOptions, readSamples } from '../../../pkg/metrics/prometheus.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery } from '../../../pkg/metrics/types.ts';

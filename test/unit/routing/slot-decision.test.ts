@@ -2,7 +2,16 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import fc from 'fast-check';
-import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT, type SlotDecision, formatApplied, isSameDistribution, parseApplied, resolveModeClash } from '../../../pkg/routing/slots.ts';
+import {
+  HINTS_SLOT,
+  MODE_SLOT,
+  STRATEGY_SLOT,
+  type SlotDecision,
+  formatApplied,
+  isSameDistribution,
+  parseApplied,
+  resolveModeClash,
+} from '../../../pkg/routing/slots.ts';
 import { CONSIDER, HINTS, MODE, STRATEGY, withoutEmpty } from './support.ts';
 
 type Outcome = Pick<SlotDecision, 'next' | 'claim' | 'removed' | 'foreign'>;

@@ -13,7 +13,13 @@ import {
   proxyNeedsAnnotation,
 } from '../../../pkg/routing/version.ts';
 import { STRATEGIES } from '../../../pkg/apis/names.ts';
-import { domainPrefixedMode, mechanismOf, routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/plan.ts';
+import {
+  domainPrefixedMode,
+  mechanismOf,
+  routingSettings,
+  strategySettings,
+  withOldProxies,
+} from '../../../pkg/routing/plan.ts';
 import type { RoutingSettings } from '../../../pkg/routing/types.ts';
 
 const caught = (act: () => unknown): unknown => {

@@ -3,7 +3,16 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
-import { type Metrics, SERVICES_IN_ALL, SERVICES_PER_NAMESPACE, countFailures, createControllerMetrics, createMetrics, createProcessMetrics, limitServices, showStaleness } from '../../../pkg/telemetry/metrics.ts';
+import {
+  type Metrics,
+  SERVICES_IN_ALL,
+  SERVICES_PER_NAMESPACE,
+  countFailures,
+  createControllerMetrics,
+  createMetrics,
+  limitServices,
+  showStaleness,
+} from '../../../pkg/telemetry/metrics.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
 
 const samples = async (metrics: Metrics): Promise<string[]> =>

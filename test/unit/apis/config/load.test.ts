@@ -8,6 +8,7 @@ import { upTo } from '../../../support/depth.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../../pkg/apis/config/endpointslice-webhook.ts';
 import { renderConfigurationReference } from '../../../../pkg/apis/config/reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
+import { CONFIG_API_VERSION, type ConfigKind, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 
 interface Sample {
   name: string;

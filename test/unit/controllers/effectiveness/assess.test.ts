@@ -3,7 +3,12 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../../pkg/apis/names.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
-import { type AssessInput, assessEffectiveness, followFigures, serviceFiguresOf } from '../../../../pkg/controllers/effectiveness/assess.ts';
+import {
+  type AssessInput,
+  assessEffectiveness,
+  followFigures,
+  serviceFiguresOf,
+} from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 
