@@ -12,7 +12,7 @@ import { createRecorder, killZone, reviveZone, startZone } from './closed-loop-z
 import type { Recorder, Zone } from './closed-loop-zone.ts';
 import { describeFlowController, policyOf } from './flow-world.ts';
 import { zonesOf } from './hints-support.ts';
-import type { PodReading } from './metrics-api/index.ts';
+import type { PodReading } from './metrics-api.ts';
 import { readRules } from './model-cluster.ts';
 import type { Series } from './prometheus.ts';
 

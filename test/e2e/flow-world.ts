@@ -22,7 +22,7 @@ import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 import { serviceSelector, slicesOf } from './hints-support.ts';
-import type { PodReading } from './metrics-api/index.ts';
+import type { PodReading } from './metrics-api.ts';
 
 export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
 

@@ -17,7 +17,7 @@ import { stored, storeObjects, untilKnown } from './bed/etcd-objects.ts';
 import type { StoredObject } from './bed/etcd-objects.ts';
 import type { Bed } from './bed/index.ts';
 import { memoryOf } from './memory.ts';
-import type { PodReading } from './metrics-api/index.ts';
+import type { PodReading } from './metrics-api.ts';
 import type { ControllerPhase } from './scale-figures.ts';
 import { watchHealth } from './scale-health.ts';
 import { readAudit } from './settings-audit.ts';

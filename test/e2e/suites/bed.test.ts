@@ -1,18 +1,10 @@
-// Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, users, isolation, clean-up.
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import type { Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+// Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, isolation.
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { base64Of, exposeProgram, serviceHost } from '../bed/access.ts';
+import { before, describe, it } from 'mocha';
 import type { Traffic } from '../bed/agent-client.ts';
-import { ApiFailure } from '../bed/api.ts';
 import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import { controlPlaneAddresses, run, waitFor } from '../bed/machine.ts';
+import { run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
 
 const connections = 200;
@@ -86,15 +78,6 @@ describe('bed', () => {
     });
   }
 
-  it('does not answer for a Service without endpoints', async () => {
-    const empty = await bed().service({ name: 'empty', app: 'nothing' });
-    const refused = (traffic: Traffic): boolean => traffic.errors['ECONNREFUSED'] === 5;
-    const probe = (): Promise<Traffic> => bed().connect({ node: nodes[0]!, service: empty, count: 5, timeoutMs: 1000 });
-    const traffic = await waitFor('connections refused', probe, refused);
-    expect(traffic.total).to.equal(0);
-    await empty.remove();
-  });
-
   it('has Pods that are ready for Kubernetes and do not answer', async () => {
     const mute = await bed().pod({ node: nodes[1]!, app: 'mute', serve: false });
     const silent = await bed().service({ name: 'mute' });
@@ -160,94 +143,6 @@ describe('bed', () => {
       pods[0] = next;
       await settled(node, 'the new Pod', ({ byPod }) => byPod[next.name] === 30);
       await waitFor('old Pod out of the slices', ofOld, ({ length }) => length === 0);
-    });
-  });
-
-  describe('users', () => {
-    const user = 'system:serviceaccount:garden:reader';
-    const asUser = async (...args: string[]): Promise<string> => {
-      const kubeconfig = await bed().kubeconfig({ user, groups: ['readers'] });
-      return run(bed().binaries('kubectl'), ['--kubeconfig', kubeconfig, ...args]);
-    };
-    const bind = (subject: object): Promise<unknown> =>
-      bed().api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-        metadata: { generateName: 'bed-' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
-      });
-
-    it('may do nothing without a binding', async () => {
-      const refusal = await asUser('get', 'services').catch((error: Error) => error.message);
-      expect(refusal).to.contain(`User "${user}" cannot list resource "services"`);
-    });
-
-    it('may do what their group is bound to, and are named in the audit log', async () => {
-      await bind({ kind: 'Group', name: 'readers' });
-      const listed = (): Promise<string> => asUser('get', 'services', '-o', 'name');
-      await waitFor('binding in force', listed, (names) => names.includes('service/web'));
-      await asUser('label', 'service', 'web', 'written-by=reader');
-      const wrote = (): boolean =>
-        readFileSync(bed().auditLog, 'utf8')
-          .split('\n')
-          .some((line) => line.includes(`"username":"${user}"`) && line.includes('"verb":"patch"'));
-      await waitFor('write in the audit log', wrote, Boolean);
-    });
-  });
-
-  it('answers a missing object with 404', async () => {
-    const missing = await bed()
-      .api.get('/api/v1/namespaces/default/services/absent')
-      .catch((error: unknown) => error);
-    expect(missing).to.be.instanceOf(ApiFailure).with.property('status', 404);
-  });
-
-  describe('a webhook in the control plane', () => {
-    let server: Server;
-
-    before(async () => {
-      const labeller = { namespace: 'default', name: 'labeller' };
-      const pair = await bed().pki.serving('labeller', [serviceHost(labeller)]);
-      server = createServer(
-        { cert: readFileSync(pair.certificate), key: readFileSync(pair.key) },
-        (request, response) => {
-          void json(request).then((review) => {
-            const { uid } = (review as { request: { uid: string } }).request;
-            const patch = [{ op: 'add', path: '/data', value: { seen: 'by the webhook' } }];
-            const answer = { uid, allowed: true, patchType: 'JSONPatch', patch: btoa(JSON.stringify(patch)) };
-            response.end(
-              JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }),
-            );
-          });
-        },
-      );
-      server.listen(0, controlPlaneAddresses.ipv4);
-      await once(server, 'listening');
-      await exposeProgram(bed().api, { ...labeller, targetPort: (server.address() as AddressInfo).port });
-      await bed().api.create('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations', {
-        metadata: { name: 'labeller' },
-        webhooks: [
-          {
-            name: 'labeller.bed.test',
-            clientConfig: { service: labeller, caBundle: base64Of(bed().pki.authority.certificate) },
-            rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
-            sideEffects: 'None',
-            admissionReviewVersions: ['v1'],
-            failurePolicy: 'Fail',
-          },
-        ],
-      });
-    });
-    after(async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    });
-
-    it('is called through the slice of its Service', async () => {
-      const create = (): Promise<{ data?: object }> =>
-        bed().api.create('/api/v1/namespaces/default/configmaps', { metadata: { generateName: 'bed-' } });
-      const created = await waitFor('a change by the webhook', create, ({ data }) => data !== undefined);
-      expect(created.data).to.deep.equal({ seen: 'by the webhook' });
     });
   });
 

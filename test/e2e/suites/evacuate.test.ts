@@ -25,8 +25,8 @@ import {
 import type { StoredEvacuation } from '../evacuations.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi, PodReading } from '../metrics-api.ts';
 
 const SHOP = 'shop';
 const ANNOTATED = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };

@@ -32,8 +32,8 @@ import { applyAgain, startResourceManager } from '../gardener/resource-manager.t
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
 import { isOurs, startKubelet } from '../kubelet.ts';
 import type { Kubelet } from '../kubelet.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi } from '../metrics-api.ts';
 import { createReader, quoted } from '../reader.ts';
 import type { OperatorShell } from '../reader.ts';
 import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';

@@ -6,13 +6,12 @@ import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';
-import type { ResourceMetricsOptions } from '../../../pkg/metrics/resource-metrics.ts';
 import type { LoadFailure, LoadReading } from '../../../pkg/metrics/types.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
 import { useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi, PodReading } from '../metrics-api.ts';
 
 const NAMESPACE = 'shop';
 const USER = 'system:serviceaccount:topology-routing:flow-controller';
@@ -42,8 +41,7 @@ describe('metrics', () => {
     return client;
   };
   /** A source that remembers nothing of readings before. */
-  const open = async (user = USER, more: Pick<ResourceMetricsOptions, 'timeoutMs' | 'cacheMs'> = {}) =>
-    createResourceMetrics({ client: await clientOf(user), clock: systemClock, ...more });
+  const open = async (user = USER) => createResourceMetrics({ client: await clientOf(user), clock: systemClock });
   const reading = (
     pod: string,
     app: string,
@@ -73,7 +71,6 @@ describe('metrics', () => {
     metrics = await startMetricsApi(bed());
   });
   afterEach(async () => {
-    metrics.fault = undefined;
     metrics.forget();
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
@@ -116,54 +113,11 @@ describe('metrics', () => {
     expect(samples.map((sample) => [Reflect.get(sample, 'pod'), `${sample.load * 1_000}m`])).to.deep.equal(shown);
   });
 
-  it('are asked for once by a thousand Services of 20,000 Pods in 50 namespaces, but for the first of each', async () => {
-    const namespaces = Array.from({ length: 50 }, (_, index) => `team-${index}`);
-    const services = namespaces.flatMap((namespace) =>
-      Array.from({ length: 20 }, (_, index) => ({ namespace, app: `app-${index}` })),
-    );
-    const podsOf = (app: string): string[] => Array.from({ length: 20 }, (_, index) => `${app}-${index}`);
-    for (const { namespace, app } of services) {
-      for (const pod of podsOf(app)) metrics.set({ ...reading(pod, app, 0.5), namespace });
-    }
-    // Long enough for a machine that stalls.
-    const source = await open(USER, { timeoutMs: 120_000, cacheMs: 600_000 });
-    const already = metrics.requests.length;
-    const readings = await Promise.all(
-      services.map(({ namespace, app }) =>
-        source.read(loadQuery(podsOf(app), { namespace, service: app, selector: { matchLabels: { app } } }), never),
-      ),
-    );
-    expect(readings.every(({ samples, problems }) => samples.length === 20 && problems.length === 0)).to.equal(true);
-    expect(metrics.requests.length - already).to.equal(100);
-    await Promise.all(
-      services.map(({ namespace, app }) => source.read(loadQuery(podsOf(app), { namespace, service: app }), never)),
-    );
-    expect(metrics.requests.length - already, 'and shared until it is too old').to.equal(100);
-  });
-
   it('are Forbidden to who has no right to them', async () => {
     const { reason, message } = await loadFailure((await open('somebody')).read(loadQuery(['web-0']), never));
     expect(reason).to.equal('Forbidden');
     expect(message).to.include('User "somebody" cannot list resource "pods" in API group "metrics.k8s.io"');
   });
-
-  it('are late where the server says nothing', async () => {
-    metrics.fault = { kind: 'silence' };
-    const { reason } = await loadFailure((await open(USER, { timeoutMs: 1_000 })).read(loadQuery(['web-0']), never));
-    expect(reason).to.equal('Timeout');
-  });
-
-  for (const text of [
-    '<html>',
-    '{"kind":"PodMetricsList","items":[null]}',
-    '{"kind":"PodMetricsList","items":{"a":1}}',
-  ]) {
-    it(`are a BadAnswer where the server says ${text}`, async () => {
-      metrics.fault = { kind: 'text', text };
-      const { reason } = await loadFailure((await open()).read(loadQuery(['web-0']), never));
-      expect(reason).to.equal('BadAnswer');
-    });
-  }
 
   it('are NotInstalled where they are not registered, and there again afterwards', async () => {
     const source = await open();

@@ -12,8 +12,8 @@ import type { Helm } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
 import { startKubelet } from '../kubelet.ts';
 import type { Kubelet } from '../kubelet.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi } from '../metrics-api.ts';
 import {
   createOperatorLandscape,
   createReader,

@@ -45,11 +45,6 @@ describe('prometheus', () => {
     { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: (now() - began) / 4 },
     { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-1' }, value: (now() - began) * 1.5 },
     { name: 'served_total', labels: { namespace: 'prod', pod: 'web-0' }, value: (now() - began) * 100 },
-    ...['a', 'b'].map((zone, index) => ({
-      name: 'flow_bytes_total',
-      labels: { src_zone: 'a', dst_zone: zone },
-      value: (now() - began) * (index + 1),
-    })),
     ...names.map((name, index) => ({
       name: 'named',
       labels: { namespace: name, pod: `p${index}` },
@@ -115,22 +110,6 @@ describe('prometheus', () => {
     });
   }
 
-  it('are a sample per pair of zones', async () => {
-    const promql = 'sum by (src_zone, dst_zone) (rate(flow_bytes_total[5s]))';
-    const source = open({ labels: { sourceZone: 'src_zone', destinationZone: 'dst_zone' } });
-    const { kind, samples, problems } = await waitFor(
-      'both pairs',
-      () => source.read(loadQuery([], { promql }), never),
-      (reading) => reading.samples.length > 1,
-    );
-    expect({ kind, problems }).to.deep.equal({ kind: 'zone-pairs', problems: [] });
-    const zones = samples.map((sample) => [Reflect.get(sample, 'sourceZone'), Reflect.get(sample, 'destinationZone')]);
-    expect(zones).to.have.deep.members([
-      ['a', 'a'],
-      ['a', 'b'],
-    ]);
-  });
-
   it('are found by every name, and by no more than the name, however it is quoted', async () => {
     const source = open();
     await prometheus.waitForSamples('named', names.length);
@@ -157,14 +136,8 @@ describe('prometheus', () => {
     }
   });
 
-  it('look new although they are old, where a selector finds a sample that says itself when it was taken', async () => {
-    await prometheus.waitForSamples('old');
-    const asked = now();
-    const { samples } = await open().read(loadQuery(['web-0'], { promql: 'old{namespace="$namespace"}' }), never);
-    expect(samples[0]?.sampledAt).to.be.at.least(asked - 1);
-  });
-
   it('are as old as they are, where a second query says so', async () => {
+    await prometheus.waitForSamples('old');
     const source = open({ query: 'old', sampleTimeQuery: 'timestamp(old)' });
     const { samples } = await source.read(loadQuery(['web-0']), never);
     expect(samples).to.have.length(1);
@@ -191,32 +164,6 @@ describe('prometheus', () => {
     });
   }
 
-  it('are left out where two contradict each other, or are no load', async () => {
-    const source = open();
-    const twice = 'served_total or label_replace(served_total{pod="web-0"}, "part", "x", "", "")';
-    const read = (promql: string) => source.read(loadQuery(['web-0', 'web-1'], { promql }), never);
-    // Not while the series are empty because a scrape was late.
-    const { samples, problems } = await waitFor(
-      'a contradiction',
-      () => read(twice),
-      (found) => found.problems.length > 0,
-    );
-    expect(samples.map((sample) => Reflect.get(sample, 'pod'))).to.deep.equal(['web-1']);
-    expect(problems.join()).to.include('several of one Pod');
-    const odd =
-      '0 / (served_total{namespace="shop",pod="web-0"} * 0) or -1 * served_total{namespace="shop",pod="web-1"}';
-    const second = await waitFor(
-      'samples that are no load',
-      () => read(odd),
-      (found) => found.problems.length > 0,
-    );
-    expect(second.samples).to.deep.equal([]);
-    expect(second.problems.slice(0, 2)).to.deep.equal([
-      '1 sample left out: NaN, of "web-0"',
-      '1 sample left out: negative, of "web-1"',
-    ]);
-  });
-
   it('are Unreachable without a client certificate', async () => {
     const source = open({ tls: { caFile: bed().pki.authority.certificate } });
     const { reason } = await loadFailure(source.read(loadQuery(['web-0'], { promql: 'old' }), never));
@@ -231,30 +178,5 @@ describe('prometheus', () => {
       const { samples } = await open().read(loadQuery(['web-0'], { promql }), never);
       expect(samples, 'there are no such series here').to.deep.equal([]);
     }
-  });
-
-  it('are late while Prometheus is frozen, Unreachable while it is dead, and there again afterwards', async () => {
-    const source = open({ timeoutSeconds: 1 });
-    const of = loadQuery(['web-0'], { promql: 'served_total' });
-    await waitFor(
-      'a reading within a second',
-      () => source.read(of, never),
-      ({ samples }) => samples.length === 1,
-    );
-    prometheus.component.signal('SIGSTOP');
-    expect((await loadFailure(source.read(of, never))).reason).to.equal('Timeout');
-    prometheus.component.signal('SIGCONT');
-    await prometheus.component.kill();
-    await waitFor(
-      'a failure that is no lateness of our own',
-      () => loadFailure(source.read(of, never)),
-      ({ reason }) => reason === 'Unreachable',
-    );
-    prometheus.component.start();
-    await waitFor(
-      'a reading of the restarted Prometheus',
-      () => source.read(of, never),
-      ({ samples }) => samples.length === 1,
-    );
   });
 });

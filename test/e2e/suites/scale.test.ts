@@ -25,8 +25,8 @@ import { describeFlowController, FLOW_USER, installFlowPolicies } from '../flow-
 import { connectAs } from '../hints-support.ts';
 import { createCgroup } from '../memory.ts';
 import type { Cgroup } from '../memory.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi } from '../metrics-api.ts';
 import { isLongForm, keepResults, keptResults } from '../results.ts';
 import { formatScaleCost, mergeScaleCost } from '../scale-figures.ts';
 import type { ScaleCost, StepCost } from '../scale-figures.ts';

@@ -15,8 +15,8 @@ import { documents, useHelm } from '../chart.ts';
 import { apply, describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
-import { startMetricsApi } from '../metrics-api/index.ts';
-import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
+import { startMetricsApi } from '../metrics-api.ts';
+import type { MetricsApi, PodReading } from '../metrics-api.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
 import {
@@ -172,7 +172,7 @@ describe('the flow controller with meters as its source', () => {
       let surge: Component;
 
       it('learns from CPU what a connection takes, and keeps each zone to itself while all is calm', async () => {
-        metrics.fault = undefined;
+        metrics.unavailable = false;
         await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec: { metrics: { source } } });
         const { learned, source: read } = await waitFor(
           'cores of a connection, known within 30 %',
@@ -191,7 +191,7 @@ describe('the flow controller with meters as its source', () => {
       });
 
       it('answers a surge that the meters alone can show: no Pod is asked for more than it can serve', async () => {
-        metrics.fault = { kind: 'status', code: 503 };
+        metrics.unavailable = true;
         surge = pulse(nodes[0] as BedNode, SURGE);
         const began = performance.now();
         await hintsWhere('endpoints of other zones serve zone a', (all) => all.some(helpsA));
