@@ -1,10 +1,8 @@
 // Tables of the documentation that show the last kept runs of the suites and benchmarks.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { markdownOf as loopTables } from '../../test/bench/loop/table.ts';
+import { loopTables, rulesTables } from '../../test/bench/loop/table.ts';
 import type { LoopResults } from '../../test/bench/loop/table.ts';
-import { markdownOf as rulesTables } from '../../test/bench/rules/table.ts';
-import type { RulesResults } from '../../test/bench/rules/table.ts';
 import { pacedMarkdown } from '../../test/bench/webhook/paced-table.ts';
 import type { PacedResults } from '../../test/bench/webhook/paced-table.ts';
 import { formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
@@ -66,7 +64,7 @@ export const results: readonly Generator[] = [
   {
     path: 'docs/development/rules.md',
     section: 'rules',
-    render: () => rulesTables(readResults<RulesResults>('bench', 'rules')),
+    render: () => rulesTables(readResults<LoopResults>('bench', 'loop')),
   },
   {
     path: EVACUATION,

@@ -1,14 +1,10 @@
 // A Service in seconds: kube-proxy's choice, endpoints with a capacity, noise, metrics that are averaged and late.
 import { type HintsInForce, hintsOf, sharingOf } from '../../../pkg/flow/demand/arrivals.ts';
 import type { Observation } from '../../../pkg/flow/loop/types.ts';
-import { createAutoscaler } from './autoscaler.ts';
-import { createCounter } from './counter.ts';
-import type { Opened } from './counter.ts';
-import { createLatency } from './latency.ts';
+import { createAutoscaler, createCounter, createLatency, createSampler, LATE, WINDOW } from './instruments.ts';
+import type { Opened, Sampler } from './instruments.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
-import { createSampler, LATE, WINDOW } from './sampler.ts';
-import type { Sampler } from './sampler.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import type { Experience, PlantEndpoint, Rule, Scenario, Weights } from './types.ts';
 

@@ -62,15 +62,11 @@ export interface Weights {
 export type Rule = () => (input: RuleInput) => HintsInForce | Weights | undefined;
 
 /** Of one run; fractions of all demand of the run. */
-export interface Outcome {
+export interface Experience {
   readonly overload: number;
   readonly regret: number;
   /** Hint changes of endpoints that were there before and after, per endpoint and hour. */
   readonly changes: number;
-}
-
-/** What the comparison of rules shows besides. */
-export interface Experience extends Outcome {
   /** Fraction of demand that stays in its zone. */
   readonly inZone: number;
   /** Milliseconds, of all requests; see latency.ts. */

@@ -1,0 +1,257 @@
+// What stands around the simulated Service: metrics and meters that show its load, how long requests take, and what scales it.
+import type { MeasuredDemand } from '../../../pkg/flow/loop/types.ts';
+import { normalOf, randomOf } from './random.ts';
+import type { PlantEndpoint, Scenario } from './types.ts';
+
+// Replicas that follow mean utilisation as a HorizontalPodAutoscaler makes them: up at once, down after five minutes.
+
+const PERIOD_SECONDS = 15;
+const START_SECONDS = 30;
+const DOWN_SECONDS = 300;
+const TOLERANCE = 0.1;
+
+interface Replica extends PlantEndpoint {
+  readonly readyAt: number;
+}
+
+export interface Autoscaler {
+  endpoints(time: number): readonly PlantEndpoint[];
+  /** `utilization`: mean over the endpoints, as a fraction of capacity. */
+  tick(time: number, utilization: number): void;
+}
+
+export const createAutoscaler = (
+  { zones, endpoints: initial }: Pick<Scenario, 'zones' | 'endpoints'>,
+  { target, capacity, most }: NonNullable<Scenario['autoscaler']>,
+): Autoscaler => {
+  let replicas: Replica[] = initial(0).map((endpoint) => ({ ...endpoint, readyAt: 0 }));
+  let made = 0;
+  let recent: { time: number; utilization: number }[] = [];
+  const wanted: { time: number; count: number }[] = [];
+  const ready = (time: number): Replica[] => replicas.filter(({ readyAt }) => readyAt <= time);
+  /** The scheduler evens zones out: a new replica goes where the fewest are, and one goes from where the most are. */
+  const add = (time: number): void => {
+    const count = (zone: string): number => replicas.filter((replica) => replica.zone === zone).length;
+    const [zone = ''] = [...zones].sort((left, right) => count(left) - count(right) || (left < right ? -1 : 1));
+    made += 1;
+    replicas.push({ name: `scaled-${String(made).padStart(3, '0')}`, zone, capacity, readyAt: time + START_SECONDS });
+  };
+  const remove = (): void => {
+    const count = (zone: string): number => replicas.filter((replica) => replica.zone === zone).length;
+    const [zone = ''] = [...zones].sort((left, right) => count(right) - count(left) || (left < right ? -1 : 1));
+    const last = replicas.findLastIndex((replica) => replica.zone === zone);
+    replicas = replicas.filter((_, index) => index !== last);
+  };
+  return {
+    endpoints: (time) => ready(time).map(({ name, zone, capacity: own }) => ({ name, zone, capacity: own })),
+    tick: (time, utilization) => {
+      recent = [...recent.filter((entry) => entry.time > time - PERIOD_SECONDS), { time, utilization }];
+      if (time % PERIOD_SECONDS !== 0 || time === 0) return;
+      const mean = recent.reduce((sum, entry) => sum + entry.utilization, 0) / recent.length;
+      const ratio = mean / target;
+      const count = Math.abs(ratio - 1) <= TOLERANCE ? replicas.length : Math.ceil(ready(time).length * ratio);
+      wanted.push({ time, count: Math.min(most, Math.max(1, count)) });
+      const stabilised = wanted
+        .filter((entry) => entry.time >= time - DOWN_SECONDS)
+        .reduce((top, entry) => Math.max(top, entry.count), 1);
+      while (replicas.length < Math.min(most, count)) add(time);
+      while (replicas.length > stabilised) remove();
+    },
+  };
+};
+
+// What traffic-meters show of a simulated Service: new connections by zone, in windows of two seconds.
+
+/** Of the meter, which settles new flows so often and shows a window when it is closed; read as often. */
+export const COUNTED_SECONDS = 2;
+/** So many connections are served by a core. */
+const CONNECTIONS_PER_CORE = 100;
+
+/** New connections from one zone to another; cores that they take. */
+export interface Opened {
+  readonly from: string;
+  readonly to: string;
+  readonly load: number;
+}
+
+export interface Counter {
+  /** Connections that were opened in the second from `time` on. */
+  record(time: number, opened: readonly Opened[]): void;
+  /** The newest window that is shown at a time. */
+  latest(time: number): MeasuredDemand | undefined;
+}
+
+export const createCounter = (seed: number): Counter => {
+  // Noise of its own: that of the other rules stays as it is without it.
+  const normal = normalOf(randomOf(seed + 7_919));
+  let pairs = new Map<string, Opened>();
+  const windows: MeasuredDemand[] = [];
+
+  const close = (at: number): MeasuredDemand => {
+    const demand: Record<string, number> = {};
+    const to: Record<string, number> = {};
+    for (const { from, to: zone, load } of pairs.values()) {
+      const mean = load * CONNECTIONS_PER_CORE;
+      // As many as chance has it: a Poisson distribution, nearly.
+      const rate = Math.max(0, Math.round(mean + Math.sqrt(mean) * normal())) / COUNTED_SECONDS;
+      demand[from] = (demand[from] ?? 0) + rate;
+      to[zone] = (to[zone] ?? 0) + rate;
+    }
+    pairs = new Map();
+    return { demand, sampledAt: at, counts: { unit: 'Connection', to, window: COUNTED_SECONDS } };
+  };
+
+  return {
+    record(time, opened) {
+      for (const one of opened) {
+        const key = `${one.from} ${one.to}`;
+        pairs.set(key, { ...one, load: one.load + (pairs.get(key)?.load ?? 0) });
+      }
+      if ((time + 1) % COUNTED_SECONDS !== 0) return;
+      windows.push(close(time + 1));
+      if (windows.length > 3) windows.shift();
+    },
+    latest: (time) => windows.findLast(({ sampledAt }) => sampledAt <= time - COUNTED_SECONDS),
+  };
+};
+
+// How long requests take: each endpoint is a queue whose service takes 10 ms of its capacity on average, each crossing 1 ms.
+
+const SERVICE_MS = 10;
+const CROSSING_MS = 1;
+/** Clients give up after that: no queue holds more work. */
+const LONGEST_WAIT_MS = 10_000;
+/** The stationary formula ends below full load; beyond it the backlog counts. */
+const FULLEST = 0.98;
+/** Waits and means are counted in steps of 2 %. */
+const STEP = Math.log(1.02);
+
+interface Flow {
+  readonly zone: string;
+  readonly name: string;
+  readonly load: number;
+}
+
+export interface Latency {
+  /** The next second. `load`: cores that the clients of a zone ask of an endpoint. */
+  tick(flows: readonly Flow[], endpoints: readonly PlantEndpoint[]): void;
+  /** Milliseconds. */
+  quantile(fraction: number): number;
+}
+
+const rounded = (value: number): number => Math.round(Math.log(value) / STEP);
+
+/**
+ * In a second with utilisation ρ below 1 the answer times of an M/M/1 queue are exponential with mean service / (1 − ρ); work above
+ * capacity waits in a backlog, and what arrives waits for it. Requests are weighed by the work that they ask for.
+ */
+export const createLatency = (): Latency => {
+  const backlogs = new Map<string, number>();
+  /** Work by constant part and mean of the exponential part, both as logarithms. */
+  const seen = new Map<string, { readonly constant: number; readonly mean: number; work: number }>();
+  const count = (constant: number, mean: number, work: number): void => {
+    const key = `${rounded(1 + constant)}/${rounded(mean)}`;
+    const one = seen.get(key);
+    if (one === undefined) seen.set(key, { constant, mean, work });
+    else one.work += work;
+  };
+  return {
+    tick: (flows, endpoints) => {
+      const byName = new Map<string, { own: number; crossing: number }>();
+      const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
+      for (const { zone, name, load } of flows) {
+        const one = byName.get(name) ?? { own: 0, crossing: 0 };
+        one[zoneOf.get(name) === zone ? 'own' : 'crossing'] += load;
+        byName.set(name, one);
+      }
+      for (const { name, capacity } of endpoints) {
+        const { own, crossing } = byName.get(name) ?? { own: 0, crossing: 0 };
+        const backlog = backlogs.get(name) ?? 0;
+        const mean = SERVICE_MS / (1 - Math.min(FULLEST, (own + crossing) / capacity));
+        const wait = (1000 * backlog) / capacity;
+        if (own > 0) count(wait, mean, own);
+        if (crossing > 0) count(wait + CROSSING_MS, mean, crossing);
+        const after = Math.max(0, backlog + own + crossing - capacity);
+        backlogs.set(name, Math.min(after, (capacity * LONGEST_WAIT_MS) / 1000));
+      }
+    },
+    quantile: (fraction) => {
+      const parts = [...seen.values()];
+      const all = parts.reduce((sum, { work }) => sum + work, 0);
+      const above = (time: number): number =>
+        parts.reduce(
+          (sum, { constant, mean, work }) => sum + work * (time <= constant ? 1 : Math.exp(-(time - constant) / mean)),
+          0,
+        );
+      let [low, high] = [0, 100 * LONGEST_WAIT_MS];
+      for (let halving = 0; halving < 60; halving += 1) {
+        const middle = (low + high) / 2;
+        if (above(middle) > (1 - fraction) * all) low = middle;
+        else high = middle;
+      }
+      return high;
+    },
+  };
+};
+
+// Metrics as a cluster has them: load averaged over windows, and late.
+
+/** Kubelet's averaging and metrics-server's scraping, seconds. */
+export const WINDOW = 15;
+export const LATE = 15;
+
+interface Sample {
+  /** End of the window. */
+  readonly at: number;
+  readonly load: number;
+}
+
+interface Series {
+  /** Second of the window that the endpoint's windows end at. */
+  readonly phase: number;
+  sum: number;
+  seconds: number;
+  /** Oldest first; only what may still be asked for. */
+  samples: Sample[];
+}
+
+/** Most seconds that a sample may be asked for after its end, with room for a gap. */
+const KEPT = 3600;
+
+/** A number that only depends on the name. */
+const hashOf = (name: string): number =>
+  Array.from(name, (letter) => letter.charCodeAt(0)).reduce((sum, code) => (sum * 31 + code) % 9973, 7);
+
+export interface Sampler {
+  /** The load of an endpoint in the second from `time` on. */
+  record(time: number, name: string, load: number): void;
+  /** The newest sample that is known at a time. */
+  latest(name: string, time: number): Sample | undefined;
+}
+
+/** Windows of all endpoints end together, or where the scenario says so each at a time of its own. */
+export const createSampler = ({
+  staggered = false,
+  metricsGap: [from, to] = [Infinity, Infinity],
+}: Scenario): Sampler => {
+  const series = new Map<string, Series>();
+  return {
+    record: (time, name, load) => {
+      let one = series.get(name);
+      if (one === undefined) {
+        one = { phase: staggered ? hashOf(name) % WINDOW : 0, sum: 0, seconds: 0, samples: [] };
+        series.set(name, one);
+      }
+      one.sum += load;
+      one.seconds += 1;
+      if ((time + 1) % WINDOW !== one.phase) return;
+      // A window that the endpoint was not there for the whole of is none.
+      if (one.seconds === WINDOW) one.samples.push({ at: time + 1, load: one.sum / WINDOW });
+      one.samples = one.samples.filter(({ at }) => at > time - KEPT);
+      one.sum = 0;
+      one.seconds = 0;
+    },
+    latest: (name, time) =>
+      series.get(name)?.samples.findLast(({ at }) => at <= time - LATE && !(at + LATE >= from && at + LATE < to)),
+  };
+};
