@@ -3,16 +3,22 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loopTables, rulesTables } from '../../test/bench/loop/table.ts';
 import type { LoopResults } from '../../test/bench/loop/table.ts';
-import { pacedMarkdown } from '../../test/bench/webhook/paced-table.ts';
-import type { PacedResults } from '../../test/bench/webhook/paced-table.ts';
-import { formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
-import type { DrillResults, ScaleResults } from '../../test/e2e/evacuate-figures.ts';
-import { formatCounts, formatMatrices, formatOutages } from '../../test/e2e/hints-figures.ts';
-import type { InterplayCount, Measurement, Outage } from '../../test/e2e/hints-figures.ts';
-import { formatSoak } from '../../test/e2e/results.ts';
-import type { SoakEntry } from '../../test/e2e/results.ts';
-import { formatLoad, formatScaleCost, formatShoots } from '../../test/e2e/scale-figures.ts';
-import type { LoadResults, ScaleCost, ShootsStep } from '../../test/e2e/scale-figures.ts';
+import { formatScale } from '../../test/e2e/evacuate-scale-figures.ts';
+import type { ScaleResults } from '../../test/e2e/evacuate-scale-figures.ts';
+import { formatDrills } from '../../test/e2e/evacuate-traffic-figures.ts';
+import type { DrillResults } from '../../test/e2e/evacuate-traffic-figures.ts';
+import { formatCounts } from '../../test/e2e/hints-counts.ts';
+import type { InterplayCount } from '../../test/e2e/hints-counts.ts';
+import { formatOutages } from '../../test/e2e/hints-outages.ts';
+import type { Outage } from '../../test/e2e/hints-outages.ts';
+import { formatLoad } from '../../test/e2e/load-types.ts';
+import type { LoadResults } from '../../test/e2e/load-types.ts';
+import { formatMatrices } from '../../test/e2e/matrix.ts';
+import type { Measurement } from '../../test/e2e/matrix.ts';
+import { formatScaleCost, formatShoots } from '../../test/e2e/scale-figures.ts';
+import type { ScaleCost, ShootsStep } from '../../test/e2e/scale-figures.ts';
+import { formatSoak } from '../../test/e2e/soak-results.ts';
+import type { SoakEntry } from '../../test/e2e/soak-results.ts';
 import type { Generator } from './types.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -50,11 +56,6 @@ export const results: readonly Generator[] = [
     path: BENCHMARKS,
     section: 'scale-shoots',
     render: () => formatShoots(readResults<readonly ShootsStep[]>('e2e', 'scale-shoots')),
-  },
-  {
-    path: BENCHMARKS,
-    section: 'webhook-paced',
-    render: () => pacedMarkdown(readResults<PacedResults>('bench', 'webhook-paced')),
   },
   {
     path: 'docs/concepts/closed-loop.md',

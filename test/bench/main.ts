@@ -12,19 +12,12 @@ import { runReconcilerBench } from './reconciler/run.ts';
 import { reconcilerMarkdown } from './reconciler/table.ts';
 import type { ReconcilerResults } from './reconciler/types.ts';
 import { runWebhookBench } from './webhook/run.ts';
-import { runOf, runsMarkdown } from './webhook/runs.ts';
-import type { WebhookRun } from './webhook/runs.ts';
 import { webhookMarkdown } from './webhook/table.ts';
 import type { WebhookResults } from './webhook/types.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const docs = join(root, 'docs/development/benchmarks.md');
 const resultsFile = (benchmark: Benchmark): string => join(import.meta.dirname, 'results', `${benchmark}.json`);
-
-/** Every run of the webhook benchmark that was kept: their spread is what is published. */
-const runsFile = join(import.meta.dirname, 'results', 'webhook-runs.json');
-const readRuns = (): readonly WebhookRun[] =>
-  existsSync(runsFile) ? (JSON.parse(readFileSync(runsFile, 'utf8')) as WebhookRun[]) : [];
 
 const started = performance.now();
 const report = (line: string): void =>
@@ -58,19 +51,11 @@ const writeDocs = (): void => {
     const results: unknown = JSON.parse(readFileSync(resultsFile(benchmark), 'utf8'));
     text = replaceGenerated(text, benchmark, TABLES[benchmark](results));
   }
-  if (existsSync(runsFile)) text = replaceGenerated(text, 'webhook-runs', runsMarkdown(readRuns()));
   writeFileSync(docs, text);
   report('wrote docs/development/benchmarks.md');
 };
 
-/** Adds it to those of other times. */
-const keepRun = (results: WebhookResults): void => {
-  const runs = [...readRuns(), runOf(results, new Date().toISOString())];
-  writeResults(runsFile, runs);
-  report(`run ${runs.length} in test/bench/results/webhook-runs.json`);
-};
-
-const run = async ({ benchmarks, quick, writeDocs: documented }: BenchOptions): Promise<void> => {
+const run = async ({ benchmarks, quick, writeDocs: documented, against }: BenchOptions): Promise<void> => {
   if (benchmarks.length > 0) bundle();
   for (const benchmark of benchmarks) {
     const results = await RUNS[benchmark]({ quick, report });
@@ -78,7 +63,6 @@ const run = async ({ benchmarks, quick, writeDocs: documented }: BenchOptions): 
     if (quick) continue;
     writeResults(resultsFile(benchmark), results);
     report(`wrote test/bench/results/${benchmark}.json`);
-    if (benchmark === 'webhook') keepRun(results as WebhookResults);
   }
   if (documented) writeDocs();
 };

@@ -18,8 +18,7 @@ export type ParsedOptions =
 
 export const USAGE = `usage: npm run bench -- [webhook | reconciler | kubectl-topology | all | docs] [--quick] [--write-docs]
 
-  webhook           endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime; each run is
-                    added to those of other times, whose spread is what the docs show first
+  webhook           endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
   reconciler        settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
   kubectl-topology  start and audit of 5,000 Services from files and from a cluster, beside kubectl
   all               all of them (default)

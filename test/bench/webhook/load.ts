@@ -1,4 +1,4 @@
-// A load generator. Closed loop: every connection sends its next request when the answer to the last one is complete. Or at a fixed rate.
+// A load generator. Closed loop: every connection sends its next request when the answer to the last one is complete.
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { createResponseReader, type ResponseFrame } from './http-framing.ts';
@@ -24,11 +24,6 @@ export interface LoadOptions {
   /** Answers within this time are discarded: just-in-time compilers and heaps need to settle. */
   readonly warmUpMs: number;
   readonly measureMs: number;
-  /**
-   * Requests a second over all connections, at even distances. A request that is due while its connection still waits counts from when it was
-   * due. Default: as many as are answered.
-   */
-  readonly perSecond?: number;
   /** Called when the measured part begins and when it ends, to read counters of the server. */
   readonly onMeasure?: (phase: 'begin' | 'end') => void;
 }
@@ -37,7 +32,7 @@ export interface LoadResult {
   /** Answers that arrived within the measured time. */
   readonly answers: number;
   readonly seconds: number;
-  /** Milliseconds from writing a request, or from when it was due, to the last byte of its answer, one per answer. */
+  /** Milliseconds from writing a request to the last byte of its answer, one per answer. */
   readonly latencies: Float64Array;
   /** How much of one core the generator itself used while measuring; near 1 it would be the bottleneck. */
   readonly loadCpuShare: number;
@@ -97,31 +92,13 @@ const problemOf = (frame: ResponseFrame, shot: Shot): string | undefined => {
   return frame.close ? 'the server closes a keep-alive connection' : undefined;
 };
 
-/** When a connection's next request is due, by the same clock as `performance.now()`; `now` where it follows the answer. */
-type Due = (now: number) => number;
-
-/** Of the connection with this index. */
-const dueOf = ({ perSecond, shots }: LoadOptions, index: number): Due => {
-  if (perSecond === undefined) return (now) => now;
-  const everyMs = (1_000 * shots.length) / perSecond;
-  let next = performance.now() + (everyMs * index) / shots.length - everyMs;
-  return () => (next += everyMs);
-};
-
 /** Fires until the recorder says stop; rejects on the first answer that is not as verified. */
-const fire = (socket: TLSSocket, shot: Shot, recorder: Recorder, due: Due): Promise<void> =>
+const fire = (socket: TLSSocket, shot: Shot, recorder: Recorder): Promise<void> =>
   new Promise((resolve, reject) => {
     let sentAt = 0;
-    const write = (at: number): void => {
-      sentAt = at;
-      socket.write(shot.request);
-    };
     const send = (): void => {
-      const now = performance.now();
-      const at = due(now);
-      // A timer that is late is the generator's fault, and not counted.
-      if (at > now) setTimeout(() => write(performance.now()), at - now);
-      else write(at);
+      sentAt = performance.now();
+      socket.write(shot.request);
     };
     const reader = createResponseReader({
       onResponse: (frame) => {
@@ -189,7 +166,7 @@ export const runLoad = async (options: LoadOptions): Promise<LoadResult> => {
       options.shots.map((shot, index) => {
         const socket = sockets[index];
         if (socket === undefined) throw new Error('a connection for every shot');
-        return fire(socket, shot, recorder, dueOf(options, index));
+        return fire(socket, shot, recorder);
       }),
     );
     return recorder.result();
