@@ -100,37 +100,6 @@ describe('kubectl topology simulate, its flags', () => {
     expect(json).to.deep.equal(yaml);
   });
 
-  const broken: readonly [name: string, file: string, text: string, place: RegExp][] = [
-    [
-      'a price in quotes',
-      'a.yaml',
-      "currency: EUR\ncrossZone:\n  out: 'x'\n  in: 0\n",
-      /a\.yaml:1: crossZone\.out: expected a price a gigabyte/,
-    ],
-    ['no price', 'b.yaml', 'currency: EUR\n', /b\.yaml:1: crossZone: expected the prices out and in, found nothing/],
-    [
-      'JSON with a stranger',
-      'c.json',
-      '{"currency":"EUR","crossZone":{"out":0,"in":0},\n"zones":{}}',
-      /c\.json:1: zones: expected one of the fields/,
-    ],
-    ['no YAML', 'd.yaml', 'currency: [EUR\n', /d\.yaml:\d+:\d+: not valid YAML/],
-    [
-      'two tables',
-      'e.yaml',
-      'currency: A\ncrossZone: { out: 0, in: 0 }\n---\ncurrency: A\ncrossZone: { out: 0, in: 0 }\n',
-      /e\.yaml: expected one table of prices, found 2/,
-    ],
-    ['nothing', 'f.yaml', '# none\n', /f\.yaml: expected one table of prices, found 0/],
-  ];
-  for (const [name, file, text, place] of broken) {
-    it(`prices with ${name}: exit code 2 with file, line and field`, async () => {
-      const { code, err } = await runTopology(example('--gb-per-day', '1', '--prices', folder.write(file, text)));
-      expect(code).to.equal(2);
-      expect(err).to.match(place);
-    });
-  }
-
   const failing: readonly [args: readonly string[], code: number][] = [
     [['--fail-on', 'improvable'], 1],
     [['--fail-on', 'OverloadThreshold'], 1],

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { createItemLimit, hasItemsWithin } from '../../../pkg/apis/json-items.ts';
+import { QuantityError, parseQuantity, milliFromNano, nanoCpu, unitsOf } from '../../../pkg/apis/quantity.ts';
 
 /** Values and keys that JSON.parse makes. A key that is there twice counts twice in a text: generated objects have none. */
 const itemsOf = (value: unknown): number => {
@@ -86,4 +87,132 @@ describe('values and keys of JSON, counted before it is parsed', () => {
       false,
     ]);
   });
+});
+
+/** Nano units in one unit. */
+const NANO = 1_000_000_000n;
+
+describe('parseQuantity', () => {
+  const table: [string, bigint][] = [
+    ['0', 0n],
+    ['1', NANO],
+    ['-1', -NANO],
+    ['+1', NANO],
+    ['100m', 100_000_000n],
+    ['1.5', 1_500_000_000n],
+    ['.5', 500_000_000n],
+    ['5.', 5n * NANO],
+    ['12u', 12_000n],
+    ['7n', 7n],
+    ['0.5n', 1n],
+    ['-0.5n', -1n],
+    ['0.0000000001', 1n],
+    ['2.5G', 2_500_000_000n * NANO],
+    ['1.5Gi', 1_610_612_736n * NANO],
+    ['1Ki', 1_024n * NANO],
+    ['0.5Mi', 524_288n * NANO],
+    ['1k', 1_000n * NANO],
+    ['3M', 3_000_000n * NANO],
+    ['1T', 10n ** 12n * NANO],
+    ['1P', 10n ** 15n * NANO],
+    ['1E', 10n ** 18n * NANO],
+    ['1Ei', 2n ** 60n * NANO],
+    ['1e3', 1_000n * NANO],
+    ['1E3', 1_000n * NANO],
+    ['1.5e-3', 1_500_000n],
+    ['1e+2', 100n * NANO],
+    ['9223372036854775808', 9_223_372_036_854_775_808n * NANO],
+  ];
+  for (const [text, nano] of table) it(`reads ${text}`, () => expect(parseQuantity(text)).to.equal(nano));
+
+  for (const text of [
+    '',
+    '.',
+    '-',
+    'm',
+    '1 ',
+    ' 1',
+    '1K',
+    '1ki',
+    '1mi',
+    '1.2.3',
+    '1e',
+    'e3',
+    '1e3m',
+    '1Gi3',
+    '0x1',
+    'NaN',
+    'Infinity',
+    '1,5',
+    '1e9999',
+    '１',
+  ]) {
+    it(`refuses ${JSON.stringify(text)}`, () => {
+      expect(() => parseQuantity(text)).to.throw(QuantityError, `not a Kubernetes quantity: ${JSON.stringify(text)}`);
+    });
+  }
+
+  it('refuses a text of hostile length quickly, and quotes only its beginning', () => {
+    const error = (() => {
+      try {
+        return parseQuantity('9'.repeat(1_000_000));
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).to.be.instanceOf(QuantityError).with.property('text').with.length(65);
+  });
+
+  it('reads every whole number of every suffix exactly', () => {
+    const suffixes: [string, bigint, bigint][] = [
+      ['n', 1n, NANO],
+      ['u', 1_000n, NANO],
+      ['m', 1_000_000n, NANO],
+      ['', 1n, 1n],
+      ['k', 1_000n, 1n],
+      ['M', 1_000_000n, 1n],
+      ['Ki', 1_024n, 1n],
+      ['Gi', 2n ** 30n, 1n],
+    ];
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }),
+        fc.constantFrom(...suffixes),
+        (value, [suffix, factor, divisor]) => {
+          expect(parseQuantity(`${value}${suffix}`)).to.equal((value * factor * NANO) / divisor);
+        },
+      ),
+    );
+  });
+});
+
+describe('nanoCpu', () => {
+  for (const { quantity, milli } of [
+    { quantity: '2', milli: 2000 },
+    { quantity: '1930m', milli: 1930 },
+    { quantity: '0.5', milli: 500 },
+    { quantity: '.5', milli: 500 },
+    { quantity: '1.', milli: 1000 },
+    { quantity: '1k', milli: 1_000_000 },
+    { quantity: '1Ki', milli: 1_024_000 },
+    { quantity: '1e1', milli: 10_000 },
+    { quantity: '25E-1', milli: 2500 },
+    { quantity: '1n', milli: 1 },
+    { quantity: '0.00000000001', milli: 1 },
+    { quantity: '100u', milli: 1 },
+    { quantity: 4, milli: 4000 },
+    { quantity: '0', milli: 0 },
+    { quantity: '', milli: 0 },
+    { quantity: '.', milli: 0 },
+    { quantity: '-1', milli: 0 },
+    { quantity: 'two', milli: 0 },
+    { quantity: undefined, milli: 0 },
+    { quantity: { cpu: 1 }, milli: 0 },
+  ]) {
+    it(`${JSON.stringify(quantity) ?? 'nothing'} is ${milli} millicores`, () =>
+      expect(milliFromNano(nanoCpu(quantity))).to.equal(milli));
+  }
+  for (const quantity of ['', '-1', 'two', undefined, { cpu: 1 }]) {
+    it(`${JSON.stringify(quantity) ?? 'nothing'} is no figure`, () => expect(unitsOf(quantity)).to.equal(undefined));
+  }
 });

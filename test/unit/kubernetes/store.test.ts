@@ -3,14 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it, beforeEach, afterEach } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import {
-  type RecentWrites,
-  createRecentWrites,
-  createStore,
-  storeKeyOf,
-  storeKeyOfObject,
-} from '../../../pkg/kubernetes/store.ts';
-import { createChannel } from '../../../pkg/kubernetes/watches.ts';
+import { type RecentWrites, createRecentWrites, createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
 import { ETCDS } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';
@@ -163,24 +156,6 @@ describe('recent writes', () => {
     expect(recent.freshest('l', other)).to.equal(other);
     recent.forget('k');
     expect(recent.size).to.equal(0);
-  });
-});
-
-describe('a channel between controllers', () => {
-  it('brings keys with their delay to every controller that was started, and nothing from before', () => {
-    const { signal } = new AbortController();
-    const channel = createChannel();
-    const received: unknown[] = [];
-    channel.send('early');
-    channel.watch.start((...sent) => void received.push(['first', ...sent]), signal);
-    channel.send('a');
-    channel.watch.start((...sent) => void received.push(['second', ...sent]), signal);
-    channel.send('b', 100);
-    expect(received).to.deep.equal([
-      ['first', 'a', undefined],
-      ['first', 'b', 100],
-      ['second', 'b', 100],
-    ]);
   });
 });
 

@@ -98,16 +98,6 @@ describe('readEvents', () => {
     return names;
   };
 
-  it('yields every event of a body', async () => {
-    expect(await read(stream(event('a') + event('b').slice(0, 9), event('b').slice(9), event('c')))).to.deep.equal([
-      'a',
-      'b',
-      'c',
-    ]);
-  });
-  it('ends quietly with the body', async () => {
-    expect(await read(stream())).to.deep.equal([]);
-  });
   it('throws Cut when the body ends inside an event', async () => {
     expect(await rejection(read(stream(event('a'), '{"type":'))))
       .to.be.instanceOf(ConnectionError)

@@ -1,9 +1,21 @@
 // Tests of the strategy label: set for those who ask by annotation, reverted with it, and never another writer's.
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
-import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { describe, it, beforeEach } from 'mocha';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_STRATEGY,
+  ANNOTATION_PLAN,
+} from '../../../../pkg/apis/names.ts';
 import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
-import { service } from '../../../fixtures/core.ts';
+import { service, slice } from '../../../fixtures/core.ts';
+import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
+import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { cleanUpPlans } from '../../../../pkg/controllers/flow/cleanup.ts';
+import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { apiError } from '../../../fixtures/memory-client.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 describe('the strategy label', () => {
   const mode = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
@@ -93,4 +105,68 @@ describe('the strategy label', () => {
     expect(written(revertLabel(authored))).to.deep.equal(NOTHING);
     expect(written(revertLabel(service()))).to.deep.equal(NOTHING);
   });
+});
+
+const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
+const { signal } = new AbortController();
+
+describe('cleanUp of the flow controller', () => {
+  let objects: Record<string, KubernetesObject[]>;
+  let failures: Record<string, Error[]>;
+  let calls: string[];
+
+  beforeEach(() => {
+    calls = [];
+    failures = {};
+    const applied = { [ANNOTATION_APPLIED]: JSON.stringify({ labels: LABELS }) };
+    objects = {
+      services: [
+        service({ metadata: { name: 'ours', labels: LABELS, annotations: applied } }),
+        service({ metadata: { name: 'theirs', labels: LABELS } }),
+      ],
+      endpointslices: [
+        slice({ metadata: { name: 'planned', annotations: { [ANNOTATION_PLAN]: 'spread' } } }),
+        slice({ metadata: { name: 'unplanned' } }),
+      ],
+      flowpolicies: [],
+    };
+  });
+
+  const client = {
+    async *pages({ plural }: Resource) {
+      await Promise.resolve();
+      yield { items: objects[plural] ?? [] };
+    },
+    patch({ plural }: Resource, { name }: ObjectRef) {
+      calls.push(`patch ${plural}/${name}`);
+      const failure = failures[plural]?.shift();
+      return failure === undefined ? Promise.resolve({}) : Promise.reject(failure);
+    },
+    get({ plural }: Resource, { name }: ObjectRef) {
+      calls.push(`get ${plural}/${name}`);
+      return Promise.resolve(objects[plural]?.find(({ metadata }) => metadata?.name === name));
+    },
+  };
+  const run = (serves: (namespace: string) => boolean = () => true) =>
+    cleanUpPlans({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
+
+  it('reverts its label and its hints, and leaves what others wrote', async () => {
+    expect(await run()).to.deep.equal({ services: 1, slices: 1, policies: 0 });
+    expect(calls).to.deep.equal(['patch services/ours', 'patch endpointslices/planned']);
+  });
+
+  for (const [plural, name] of [
+    ['services', 'ours'],
+    ['endpointslices', 'planned'],
+  ] as const) {
+    it(`reads ${plural} again after a conflict`, async () => {
+      failures = { [plural]: [apiError(409)] };
+      expect(await run()).to.include({ services: 1, slices: 1 });
+      expect(calls.filter((call) => call.includes(plural))).to.deep.equal([
+        `patch ${plural}/${name}`,
+        `get ${plural}/${name}`,
+        `patch ${plural}/${name}`,
+      ]);
+    });
+  }
 });

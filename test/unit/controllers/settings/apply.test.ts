@@ -92,12 +92,10 @@ describe('cleanUp', () => {
   const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
   const { signal } = new AbortController();
   let objects: Record<string, KubernetesObject[]>;
-  let listErrors: Record<string, number>;
   let patches: { of: string; patch: Record<string, unknown> }[];
   let failures: Error[];
   let gets: number;
   beforeEach(() => {
-    listErrors = {};
     patches = [];
     failures = [];
     gets = 0;
@@ -118,7 +116,6 @@ describe('cleanUp', () => {
   });
   const client = {
     async *pages({ plural }: Resource) {
-      if (listErrors[plural] !== undefined) throw apiError(listErrors[plural]);
       yield { metadata: {}, items: await Promise.resolve(objects[plural] ?? []) };
     },
     get({ plural }: Resource, { name }: ObjectRef) {
@@ -137,6 +134,12 @@ describe('cleanUp', () => {
       { client: client as unknown as Client, clock: createFakeClock(), logger: recordingLogger(), ...more },
       signal,
     );
+
+  it('reads the object again after a conflict', async () => {
+    failures = [apiError(409)];
+    expect((await run()).services).to.equal(1);
+    expect(gets).to.equal(1);
+  });
 
   it('leaves what is in the namespaces of another installation, and says which', async () => {
     const home = objects['services']?.[0]?.metadata?.namespace ?? expect.fail('no namespace');

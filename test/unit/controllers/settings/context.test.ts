@@ -8,7 +8,6 @@ import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
 import { kubeProxy, node, service } from '../../../fixtures/core.ts';
 import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 import { settingsWatches } from '../../../../pkg/controllers/settings/watches.ts';
-import { hasChanged } from '../../../../pkg/kubernetes/watches.ts';
 import { fakeCache } from '../../../fixtures/fake-cache.ts';
 import type { FakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
@@ -204,16 +203,6 @@ describe('what a change concerns', () => {
       expect(seen).to.deep.equal(enqueued);
     });
   }
-});
-
-describe('hasChanged', () => {
-  it('compares content, not versions', () => {
-    expect(hasChanged(service(), undefined)).to.equal(true);
-    expect(
-      hasChanged(service({ metadata: { resourceVersion: '2' } }), service({ metadata: { resourceVersion: '1' } })),
-    ).to.equal(false);
-    expect(hasChanged(service({ metadata: { labels: { a: 'b' } } }), service())).to.equal(true);
-  });
 });
 
 const FIELD = { trafficDistribution: 'PreferSameZone' };

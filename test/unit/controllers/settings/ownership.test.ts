@@ -5,7 +5,7 @@ import { type OwnershipRules, isOwnedElsewhere, ownerOf } from '../../../../pkg/
 import { namespace, extension } from '../../../fixtures/gardener.ts';
 import type { Extension } from '../../../../pkg/apis/gardener.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
-import { extensionClassesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/decider.ts';
+import { extensionClassesOf, governingOf } from '../../../../pkg/controllers/settings/decider.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 
@@ -92,24 +92,6 @@ describe('ownerOf', () => {
     it(`${name}: ${owner ?? 'nobody'}`, () =>
       expect(ownerOf(of, { modes, excludedNamespaces: excluded })).to.equal(owner));
   }
-
-  it('gives each namespace of a seed that is also the garden runtime to exactly one', () => {
-    const modes = { seed, garden, cluster };
-    const owners = [
-      named('garden', 'garden'),
-      named('shoot--a--b', 'shoot'),
-      named('extension-x', 'extension'),
-      named('runtime-extension-x', 'extension'),
-      named('default'),
-    ].map((of) => ownerOf(of, { modes, excludedNamespaces: [] }));
-    expect(owners).to.deep.equal([
-      'garden-settings',
-      'shoot-settings',
-      'extension-settings',
-      'garden-settings',
-      'cluster-settings',
-    ]);
-  });
 });
 
 describe('two installations of a cluster', () => {
@@ -129,11 +111,6 @@ describe('two installations of a cluster', () => {
   it('never own the same namespace', () => {
     const [ofSeed, ofRuntime] = [ownersIn({ seed }), ownersIn({ garden })];
     expect(ofSeed.filter((name) => ofRuntime.includes(name))).to.deep.equal([]);
-  });
-
-  it('own together what one installation of both kinds owns', () => {
-    const together = [...ownersIn({ seed }), ...ownersIn({ garden })].sort();
-    expect(together).to.deep.equal(ownersIn({ seed, garden }).sort());
   });
 
   const rows: { name: string; modes: OwnershipRules['modes']; elsewhere: string[] }[] = [
@@ -163,13 +140,6 @@ describe('classes and their homes', () => {
     expect(extensionClassesOf(GARDEN)).to.deep.equal(['garden']);
     expect(extensionClassesOf({ ...SEED, ...GARDEN })).to.deep.equal(['shoot', 'seed', 'garden']);
     expect(extensionClassesOf({ cluster: { namespaces: [] } })).to.deep.equal([]);
-  });
-
-  it('of a Shoot is its own namespace, of the others the one of the garden', () => {
-    expect(homeOf('shoot', 'shoot--a--b', SEED)).to.equal('shoot--a--b');
-    expect(homeOf('seed', 'extension-x', { ...SEED, ...GARDEN })).to.equal('garden');
-    expect(homeOf('garden', 'extension-x', GARDEN)).to.equal('my-garden');
-    expect(homeOf('garden', 'extension-x', SEED)).to.equal('garden');
   });
 
   it('lets only the Extension in its home govern', () => {

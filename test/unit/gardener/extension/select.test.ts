@@ -2,15 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, LABEL_MANAGED } from '../../../../pkg/apis/names.ts';
 import { selectEtcd, selectService } from '../../../../pkg/gardener/catalogue.ts';
-import {
-  type Governing,
-  configuredEtcdSelection,
-  configuredSelection,
-  extensionClassOf,
-  governingExtension,
-  heldByConfiguration,
-  isResponsible,
-} from '../../../../pkg/gardener/extension/select.ts';
+import { type Governing, configuredEtcdSelection, configuredSelection, extensionClassOf, governingExtension, heldByConfiguration, isResponsible } from '../../../../pkg/gardener/extension/select.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
 import { NAME, governing, read, readingOf, extensionIn, lastOperation } from './support.ts';
@@ -109,13 +101,6 @@ describe('configuredSelection', () => {
     expect(selection).to.have.nested.property('entry.condition', 'notLayerSeven');
     expect(strategy).to.equal('load-aware');
   });
-
-  it("keeps off a Service of Gardener's, and a labelled one", () => {
-    const by = governing({ exclude: [{ name: 'vpa-webhook' }, { selector }] });
-    expect(select(named('vpa-webhook'), by).selection.kind).to.equal('excludedBy');
-    expect(select(named('mine', { [LABEL_MANAGED]: 'true', app: 'x' }), by).selection.kind).to.equal('excludedBy');
-    expect(select(named('kube-apiserver'), by).selection.kind).to.equal('catalogue');
-  });
 });
 
 describe('configuredEtcdSelection', () => {
@@ -140,18 +125,11 @@ describe('configuredEtcdSelection', () => {
 
 describe('heldByConfiguration', () => {
   const on = { kind: 'enabled' } as const;
-  const off = { kind: 'refused', reason: 'SettingDisabled', message: 'off' } as const;
 
   it('holds what is on while the configuration is wrong, and says where', () => {
     const held = heldByConfiguration(on, INVALID);
     expect(held).to.include({ reason: 'ConfigurationInvalid', field: 'spec.providerConfig.apiVersion' });
     expect(held).to.have.property('message').that.contains(`Extension ${NAME}: spec.providerConfig.apiVersion`);
-  });
-
-  it('changes nothing else', () => {
-    expect(heldByConfiguration(off, INVALID), 'off is off').to.equal(off);
-    expect(heldByConfiguration(on, undefined)).to.equal(on);
-    expect(heldByConfiguration(on, governing({}, { reading: readingOf({}) }))).to.equal(on);
   });
 });
 
@@ -167,15 +145,6 @@ describe('extensionClassOf', () => {
     it(`${given}: ${is}`, () =>
       expect(extensionClassOf({ spec: given === undefined ? {} : { class: given } })).to.equal(is));
   }
-});
-
-describe('isResponsible', () => {
-  it('is for our type and the classes of this process alone', () => {
-    expect(isResponsible(extensionIn(), ['shoot', 'seed'])).to.equal(true);
-    expect(isResponsible(extensionIn({ spec: { class: 'garden' } }), ['shoot', 'seed'])).to.equal(false);
-    expect(isResponsible(extensionIn({ spec: { class: 'planet' } }), ['shoot', 'seed', 'garden'])).to.equal(false);
-    expect(isResponsible(extensionIn({ spec: { type: 'lakom' } }), ['shoot'])).to.equal(false);
-  });
 });
 
 describe('governingExtension', () => {
