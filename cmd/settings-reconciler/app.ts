@@ -73,7 +73,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
     modes: config.modes,
     extensions: config.extensions.enabled,
   });
-  const version = followVersion({ ...session, caches });
+  const version = followVersion(session);
   const stop = new AbortController();
   const running = set.run(AbortSignal.any([signal, stop.signal]));
   try {
@@ -127,9 +127,9 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
 
   // In every replica.
   const caches = openSettingsCaches(cache, { gardenClient, modes, extensions: config.extensions.enabled });
-  const version = followVersion({ ...session, caches });
+  const version = followVersion(session);
   manager.inEveryReplica(version.run);
-  manager.beforeLeading(version.begin);
+  manager.beforeLeading(version.read);
   manager.onCacheFailure(version.poke);
   const routers = createRouterEvidence(common);
   manager.inEveryReplica(routers.run);

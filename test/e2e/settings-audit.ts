@@ -202,7 +202,4 @@ export const settingsWrites = (events: readonly AuditEvent[]): AuditEvent[] =>
       isAccepted(event),
   );
 
-/** Trial writes. */
-export const dryRuns = (events: readonly AuditEvent[]): AuditEvent[] => events.filter(isDryRun);
-
 export const receivedAt = ({ requestReceivedTimestamp }: AuditEvent): number => Date.parse(requestReceivedTimestamp);

@@ -102,44 +102,6 @@ describe('settings while the cluster is upgraded', () => {
     await expectShape(SHAPES['v1.34.0']);
   });
 
-  it('does not take the first answer for granted when it is restarted in the middle of an upgrade', async () => {
-    bed = await openBed({ kubernetesVersion: 'v1.32.1' });
-    await bed.apply(
-      ...['eu-1a', 'eu-1b'].map((zone) => node({ zone, kubeletVersion: 'v1.36.0' })),
-      namespace(),
-      cluster(),
-      service({ metadata: { name: 'vpa-webhook', namespace: NS } }),
-    );
-    const before = await bed.start(MODE);
-    await expectShape(SHAPES['v1.32.1']);
-    await before.stop();
-    bed.sandbox.setKubernetesVersion('v1.34.0');
-    bed.sandbox.clearRequests();
-    await bed.start(MODE);
-    await bed.quiet();
-    expect(bed.writes(), 'writes of the new process').to.deep.equal([]);
-    await pass(4);
-    expect(shape(), 'not before it is stable').to.deep.equal(SHAPES['v1.32.1']);
-    await pass(1);
-    await expectShape(SHAPES['v1.34.0']);
-  });
-
-  it('waits while a trial write of the newer value is refused', async () => {
-    await open('v1.32.1');
-    const fault = bed.sandbox.addFault({ kind: 'status', match: { verb: 'patch', resource: 'services' }, code: 422 });
-    bed.sandbox.setKubernetesVersion('v1.34.0');
-    await pass(7);
-    expect(shape()).to.deep.equal(SHAPES['v1.32.1']);
-    const tried = bed.sandbox.requests.filter(({ verb, query }) => verb === 'patch' && query['dryRun'] === 'All');
-    expect(tried.length, 'trial writes').to.be.greaterThan(0);
-    expect(bed.writes().filter(({ query, status }) => query['dryRun'] === undefined && status === 422)).to.deep.equal(
-      [],
-    );
-    fault.remove();
-    await pass(1);
-    await expectShape(SHAPES['v1.34.0']);
-  });
-
   it('adds the annotation while some kubelet is 1.30 or older, and takes it back afterwards', async () => {
     await open('v1.34.0', 'v1.30.4');
     await expectShape({ field: 'PreferSameZone', mode: `${GROUP}/same-zone` });

@@ -16,7 +16,7 @@ import { createReleaseDecider } from './decider.ts';
 import { type Decider, type EnabledSettings, type Owner, type RoutingContext, ownerOf, ownersIn } from './context.ts';
 import { createSettingsReconciler } from './reconciler.ts';
 import { type Reporter, createReporter } from './reporter.ts';
-import type { VersionTracker } from './version.ts';
+import type { FollowedVersion } from './version.ts';
 import { settingsWatches } from './watches.ts';
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
@@ -61,7 +61,7 @@ interface SettingsControllerOptions {
   readonly client: Pick<Client, 'patch'>;
   readonly caches: SettingsCaches;
   context(): RoutingContext;
-  readonly version: Pick<VersionTracker, 'onChange'>;
+  readonly version: Pick<FollowedVersion, 'onChange'>;
   readonly routers: Pick<RouterEvidence, 'onChange'>;
   decide: Decider;
   /** Where is published what is on, by namespace. */

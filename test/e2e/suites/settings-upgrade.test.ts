@@ -12,8 +12,8 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { commandReady } from '../commands.ts';
-import { isLongForm } from '../results.ts';
-import { dryRuns, isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
+import { isLongForm } from '../day-plan.ts';
+import { isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
@@ -96,7 +96,7 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
   it(`sets what ${oldest} understands`, () => expectShapes(SHAPES[oldest]));
 
   /** Since when the new version has been answered, and what came of it. */
-  const followed = async (next: string, since: number): Promise<void> => {
+  const followed = async (next: string, since: number, restarted: boolean): Promise<void> => {
     const asksVersion = ({ requestURI }: AuditEvent): boolean => requestURI === '/version';
     const changes = !isDeepStrictEqual(SHAPES[next], SHAPES[version]);
     if (!changes) {
@@ -114,19 +114,14 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
     expect(written(since), 'one patch each').to.deep.equal(all);
     const seen = Math.min(...requests(since).filter(asksVersion).map(receivedAt));
     const first = Math.min(...world.writes(since).map(receivedAt));
-    expect(first - seen, 'milliseconds from the first answer to the first write').to.be.at.least(
-      STABLE_SECONDS * 1_000,
-    );
-    const trials = dryRuns(requests(since)).filter(isAccepted);
-    if (SHAPES[next]?.field !== undefined) expect(trials.length, 'trial writes').to.be.at.least(1);
-    console.log(
-      `      ${next}: written ${first - seen} ms after it was first answered, ${trials.length} trial write(s)`,
-    );
+    const least = restarted ? 0 : STABLE_SECONDS * 1_000;
+    expect(first - seen, 'milliseconds from the first answer to the first write').to.be.at.least(least);
+    console.log(`      ${next}: written ${first - seen} ms after it was first answered`);
   };
 
   for (const [index, next] of newer.entries()) {
     const restarted = index % 2 === 1;
-    it(`goes on to ${next}${restarted ? ', restarted in the middle of it' : ''}, not before it is stable`, async () => {
+    it(`goes on to ${next}${restarted ? ', restarted in the middle of it' : ', not before it is stable'}`, async () => {
       if (restarted) await reconciler.stop();
       const since = world.audit.mark();
       await bed().changeVersion(next);
@@ -134,7 +129,7 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
         reconciler.start();
         await commandReady(reconciler, 18_081);
       }
-      await followed(next, since);
+      await followed(next, since, restarted);
       version = next;
     });
   }
@@ -147,7 +142,6 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
       await expectShapes(SHAPES[lower]);
       await world.quiet();
       expect(written(since)).to.deep.equal(all);
-      expect(dryRuns(requests(since)), 'trial writes').to.deep.equal([]);
     });
   }
 
