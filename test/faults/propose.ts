@@ -35,7 +35,7 @@ const OPERATORS: readonly (readonly [RegExp, string])[] = [
 const NOT_LINES =
   /^\s*(?:\/\/|\*|\/\*|import|export \*|export type|export interface|readonly|type )|message|`|shard|fanOut|nodeHint|latency|budget|dryRun|idle|late\b|spared/i;
 const NOT_FILES =
-  /admission-policies|traffic-proof|hints\/policy|carrier-watch|shard|fan-out|fair-queue|plan-thread|protobuf|write-window|kubeconfig-shape|node-(?:hints|steps)|loop\/clients|learned-capacity|measured-formats|survival|evacuation\/measur|traffic-page|svg-time|status(?:-parts)?\.ts$|diagnosis\/status|diagnosis\/project|traffic\/(?:hints|proof)|reasons|load-sources\.ts|flow-policy|types\.ts$|index\.ts$/;
+  /admission-policies|traffic-proof|hints\/policy|carrier-watch|shard|fan-out|plan-thread|protobuf|write-window|kubeconfig-shape|node-(?:hints|steps)|loop\/clients|learned-capacity|measured-formats|survival|evacuation\/measur|traffic-page|svg-time|status(?:-parts)?\.ts$|diagnosis\/status|diagnosis\/project|traffic\/(?:hints|proof)|reasons|load-sources\.ts|flow-policy|types\.ts$|index\.ts$/;
 
 const hash = (text: string): number => createHash('sha256').update(SEED).update(text).digest().readUInt32BE();
 const tree = createTree();
