@@ -1,6 +1,7 @@
 // Reference tables of the documentation, from what the code itself declares.
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
+import { METRIC_SOURCE_SCHEMAS } from '../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference, renderFields } from '../../pkg/apis/config/reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { ROUTING_CONFIG_SCHEMA } from '../../pkg/apis/routing-config-reader.ts';
@@ -26,6 +27,15 @@ const routingConfig: Generator = {
   path: 'docs/usage/extension-resource.md',
   section: 'routing-config',
   render: () => renderFields(ROUTING_CONFIG_SCHEMA),
+};
+
+const sources: Generator = {
+  path: 'docs/reference/metric-sources.md',
+  section: 'fields',
+  render: () =>
+    METRIC_SOURCE_SCHEMAS.map((schema) => `### Type ${schema.properties.type.const}\n\n${renderFields(schema)}`).join(
+      '\n\n',
+    ),
 };
 
 /** Templates stand for what is not known before it fires. */
@@ -100,4 +110,4 @@ const metrics: Generator = {
     ),
 };
 
-export const references: readonly Generator[] = [alerts, configuration, events, metrics, routingConfig];
+export const references: readonly Generator[] = [alerts, configuration, events, metrics, routingConfig, sources];

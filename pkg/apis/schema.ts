@@ -113,7 +113,7 @@ const holds = (one: Rule, value: unknown, type: unknown): boolean => {
 
 /** ajv with what the schemas here need beyond JSON Schema: rules, and keys of lists, are checked as API servers do. */
 export const createAjv = (options: Options = {}): Ajv => {
-  const ajv = new Ajv({ strict: true, strictTypes: false, ...options });
+  const ajv = new Ajv({ strict: true, strictTypes: false, discriminator: true, ...options });
   const compile = (list: Rule[], { type }: AnySchemaObject) => {
     const check: { (value: unknown): boolean; errors?: Partial<ErrorObject>[] } = (value) => {
       const broken = list.filter((one) => !holds(one, value, type));

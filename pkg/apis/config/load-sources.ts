@@ -1,5 +1,5 @@
 // Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
-import type { Static } from '@sinclair/typebox';
+import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { CrossFieldProblem } from './load.ts';
 import { flag, mapOf, object, oneOf, text, whole } from '../schema.ts';
@@ -36,13 +36,13 @@ const tls = object(
     certFile: file('PEM of the client certificate; needs keyFile.'),
     keyFile: file('PEM of the key of the client certificate.'),
   },
-  { description: 'Prometheus: TLS. Files are read again when they change.' },
+  { description: 'Files are read again when they change.' },
 );
 
 const headers = mapOf<string>(
   { type: 'string', maxLength: 1_024, pattern: '^[\\x20-\\x7e]*$' },
   {
-    description: 'Prometheus: headers of every query, for example `X-Scope-OrgID`; nothing secret.',
+    description: 'Headers of every query, for example `X-Scope-OrgID`; nothing secret.',
     propertyNames: { pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' },
   },
 );
@@ -54,65 +54,45 @@ const labels = object(
     sourceZone: label(DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
     destinationZone: label(DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
   },
-  { description: 'Prometheus: labels that identify the object of a sample.' },
+  { description: 'Labels that identify the object of a sample.' },
 );
 
-const timeoutSeconds = whole(1, 60, 'Timeout of one request.', { default: 8 });
+/** One type of source: its own fields beside those of all. */
+const source = <const T extends string, P extends TProperties>(type: T, properties: P) =>
+  object({
+    name: text('FlowPolicies, status, events and metrics refer to it by this name.', {
+      maxLength: 63,
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }),
+    type: Type.Literal(type, { description: `\`${type}\`.` }),
+    timeoutSeconds: whole(1, 60, 'Timeout of one request.', { default: 8 }),
+    cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', { default: 10 }),
+    ...properties,
+  });
 
-const common = {
-  name: text('FlowPolicies, status, events and metrics refer to it by this name.', {
-    maxLength: 63,
-    pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-  }),
-  type: oneOf(['ResourceMetrics', 'Prometheus', 'TrafficMeter'], {
-    description:
-      '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: the result of a query; `TrafficMeter`: what traffic-meters count.',
-  }),
-  timeoutSeconds,
-  cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', { default: 10 }),
-};
-
-const url = text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
+const url = text('`http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
   maxLength: 2_048,
   pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$',
 });
 
-/** How a Prometheus is reached. */
-const reached = {
+/** How a Prometheus is asked. */
+const asked = {
   method: Type.Optional(
     oneOf(['GET', 'POST'], {
-      description: 'Prometheus: how queries are sent. Default `POST`, and `GET` where the server refuses that.',
+      description: 'How queries are sent. Default `POST`, and `GET` where the server refuses that.',
     }),
   ),
   tls: Type.Optional(tls),
-  bearerTokenFile: file('Prometheus: file with a bearer token, read again when it changes.'),
+  bearerTokenFile: file('File with a bearer token, read again when it changes.'),
   headers: Type.Optional(headers),
-};
-
-/** A Prometheus that is asked by something else than a source of load. */
-const prometheusServerSchema = (description: string) => object({ url, timeoutSeconds, ...reached }, { description });
-
-type PrometheusServerConfiguration = Static<ReturnType<typeof prometheusServerSchema>>;
-
-const source = object({
-  ...common,
-  url: Type.Optional(url),
-  ...reached,
-  query: promql(
-    'Prometheus: PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
-      '`$namespace` and `$service` stand for the Service.',
-  ),
-  sampleTimeQuery: promql(
-    'Prometheus: PromQL with the labels of `query` that returns when each sample was taken, seconds since 1970.',
-  ),
   windowSeconds: Type.Optional(
-    whole(1, 3_600, `Prometheus: window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+    whole(1, 3_600, `Window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
   ),
   lookbackSeconds: Type.Optional(
     whole(
       1,
       300,
-      'Prometheus: samples older than this are not found by instant selectors, where the server knows ' +
+      'Samples older than this are not found by instant selectors, where the server knows ' +
         `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
     ),
   ),
@@ -120,55 +100,62 @@ const source = object({
     whole(
       1_024,
       268_435_456,
-      'Prometheus: largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
+      'Largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
     ),
   ),
   maxConcurrentQueries: Type.Optional(
-    whole(1, 100, `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
+    whole(1, 100, `Queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
   ),
-  policyQueries: Type.Optional(flag('Prometheus: whether FlowPolicies may have their own queries. Default `true`.')),
+};
+
+const resourceMetrics = source('ResourceMetrics', {});
+
+const prometheus = source('Prometheus', {
+  url,
+  ...asked,
+  query: promql(
+    'PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
+      '`$namespace` and `$service` stand for the Service.',
+  ),
+  sampleTimeQuery: promql(
+    'PromQL with the labels of `query` that returns when each sample was taken, seconds since 1970.',
+  ),
+  policyQueries: Type.Optional(flag('Whether FlowPolicies may have their own queries. Default `true`.')),
   labels: Type.Optional(labels),
+});
+
+const trafficMeter = source('TrafficMeter', {
+  url: Type.Optional(url),
+  ...asked,
   count: Type.Optional(
     oneOf(['Connections', 'Bytes'], {
-      description:
-        'TrafficMeter: the unit of demand; the CPU that one takes is learned from the Pods. Default `Connections`.',
+      description: 'The unit of demand; the CPU that one takes is learned from the Pods. Default `Connections`.',
     }),
   ),
   meterNamespace: Type.Optional(
-    text('TrafficMeter without url: namespace of the meters. Default `topology-traffic-meter`.', { maxLength: 63 }),
+    text('Without url: namespace of the meters. Default `topology-traffic-meter`.', { maxLength: 63 }),
   ),
 });
 
-type SourceConfiguration = Static<typeof source>;
-
-/** CPU of Pods from metrics.k8s.io/v1beta1, which metrics-server or prometheus-adapter serve. */
-export type ResourceMetricsSourceConfiguration = Pick<
-  SourceConfiguration,
-  'name' | 'timeoutSeconds' | 'cacheSeconds'
-> & {
-  type: 'ResourceMetrics';
-};
-
 /** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
-export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | 'url' | 'count' | 'meterNamespace'> & {
-  type: 'Prometheus';
-  url: string;
-};
+export type PrometheusSourceConfiguration = Static<typeof prometheus>;
 
 /** Traffic-meters: read one by one, or with a url from a Prometheus that scrapes them. */
-export type TrafficMeterSourceConfiguration = Omit<
-  SourceConfiguration,
-  'type' | 'query' | 'sampleTimeQuery' | 'policyQueries' | 'labels'
-> & {
-  type: 'TrafficMeter';
-};
+export type TrafficMeterSourceConfiguration = Static<typeof trafficMeter>;
 
 export type MetricSourceConfiguration =
-  ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
+  Static<typeof resourceMetrics> | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
+
+/** CPU of Pods from metrics.k8s.io/v1beta1, the result of queries, or what traffic-meters count. */
+export const METRIC_SOURCE_SCHEMAS = [resourceMetrics, prometheus, trafficMeter];
 
 export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
   type: 'array',
-  items: source,
+  items: {
+    type: 'object',
+    discriminator: { propertyName: 'type' },
+    oneOf: METRIC_SOURCE_SCHEMAS,
+  },
   minItems: 1,
   default: [{ name: RESOURCE_METRICS, type: 'ResourceMetrics' }],
   description:
@@ -176,43 +163,32 @@ export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
     'The fields of an item are in metric-sources.md.',
 });
 
-const COMMON: ReadonlySet<string> = new Set(Object.keys(common));
-
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
 
 type Problem = Omit<CrossFieldProblem, 'path'> & { readonly path: readonly string[] };
 
-const isUrl = (address: string): boolean => URL.canParse(address);
+type ServerConfiguration = Pick<PrometheusSourceConfiguration, 'url' | 'tls' | 'bearerTokenFile' | 'headers'>;
 
-/** A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so. */
-const sendsTokenInTheClear = (configured: PrometheusServerConfiguration): boolean => {
-  const { protocol, hostname } = new URL(configured.url);
-  return configured.bearerTokenFile !== undefined && protocol === 'http:' && !LOOPBACK.test(hostname);
-};
-
-const urlProblems = (configured: PrometheusServerConfiguration): Problem[] => {
-  const { url: address, tls: secured } = configured as Partial<PrometheusServerConfiguration>;
-  if (address === undefined) return [{ path: ['url'], message: 'is required for type Prometheus.' }];
-  if (!isUrl(address)) return [{ path: ['url'], message: `is ${JSON.stringify(address)}, which is not a URL.` }];
-  if (sendsTokenInTheClear(configured)) {
+const urlProblems = ({ url: address, bearerTokenFile, tls: secured }: ServerConfiguration): Problem[] => {
+  if (!URL.canParse(address)) return [{ path: ['url'], message: `is ${JSON.stringify(address)}, which is not a URL.` }];
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== 'http:') return [];
+  // A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so.
+  if (bearerTokenFile !== undefined && !LOOPBACK.test(hostname))
     return [{ path: ['bearerTokenFile'], message: 'would be sent unencrypted: the url is not https.' }];
-  }
-  if (secured !== undefined && address.startsWith('http:')) {
-    return [{ path: ['tls'], message: 'has no effect: the url is not https.' }];
-  }
-  return [];
+  return secured === undefined ? [] : [{ path: ['tls'], message: 'has no effect: the url is not https.' }];
 };
 
 /** What authenticates or frames a request is not for a list of headers. */
 const RESERVED = /^(?:authorization|cookie|host|connection|upgrade|expect|te|(?:content|transfer|proxy|accept)-.*)$/iu;
 
-const headerProblems = ({ headers: given = {} }: PrometheusServerConfiguration): Problem[] =>
+const headerProblems = ({ headers: given = {} }: ServerConfiguration): Problem[] =>
   Object.keys(given)
     .filter((name) => RESERVED.test(name))
     .map((name) => ({ path: ['headers', name], message: 'is not for this list.' }));
 
 /** What the schema of a server cannot say. */
-const prometheusServerProblems = (configured: PrometheusServerConfiguration): Problem[] => {
+const serverProblems = (configured: ServerConfiguration): Problem[] => {
   const problems = [...urlProblems(configured), ...headerProblems(configured)];
   const { certFile, keyFile } = configured.tls ?? {};
   if ((certFile === undefined) === (keyFile === undefined)) return problems;
@@ -221,49 +197,29 @@ const prometheusServerProblems = (configured: PrometheusServerConfiguration): Pr
 };
 
 const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
-  const { sampleTimeQuery, query } = configured;
-  const problems = prometheusServerProblems(configured);
-  if (sampleTimeQuery !== undefined && query === undefined) {
+  const { sampleTimeQuery, query, policyQueries } = configured;
+  const problems = serverProblems(configured);
+  if (sampleTimeQuery !== undefined && query === undefined)
     problems.push({ path: ['sampleTimeQuery'], message: 'belongs to query, which is missing.' });
-  }
-  if (configured.policyQueries === false && query === undefined) {
+  if (policyQueries === false && query === undefined)
     problems.push({ path: ['query'], message: 'is required where policyQueries is false.' });
-  }
-  if (configured.name === RESOURCE_METRICS) {
-    problems.push({ path: ['name'], message: `is ${RESOURCE_METRICS}, the name of the metrics API.` });
-  }
   return problems;
 };
 
-const OF_METERS: ReadonlySet<string> = new Set(['count', 'meterNamespace']);
-/** What a query says is fixed where meters are asked about. */
-const FIXED = ['query', 'sampleTimeQuery', 'policyQueries', 'labels'];
-
 const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] => {
-  const fixed = FIXED.filter((field) => Object.hasOwn(configured, field)).map((field) => ({
-    path: [field],
-    message: 'is for type Prometheus only.',
-  }));
   const { url: address } = configured;
-  if (address !== undefined)
-    return [...fixed, ...prometheusProblems({ ...configured, url: address, type: 'Prometheus' })];
-  const needless = Object.keys(configured)
-    .filter((field) => !COMMON.has(field) && !OF_METERS.has(field) && !FIXED.includes(field))
+  if (address !== undefined) return serverProblems({ ...configured, url: address });
+  return Object.keys(asked)
+    .filter((field) => Object.hasOwn(configured, field))
     .map((field) => ({ path: [field], message: 'has no effect without url.' }));
-  return [...fixed, ...needless];
 };
 
 const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
-  if (configured.type === 'TrafficMeter') return meterProblems(configured);
-  const strangers =
-    configured.type === 'Prometheus' ? [...OF_METERS] : Object.keys(configured).filter((field) => !COMMON.has(field));
-  const others = strangers
-    .filter((field) => Object.hasOwn(configured, field))
-    .map((field) => ({
-      path: [field],
-      message: `is for type ${OF_METERS.has(field) ? 'TrafficMeter' : 'Prometheus'} only.`,
-    }));
-  return configured.type === 'Prometheus' ? [...prometheusProblems(configured), ...others] : others;
+  if (configured.type === 'ResourceMetrics') return [];
+  const problems = configured.type === 'Prometheus' ? prometheusProblems(configured) : meterProblems(configured);
+  return configured.name === RESOURCE_METRICS
+    ? [...problems, { path: ['name'], message: `is ${RESOURCE_METRICS}, the name of the metrics API.` }]
+    : problems;
 };
 
 /** What the schema cannot say; `field` is the name of the list. */

@@ -122,6 +122,10 @@ const knownFields = (error: ErrorObject): string[] => {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
 };
 
+/** The values of the field that tells several kinds apart. */
+const discriminated = ({ parentSchema }: ErrorObject, tag: string): string[] =>
+  ((parentSchema?.['oneOf'] ?? []) as SchemaObject[]).map(({ properties }) => String(properties[tag].const));
+
 const bounds = (error: ErrorObject): string[] => {
   const { minimum, maximum } = (error.parentSchema ?? {}) as { minimum?: number; maximum?: number };
   return [`${minimum ?? 'any'} to ${maximum ?? 'any'}`];
@@ -147,6 +151,12 @@ const sentences: Record<string, (error: ErrorObject) => Sentence | undefined> = 
     message: `is ${show(error.data)}.`,
     allowed: (param(error, 'allowedValues') as unknown[]).map(String),
   }),
+  // Its error is about the object; the sentence, about the field that says which of several kinds it is.
+  discriminator: (error) => {
+    const { tag, tagValue } = error.params as { tag: string; tagValue: unknown };
+    const message = tagValue === undefined ? 'is required.' : `is ${show(tagValue)}.`;
+    return { message, key: tag, allowed: discriminated(error, tag) };
+  },
   const: (error) => ({ message: `is ${show(error.data)}.`, allowed: [String(param(error, 'allowedValue'))] }),
   minimum: (error) => ({ message: `is ${show(error.data)}.`, allowed: bounds(error) }),
   maximum: (error) => ({ message: `is ${show(error.data)}.`, allowed: bounds(error) }),

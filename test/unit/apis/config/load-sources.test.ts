@@ -102,14 +102,14 @@ describe('configuration of sources of load', () => {
     {
       name: 'a Prometheus without url',
       sources: [{ name: 'a', type: 'Prometheus' }],
-      problems: ['metricSources[0].url: is required for type Prometheus.'],
+      problems: ['metricSources[0].url: is required.'],
     },
     {
       name: 'fields of a Prometheus elsewhere',
       sources: [{ name: 'a', type: 'ResourceMetrics', url: 'https://x', query: 'y' }],
       problems: [
-        'metricSources[0].url: is for type Prometheus only.',
-        'metricSources[0].query: is for type Prometheus only.',
+        'metricSources[0].url: is not a field of this kind.',
+        'metricSources[0].query: is not a field of this kind.',
       ],
     },
     {
