@@ -111,7 +111,7 @@ const fromCluster = (
   });
 
 /** Says what could not be read; the command goes on without. */
-const reportMissing = ({ snapshot }: Loaded, needs: readonly CollectionName[], io: Io): void => {
+export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly CollectionName[], io: Io): void => {
   for (const name of needs) {
     const collection = snapshot[name];
     if (collection.kind === 'unknown') io.err.write(`warning: continuing without ${name}: ${collection.why}\n`);
@@ -137,7 +137,7 @@ export const load = async (
   checkInputFlags(flags);
   if (flags.filename === undefined) {
     const loaded = await fromCluster(flags, needs, io, service);
-    reportMissing(loaded, needs, io);
+    reportMissing(loaded.snapshot, needs, io);
     return { ...loaded, snapshot: await withValidity(loaded.snapshot, needs) };
   }
   const { readFiles } = await import('./input/files.ts');

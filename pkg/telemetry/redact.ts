@@ -1,3 +1,4 @@
+// Masks what looks like a secret: keys, tokens, credentials in URLs, and values named as a secret.
 // Turns log fields into plain JSON values: secrets masked, errors flattened, size and depth bounded, cycles cut.
 
 export const REDACTED = '[redacted]';
@@ -34,19 +35,77 @@ export const isSecretName = (name: string): boolean => {
   return SECRET_NAMES.has(plain) || SECRET_SUFFIXES.some((suffix) => plain.endsWith(suffix));
 };
 
-/** Masks PEM private keys and bearer tokens inside text, and cuts it to a bounded length. */
-export const cleanText = (text: string): string => {
-  let clean = text.length > MAX_STRING ? `${text.slice(0, MAX_STRING)}… (${text.length} characters)` : text;
-  if (clean.includes('PRIVATE KEY-----')) {
-    // The end marker may have been cut off: then everything up to the end of the text is key material.
-    clean = clean.replaceAll(
-      /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-      REDACTED,
-    );
-  }
-  if (/bearer\s/i.test(clean)) clean = clean.replaceAll(/(bearer\s+)[\w.~+/=-]+/gi, `$1${REDACTED}`);
-  return clean;
+/** Anything that may stand where a closing quote is escaped, as in JSON within JSON. */
+const QUOTE = String.raw`(?:\\*["'])`;
+/** A value up to its quote, else a word. */
+const VALUE = String.raw`(?:\\*"[^"\\]*(?:\\+[^"\\]+)*\\*"|'[^'\n]*'|[^\s,;&"'}\])]+)`;
+const SECRET_WORD = String.raw`[\w.-]{0,40}(?:token|pass(?:w(?:or)?d)?|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|tls[-_.]key|kubeconfig|authorization|cookie)`;
+
+interface Rule {
+  readonly pattern: RegExp;
+  /** What is put there; `$1` is what is kept. */
+  readonly put: string;
+}
+
+const RULES: readonly Rule[] = [
+  // A block whose beginning or end was cut off is key material up to there.
+  {
+    pattern:
+      /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
+    put: REDACTED,
+  },
+  { pattern: /^[\s\S]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----/g, put: REDACTED },
+  // base64 of "-----BEGIN": certificates and keys alike, as kubeconfigs and Secrets hold them.
+  { pattern: /LS0tLS1CRUdJTi[\w+/=-]*/g, put: REDACTED },
+  // JSON Web Tokens begin with base64 of `{"`.
+  { pattern: /\beyJ[\w-]{4,}(?:\.[\w-]*){1,4}/g, put: REDACTED },
+  { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#]*@/gi, put: `$1${REDACTED}@` },
+  { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#:@]{0,256}:[^\s"'<>]{0,256}@/gi, put: `$1${REDACTED}@` },
+  { pattern: /\b(bearer\s+)[^\s"',;]+/gi, put: `$1${REDACTED}` },
+  { pattern: /\b(basic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
+  { pattern: /\b(Basic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
+  {
+    pattern: new RegExp(`(${SECRET_WORD}${QUOTE}?\\s*[:=]\\s*)(?!\\[redacted\\])${VALUE}`, 'gi'),
+    put: `$1${REDACTED}`,
+  },
+  // Tokens by the shapes that their issuers give them: bootstrap tokens, GitHub, AWS, Slack, GitLab, npm, Google, OpenAI, Stripe,
+  // Hugging Face, DigitalOcean, HashiCorp Vault.
+  { pattern: /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, put: REDACTED },
+  {
+    pattern:
+      /\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[\w-]{10,}|gl[a-z]{1,6}-[\w-]{20,})/g,
+    put: REDACTED,
+  },
+  {
+    pattern:
+      /\b(?:npm_\w{30,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|hf_\w{30,}|dop_v1_\w{40,}|hv[bs]\.[\w-]{20,})/g,
+    put: REDACTED,
+  },
+];
+
+/** Text without what looks like a secret; line breaks outside of keys stay. */
+export const maskText = (text: string): string => {
+  let masked = text;
+  for (const { pattern, put } of RULES) masked = masked.replaceAll(pattern, put);
+  return masked;
 };
+
+/** `key` is what selectors and tolerations call the name of a label. */
+const isSecret = (name: string): boolean => name !== 'key' && isSecretName(name);
+
+/** A copy of plain JSON values with every text masked, and everything that is named as a secret left out. */
+export const maskValue = (value: unknown): unknown => {
+  if (typeof value === 'string') return maskText(value);
+  if (Array.isArray(value)) return value.map(maskValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [maskText(name), isSecret(name) ? REDACTED : maskValue(inner)]),
+  );
+};
+
+/** Text without secrets, of a bounded length. */
+export const cleanText = (text: string): string =>
+  maskText(text.length > MAX_STRING ? `${text.slice(0, MAX_STRING)}… (${text.length} characters)` : text);
 
 /** What a walk through one value carries along. */
 interface Walk {
@@ -133,13 +192,9 @@ const cleanValue = (value: unknown, walk: Walk): unknown => {
   }
 };
 
-export interface CleanOptions {
-  /** Keep the stacks of errors; default false. */
-  stacks?: boolean;
-}
-
 /** A copy of `fields` that JSON.stringify can always write and that carries no secret under a known name. Undefined fields are left out. */
 export const cleanFields = (
   fields: Readonly<Record<string, unknown>>,
-  { stacks = false }: CleanOptions = {},
+  /** `stacks`: those of errors are kept. */
+  { stacks = false }: { readonly stacks?: boolean } = {},
 ): Record<string, unknown> => cleanEntries(Object.entries(fields), { stacks, path: new Set() });

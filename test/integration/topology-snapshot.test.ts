@@ -3,8 +3,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parseAllDocuments } from 'yaml';
-import { createSnapshotFile } from '../../cmd/kubectl-topology/snapshot/snapshot.ts';
-import { COLLECTIONS } from '../../pkg/diagnosis/snapshot.ts';
+import { snapshotDocument } from '../../cmd/kubectl-topology/input/snapshot-file.ts';
+import { createCollector } from '../../pkg/diagnosis/project/collect.ts';
+import { type ClusterSnapshot, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { installation } from '../fixtures/installation.ts';
@@ -20,16 +21,21 @@ const objectsOf = (name: string): unknown[] =>
     return object === null ? [] : [object];
   });
 
-/** What the fields that depend on what was listed, and not on objects, say. */
-const answerOf = ({ unseen: _, ...answer }: Explanation): unknown => answer;
+/** As text of a file; `missing`: why a collection is not known. */
+const snapshotOf = (
+  objects: readonly unknown[],
+  missing: Parameters<ReturnType<typeof createCollector>['snapshot']>[0] = new Map(),
+): string => {
+  const collector = createCollector();
+  for (const object of objects) collector.add(object);
+  return JSON.stringify(snapshotDocument(collector.snapshot(missing)));
+};
 
 describe('kubectl topology snapshot', () => {
   for (const file of readdirSync(CLUSTERS).sort()) {
     const name = file.replace(/\.yaml$/, '');
     it(`answers as the objects of ${name} do`, async () => {
-      const snapshot = createSnapshotFile();
-      const objects = objectsOf(name);
-      for (const object of objects) snapshot.keep(object);
+      const objects = objectsOf(name).flatMap((object) => (object as { items?: unknown[] }).items ?? [object]);
       const plain = await topologyJson<Explanation>([
         'explain',
         'shop/web',
@@ -37,13 +43,9 @@ describe('kubectl topology snapshot', () => {
         clusterFile(name),
         ...clusterFlags(name),
       ]);
-      // The same collections are known, so that only what was left out of objects could make a difference.
-      const read = COLLECTIONS.filter((what) => !plain.unseen.some((each) => each.what === what));
-      const unread = plain.unseen.map(({ what, why }) => ({ what, why }));
-      const text = JSON.stringify(snapshot.list({ serverVersion: '', read, unread }));
+      const text = snapshotOf(objects, new Map(plain.unseen.map(({ what, why }) => [what, why] as never)));
       const args = ['explain', 'shop/web', '-f', '-', ...clusterFlags(name)];
-      const again = await topologyJson<Explanation>(args, { stdin: text });
-      expect(answerOf(again)).to.deep.equal(answerOf(plain));
+      expect(await topologyJson<Explanation>(args, { stdin: text })).to.deep.equal(plain);
     });
   }
 
@@ -111,12 +113,10 @@ describe('kubectl topology snapshot', () => {
       const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
       const { code, out, err } = await runTopology(['snapshot', '--service', 'shop/web', ...access]);
       expect([code, err]).to.deep.equal([0, 'warning: continuing without events: you may not list events\n']);
-      const { items } = JSON.parse(out) as { items: { kind: string; metadata: { name: string }; unread?: unknown }[] };
-      expect(items[0]).to.deep.include({ kind: 'TopologySnapshot' });
-      expect(items[0]?.unread).to.deep.equal([{ what: 'events', why: 'you may not list events' }]);
-      expect(items.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name)).to.deep.equal([
-        'web',
-      ]);
+      const read = JSON.parse(out) as ClusterSnapshot & { kind: string };
+      expect(read.kind).to.equal('TopologySnapshot');
+      expect(read.events).to.deep.equal({ kind: 'unknown', why: 'you may not list events' });
+      expect(itemsOf(read.services).map(({ metadata }) => metadata?.name)).to.deep.equal(['web']);
       const report = await topologyJson<Explanation>(['explain', 'shop/web', '-f', '-'], { stdin: out });
       expect([report.router, report.certainty, report.kubernetesVersion]).to.deep.equal(['kube-proxy', 'seen', '1.34']);
       expect(report.unseen).to.deep.equal([{ what: 'events', why: 'you may not list events' }]);
@@ -127,7 +127,6 @@ describe('kubectl topology snapshot', () => {
   });
 
   it('keeps of command lines and environments only what says how hints are used', () => {
-    const snapshot = createSnapshotFile();
     const container = {
       name: 'kube-proxy',
       image: 'kube-proxy:v1.34.1',
@@ -144,21 +143,24 @@ describe('kubectl topology snapshot', () => {
       ],
     };
     const metadata = { name: 'kube-proxy', namespace: 'kube-system' };
-    snapshot.keep({
+    const daemonSet = {
       apiVersion: 'apps/v1',
       kind: 'DaemonSet',
       metadata,
       spec: { template: { spec: { containers: [container] } } },
-    });
+    };
     const annotations = {
       'k3s.io/node-args': '["server","--token","s3cr3t","--disable-kube-proxy","--node-label","a=s3cr3t"]',
       'rke2.io/node-args': '["server","--token=s3cr3t"]',
     };
-    snapshot.keep({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', annotations } });
     const foreign = { name: 'own', namespace: 'kube-system' };
-    snapshot.keep({ apiVersion: 'v1', kind: 'ConfigMap', metadata: foreign, data: { password: 's3cr3t' } });
-    snapshot.keep({ apiVersion: 'v1', kind: 'Secret', metadata: foreign, data: { password: 's3cr3t' } });
-    const text = JSON.stringify(snapshot.list({ serverVersion: '', read: [], unread: [] }));
+    const text = snapshotOf([
+      daemonSet,
+      { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: foreign },
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', annotations } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: foreign, data: { password: 's3cr3t' } },
+      { apiVersion: 'v1', kind: 'Secret', metadata: foreign, data: { password: 's3cr3t' } },
+    ]);
     expect(text).to.contain('TopologyAwareHints=false').and.to.contain('FELIX_BPFENABLED').and.not.to.contain('s3cr3t');
     expect(text).to.contain('"--config"').and.to.contain('{"k3s.io/node-args":"[\\"--disable-kube-proxy\\"]"}');
     expect(text).not.to.contain('Secret').and.not.to.contain('"own"');
@@ -166,15 +168,30 @@ describe('kubectl topology snapshot', () => {
 
   for (const [name, secret] of Object.entries(SECRETS_TO_PLANT)) {
     it(`holds no byte of ${name}, wherever it was planted`, () => {
-      const snapshot = createSnapshotFile();
       const objects: KubernetesObject[] = [...installation({ now: 0, caBundle: '' }), node(), service(), slice()];
-      for (const object of objects) snapshot.keep(plantedIn(object, secret));
-      const list = snapshot.list({ serverVersion: '', read: [], unread: [] }) as { items: readonly unknown[] };
-      expect(list.items).to.have.length.greaterThan(6);
-      const text = JSON.stringify(list);
+      const text = snapshotOf(objects.map((object) => plantedIn(object, secret)));
+      expect(text.length).to.be.greaterThan(1_000);
       for (const needle of secret.needles) expect(text.includes(needle), needle).to.equal(false);
     });
   }
+
+  it('is no snapshot in another form, and not beside other objects', async () => {
+    const { apiVersion, ...rest } = JSON.parse(snapshotOf([])) as Record<string, unknown>;
+    for (const wrong of [
+      { ...rest, apiVersion: 'v2' },
+      { apiVersion },
+      { ...rest, apiVersion, pods: { kind: 'known', items: [3] } },
+    ]) {
+      const stdin = JSON.stringify({ kind: 'TopologySnapshot', ...wrong });
+      const { code, err } = await runTopology(['explain', 'shop/web', '-f', '-'], { stdin });
+      expect([code, err]).to.deep.equal([
+        2,
+        err.replace(/^(?!error: standard input:1: TopologySnapshot)/, 'expected: '),
+      ]);
+    }
+    const both = ['explain', 'shop/web', '-f', '-', '-f', clusterFile('effective')];
+    expect((await runTopology(both, { stdin: snapshotOf([]) })).err).to.contain('leave out other objects');
+  });
 
   it('exit code 2 with files, or for a Service without namespace', async () => {
     expect((await runTopology(['snapshot', '-f', clusterFile('effective')])).code).to.equal(2);

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { defined, isFields } from '../../../pkg/apis/values.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
 import { type CheckReport, type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/types.ts';
-import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
 import type { RouterVersion } from '../../../pkg/upstream/proxy/hint-rule.ts';
@@ -45,16 +44,13 @@ const namesOf = (object: unknown): { kind: string; namespace: string; name: stri
 };
 
 const read = async (io: Io, paths: readonly string[], flags: Flags): Promise<CheckReport> => {
-  const { missingIn, noObjects, readObjects } = await import('../input/files.ts');
-  const collector = createCollector();
+  const { readFiles } = await import('../input/files.ts');
   const places = new Map<string, Place>();
-  await readObjects(paths, { readStdin: () => io.readStdin() }, (object, place) => {
-    collector.add(object);
+  const snapshot = await readFiles(paths, { readStdin: () => io.readStdin() }, (object, place) => {
     if (place !== undefined) places.set(findingKeyOf(namesOf(object)), place);
   });
-  if (collector.count === 0) throw noObjects(paths);
   const { kubernetesVersion, ciliumVersion } = flags;
-  return checkManifests(collector.snapshot(missingIn(collector.seen)), {
+  return checkManifests(snapshot, {
     placeOf: (key) => places.get(key),
     ...defined({ version: kubernetesVersion, ciliumVersion }),
   });

@@ -1,11 +1,9 @@
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
 import { defined } from '../../../pkg/apis/values.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
-import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
-import { formatVersion } from '../../../pkg/routing/version.ts';
 import { renderJson } from '../../../pkg/report/text.ts';
 import { UsageError, topologyCommand } from '../io.ts';
-import { checkInputFlags, parseServiceName, withConnection } from '../session.ts';
+import { checkInputFlags, parseServiceName, reportMissing, withConnection } from '../session.ts';
 import { type InputFlags, addInputFlags } from '../flags.ts';
 import { SOURCES } from '../input/resources.ts';
 import { type MeasuredFlags, addMeasuredFlags, readMeasured } from '../measured-flags.ts';
@@ -49,35 +47,22 @@ export const snapshot = topologyCommand<Flags>({
     if (named !== undefined && named.namespace === undefined) {
       throw new UsageError(`--service ${flags.service ?? ''}: name its namespace, as in NAMESPACE/NAME`);
     }
-    const only = named?.namespace === undefined ? undefined : { namespace: named.namespace, name: named.name };
-    const [{ readCluster }, { createSnapshotFile }] = await Promise.all([
+    const [{ readCluster }, { snapshotDocument }] = await Promise.all([
       import('../input/cluster.ts'),
-      import('../snapshot/snapshot.ts'),
+      import('../input/snapshot-file.ts'),
     ]);
-    const file = createSnapshotFile(only);
     const read = await withConnection(flags, io, ({ client }, onProgress) =>
       readCluster(client, {
-        namespace: only?.namespace ?? flags.namespace,
+        namespace: named?.namespace ?? flags.namespace,
+        service: named?.name,
         needs: COLLECTIONS,
-        keep: (object) => file.keep(object),
         signal: io.signal,
         ...defined({ onProgress }),
       }),
     );
+    reportMissing(read, COLLECTIONS, io);
     const traffic = await readMeasured(read, flags, io);
-    const unread = COLLECTIONS.flatMap((what) => {
-      const collection = read[what];
-      return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
-    });
-    for (const { what, why } of unread) io.err.write(`warning: continuing without ${what}: ${why}\n`);
-    const missing = new Set(unread.map(({ what }) => what));
-    const list = file.list({
-      serverVersion: read.version === undefined ? '' : formatVersion(read.version),
-      read: COLLECTIONS.filter((what) => !missing.has(what)),
-      unread,
-      ...(traffic === undefined ? {} : { traffic: trafficDocument(traffic) }),
-    });
-    io.out.write(renderJson(list));
+    io.out.write(renderJson(snapshotDocument({ ...read, ...defined({ traffic }) })));
     return 0;
   },
 });

@@ -18,8 +18,6 @@ export interface ReadOptions {
   readonly needs: readonly CollectionName[];
   /** Called with what is being read and how many objects came so far. */
   readonly onProgress?: (what: string, count: number) => void;
-  /** Called with every object that is read, as the server sent it. */
-  readonly keep?: (object: unknown) => void;
   readonly signal: AbortSignal;
 }
 
@@ -109,7 +107,6 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
   const read = async (name: CollectionName, source: Source): Promise<void> => {
     const take = (object: unknown): void => {
       collector.add(object);
-      options.keep?.(object);
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       options.onProgress?.(name, count);
@@ -137,24 +134,24 @@ const neededPods = (collector: Collector): readonly Source[] => {
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on. */
 export const readCluster = async (client: Client, options: ReadOptions): Promise<ClusterSnapshot> => {
-  const { needs, signal, keep } = options;
+  const { needs, signal } = options;
   const service = options.service !== undefined && NAME.test(options.service) ? options.service : undefined;
   const collector = createCollector();
   // First and alone: it also brings the credentials that all others use.
   const version = versionIn(await serverVersion(client, signal));
   const { missing, readAll } = createReading(client, collector, options);
-  // What is kept for others to look at is kept whole.
-  const sources = keep === undefined ? FIRST_SOURCES : SOURCES;
   await Promise.all(
     needs.map((name) =>
       readAll(
         name,
-        sources[name].map((source) => (service === undefined ? source : { ...source, ...selectorOf(name, service) })),
+        FIRST_SOURCES[name].map((source) =>
+          service === undefined ? source : { ...source, ...selectorOf(name, service) },
+        ),
       ),
     ),
   );
   const further: Promise<unknown>[] = [readWebhookSlices(client, collector, { ...options, service })];
-  if (needs.includes('routers') && keep === undefined) further.push(readAll('routers', neededPods(collector)));
+  if (needs.includes('routers')) further.push(readAll('routers', neededPods(collector)));
   // Others of the namespace, to say which one was meant.
   if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));
   await Promise.all(further);

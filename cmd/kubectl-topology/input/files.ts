@@ -2,13 +2,14 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { errorText } from '../../../pkg/apis/values.ts';
+import { defined, errorText } from '../../../pkg/apis/values.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, UsageError } from '../io.ts';
-import { type TakeObject, readJson, readYaml, snapshotFacts, versionIn } from './documents.ts';
+import { type TakeObject, readJson, readYaml } from './documents.ts';
+import { parseSnapshot } from './snapshot-file.ts';
 
 export interface FileInput {
   /** Standard input to its end; asked for at most once. */
@@ -99,11 +100,7 @@ const REQUIRED: ReadonlySet<CollectionName> = new Set(['nodes', 'services', 'sli
  *
  * @throws InputError for a file that cannot be read or used.
  */
-export const readObjects = async (
-  paths: readonly string[],
-  { readStdin }: FileInput,
-  take: TakeObject,
-): Promise<void> => {
+const readObjects = async (paths: readonly string[], { readStdin }: FileInput, take: TakeObject): Promise<void> => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
       readText(await readStdin(), 'standard input', take);
@@ -115,39 +112,34 @@ export const readObjects = async (
   }
 };
 
-/** Collections of which the files hold nothing although they might, and the words for that. */
-export const missingIn = (seen: ReadonlySet<CollectionName>): Map<CollectionName, string> => {
-  const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !seen.has(name));
-  return new Map(missing.map((name) => [name, 'the files hold none']));
-};
-
-/** There is nothing in the files that could be looked at. */
-export const noObjects = (paths: readonly string[]): UsageError =>
-  new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
-
 /**
- * The objects of all files. A kind of which the files hold nothing is unknown, but for Nodes, Services and EndpointSlices.
+ * The objects of all files, or the snapshot that they hold. A kind of which the files hold nothing is unknown, but for Nodes, Services
+ * and EndpointSlices; `onObject` is told where each object stands.
  *
  * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
  */
-export const readFiles = async (paths: readonly string[], input: FileInput): Promise<ClusterSnapshot> => {
+export const readFiles = async (
+  paths: readonly string[],
+  input: FileInput,
+  onObject?: TakeObject,
+): Promise<ClusterSnapshot> => {
   const collector = createCollector();
-  let taken: ReturnType<typeof snapshotFacts>;
+  let taken: ClusterSnapshot | undefined;
   let traffic: Measured | undefined;
-  await readObjects(paths, input, (object) => {
-    taken ??= snapshotFacts(object);
+  await readObjects(paths, input, (object, place) => {
+    const snapshot = parseSnapshot(object);
+    if (taken !== undefined && snapshot !== undefined)
+      throw new UsageError('-f takes one snapshot: compare them one by one');
+    taken ??= snapshot;
     if (isTraffic(object)) traffic = parseTraffic(object);
-    collector.add(object);
+    else if (snapshot === undefined) collector.add(object);
+    onObject?.(object, place);
   });
-  if (collector.count === 0) throw noObjects(paths);
-  const withTraffic = (snapshot: ClusterSnapshot): ClusterSnapshot =>
-    traffic === undefined ? snapshot : { ...snapshot, traffic };
-  if (taken !== undefined) {
-    const { read, unread, serverVersion } = taken;
-    // What was read and has no object is known to be empty.
-    const missing = [...missingIn(collector.seen)].filter(([name]) => !read.has(name));
-    const why = missing.map(([name, text]) => [name, unread.get(name) ?? text] as const);
-    return withTraffic(collector.snapshot(new Map(why), versionIn(serverVersion)));
-  }
-  return withTraffic(collector.snapshot(missingIn(collector.seen)));
+  if (taken !== undefined && collector.count > 0)
+    throw new UsageError('a snapshot is a whole cluster: leave out other objects, except for measured traffic');
+  if (taken === undefined && traffic === undefined && collector.count === 0)
+    throw new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
+  const unseen = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !collector.seen.has(name));
+  const missing = new Map(unseen.map((name) => [name, 'the files hold none']));
+  return { ...(taken ?? collector.snapshot(missing)), ...defined({ traffic: traffic ?? taken?.traffic }) };
 };

@@ -144,12 +144,6 @@ export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> 
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What a snapshot has in place of a caBundle. */
-const SHORTENED = /^sha256 ([\dA-F:]*) valid until (\S+)$/;
-
-export const shortened = ({ fingerprint, notAfter }: CertificateFacts): string =>
-  `sha256 ${fingerprint} valid until ${new Date(notAfter).toISOString()}`;
-
 const factsOf = (pem: string): CertificateFacts[] => {
   try {
     const certificate = new X509Certificate(pem);
@@ -163,22 +157,12 @@ const factsOf = (pem: string): CertificateFacts[] => {
 export const certificateIn = (pem: string): CertificateFacts | undefined =>
   (pem.match(CERTIFICATE) ?? []).flatMap(factsOf).sort((a, b) => b.notAfter - a.notAfter)[0];
 
-/** The same of a caBundle: base64 of PEM, or shortened. */
-export const authorityIn = (caBundle: string): CertificateFacts | undefined => {
-  const [, fingerprint, until] = SHORTENED.exec(caBundle) ?? [];
-  if (fingerprint === undefined || until === undefined) {
-    return certificateIn(Buffer.from(caBundle, 'base64').toString('latin1'));
-  }
-  const notAfter = Date.parse(until);
-  return Number.isNaN(notAfter) ? undefined : { notAfter, fingerprint };
-};
-
-/** Latest end of validity among the certificates of a bundle, milliseconds since the epoch; undefined if there is none. */
-export const notAfterOf = (caBundle: string): number | undefined => authorityIn(caBundle)?.notAfter;
+const authorityIn = (caBundle: string): CertificateFacts | undefined =>
+  certificateIn(Buffer.from(caBundle, 'base64').toString('latin1'));
 
 const withValidity = (webhook: WebhookSummary): WebhookSummary => {
-  const caNotAfter = webhook.caBundle === undefined ? undefined : notAfterOf(webhook.caBundle);
-  return caNotAfter === undefined ? webhook : { ...webhook, caNotAfter };
+  const facts = webhook.caBundle === undefined ? undefined : authorityIn(webhook.caBundle);
+  return facts === undefined ? webhook : { ...webhook, caNotAfter: facts.notAfter };
 };
 
 export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot =>

@@ -204,7 +204,7 @@ export const routerPodOf = (object: Fields): RouterObject | undefined => {
 };
 
 /** A DaemonSet that is the agent of a data plane. */
-export const isAgentSet = (object: Fields): boolean => AGENTS.some((agent) => isAgent(agent, daemonSetOf(object)));
+export const isAgentSet = (set: RouterObject): boolean => AGENTS.some((agent) => isAgent(agent, set));
 
 const scalars = (fields: Fields, path: readonly string[], into: Record<string, string>): void => {
   for (const [key, value] of Object.entries(fields)) {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { maskText, maskValue } from '../../../../cmd/kubectl-topology/snapshot/redact.ts';
-import { SECRETS_TO_PLANT } from '../../../fixtures/planted-secrets.ts';
-import { upTo } from '../../../support/depth.ts';
+import { maskText, maskValue } from '../../../pkg/telemetry/redact.ts';
+import { SECRETS_TO_PLANT } from '../../fixtures/planted-secrets.ts';
+import { upTo } from '../../support/depth.ts';
 
 const HIDDEN = '[redacted]';
 
