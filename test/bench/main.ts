@@ -11,6 +11,7 @@ import type { KubectlTopologyResults } from './kubectl-topology/types.ts';
 import { runReconcilerBench } from './reconciler/run.ts';
 import { reconcilerMarkdown } from './reconciler/table.ts';
 import type { ReconcilerResults } from './reconciler/types.ts';
+import { runAgainst } from './webhook/against.ts';
 import { runWebhookBench } from './webhook/run.ts';
 import { webhookMarkdown } from './webhook/table.ts';
 import type { WebhookResults } from './webhook/types.ts';
@@ -55,8 +56,16 @@ const writeDocs = (): void => {
   report('wrote docs/development/benchmarks.md');
 };
 
+/** Adds it to those of other times. */
+const keepRun = (results: WebhookResults): void => {
+  const runs = [...readRuns(), runOf(results, new Date().toISOString())];
+  writeResults(runsFile, runs);
+  report(`run ${runs.length} in test/bench/results/webhook-runs.json`);
+};
+
 const run = async ({ benchmarks, quick, writeDocs: documented, against }: BenchOptions): Promise<void> => {
   if (benchmarks.length > 0) bundle();
+  if (against !== undefined) return console.log(await runAgainst(against, { quick, report }));
   for (const benchmark of benchmarks) {
     const results = await RUNS[benchmark]({ quick, report });
     console.log(TABLES[benchmark](results));

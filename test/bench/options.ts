@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly benchmarks: readonly Benchmark[];
   readonly quick: boolean;
   readonly writeDocs: boolean;
+  /** Measures nothing but the webhook, beside that of this commit. */
+  readonly against: string | undefined;
 }
 
 export type ParsedOptions =
@@ -17,6 +19,7 @@ export type ParsedOptions =
   | { readonly kind: 'wrong'; readonly message: string };
 
 export const USAGE = `usage: npm run bench -- [webhook | reconciler | kubectl-topology | all | docs] [--quick] [--write-docs]
+       npm run bench -- webhook --against REVISION [--quick]
 
   webhook           endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
   reconciler        settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
@@ -26,6 +29,7 @@ export const USAGE = `usage: npm run bench -- [webhook | reconciler | kubectl-to
 
   --quick           seconds instead of minutes: to see that it works; results are printed and not kept
   --write-docs      also write docs/development/benchmarks.md
+  --against REV     CPU time of a review beside that of this commit of git, both in turns; printed, not kept
 
 Examples:
   npm run bench                                 # all, results in test/bench/results
@@ -53,6 +57,7 @@ export const parseOptions = (args: readonly string[]): ParsedOptions => {
       options: {
         quick: { type: 'boolean', default: false },
         'write-docs': { type: 'boolean', default: false },
+        against: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -67,8 +72,15 @@ export const parseOptions = (args: readonly string[]): ParsedOptions => {
     return wrong(`there is no benchmark "${name}"`);
   if (more.length > 0) return wrong(`one benchmark at a time, or all: ${positionals.join(' ')}`);
   if (values.quick && values['write-docs']) return wrong('figures of a --quick run are not for the docs');
+  if (values.against !== undefined && (name !== 'webhook' || values['write-docs']))
+    return wrong('--against is for the webhook, and not for the docs');
   return {
     kind: 'run',
-    options: { benchmarks, quick: values.quick, writeDocs: values['write-docs'] || name === 'docs' },
+    options: {
+      benchmarks,
+      quick: values.quick,
+      writeDocs: values['write-docs'] || name === 'docs',
+      against: values.against,
+    },
   };
 };

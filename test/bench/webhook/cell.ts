@@ -3,7 +3,7 @@ import { median, percentile } from '../statistics.ts';
 import type { Contender, ContenderName } from './contenders.ts';
 import { frameRequest } from './http-framing.ts';
 import { askOnce, runLoad, type LoadResult, type Shot } from './load.ts';
-import { buildPayload, type Payload, type Scenario } from './payload.ts';
+import { buildPayload, buildSettingsPayload, type Payload, type Scenario } from './payload.ts';
 import { startCanned, startServer, type Ground, type RunningServer } from './servers.ts';
 import type { Cell, Measurement, Ratio } from './types.ts';
 import { verifyAnswer } from './verify.ts';
@@ -23,7 +23,7 @@ export interface CellOptions {
 }
 
 export interface PreparedLoad {
-  readonly payload: Payload;
+  readonly payload: Payload<object>;
   readonly request: Buffer;
 }
 
@@ -34,13 +34,23 @@ export const prepareLoad = (endpoints: number, scenario: Scenario): PreparedLoad
     return { payload, request: frameRequest(PATH, 'localhost', JSON.stringify(payload.review)) };
   });
 
+/** The same of Services whose owner drops the settings. */
+export const prepareSettingsLoad = (): PreparedLoad[] =>
+  Array.from({ length: CONNECTIONS }, (_, variant) => {
+    const payload = buildSettingsPayload(variant);
+    return {
+      payload,
+      request: frameRequest('/webhooks/routing-settings?timeout=10s', 'localhost', JSON.stringify(payload.review)),
+    };
+  });
+
 interface Round {
   readonly load: LoadResult;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
 }
 
-interface Contest {
+export interface Contest {
   readonly contender: Contender;
   readonly server: RunningServer;
   readonly shots: readonly Shot[];
@@ -62,7 +72,25 @@ export const verifyAll = async (
   return shots;
 };
 
-const playRound = async ({ server, shots, rounds }: Contest, measureMs: number): Promise<void> => {
+/** Starts a program and checks its answers; the caller stops it. */
+export const openContest = async (
+  contender: Contender,
+  ground: Ground,
+  loads: readonly PreparedLoad[],
+  scenario: Scenario,
+): Promise<Contest> => {
+  const [load] = loads;
+  if (load === undefined) throw new Error('no connection');
+  const server = await startServer(contender, ground, load.request);
+  try {
+    return { contender, server, shots: await verifyAll(server, loads, scenario), rounds: [] };
+  } catch (error) {
+    await server.child.stop('SIGKILL');
+    throw error;
+  }
+};
+
+export const playRound = async ({ server, shots, rounds }: Contest, measureMs: number): Promise<void> => {
   const { child, target } = server;
   let cpuBegin = 0;
   let cpuEnd = 0;
@@ -144,30 +172,22 @@ export const ratiosToGo = (measurements: Cell['measurements']): Cell['ratiosToGo
 export const measureCell = async (options: CellOptions): Promise<Cell> => {
   const { scenario, endpoints, contenders, ground, rounds, measureMs, report } = options;
   const loads = prepareLoad(endpoints, scenario);
-  const [firstLoad] = loads;
-  if (firstLoad === undefined) throw new Error('no connection');
   const contests: Contest[] = [];
   try {
-    for (const contender of contenders) {
-      const server = await startServer(contender, ground, firstLoad.request);
-      contests.push({ contender, server, shots: [], rounds: [] });
-    }
-    const verified: Contest[] = [];
-    for (const contest of contests)
-      verified.push({ ...contest, shots: await verifyAll(contest.server, loads, scenario) });
+    for (const contender of contenders) contests.push(await openContest(contender, ground, loads, scenario));
     for (let round = 0; round < rounds; round += 1) {
       report(`${scenario} ${endpoints} endpoints: round ${round + 1} of ${rounds}`);
-      for (const contest of verified) await playRound(contest, measureMs);
+      for (const contest of contests) await playRound(contest, measureMs);
     }
     const measurements: Cell['measurements'] = {};
-    for (const contest of verified) measurements[contest.contender.name] = await summarise(contest);
+    for (const contest of contests) measurements[contest.contender.name] = await summarise(contest);
     return {
       scenario,
       endpoints,
-      requestBytes: firstLoad.request.length,
+      requestBytes: loads[0]?.request.length ?? 0,
       measurements,
       ratiosToGo: ratiosToGo(measurements),
-      loadCeiling: await measureCeiling(options, verified[0]?.shots ?? []),
+      loadCeiling: await measureCeiling(options, contests[0]?.shots ?? []),
     };
   } finally {
     await Promise.all(contests.map(({ server }) => server.child.stop('SIGKILL')));

@@ -23,10 +23,8 @@ export interface Contender {
   start(options: StartOptions): Child;
 }
 
-const bundle = join(import.meta.dirname, '../../../dist/bundle/endpointslice-webhook.js');
-
-/** The program of this project as an image runs it: from the bundle, default log level, metrics served. */
-const webhook: Contender = {
+/** The program of this project as an image runs it: from a bundle, default log level, metrics served. */
+export const webhookAt = (bundle: string): Contender => ({
   name: 'webhook',
   title: 'endpointslice-webhook (Express)',
   metrics: true,
@@ -35,18 +33,25 @@ const webhook: Contender = {
       command: process.execPath,
       args: [
         ...NODE_FLAGS,
-        bundle,
+        join(bundle, 'endpointslice-webhook.js'),
         '--kubernetes-version',
         '1.36',
         '--bind-address',
         '127.0.0.1',
+      ].concat([
         '--cert-dir',
         certDir,
-      ].concat(['--port', String(port), '--health-port', '0', '--metrics-port', String(metricsPort)]),
+        '--port',
+        String(port),
+        '--health-port',
+        '0',
+        '--metrics-port',
+        String(metricsPort),
+      ]),
       logFile,
       core,
     }),
-};
+});
 
 const bare: Contender = {
   name: 'bare',
@@ -77,7 +82,7 @@ const go = (binary: string): Contender => ({
 
 /** In the order in which they take turns; the peers only where they could be built. */
 export const listContenders = (peerBinary: string | undefined, gardener: Contender | undefined): Contender[] => [
-  webhook,
+  webhookAt(join(import.meta.dirname, '../../../dist/bundle')),
   bare,
   ...(peerBinary === undefined ? [] : [go(peerBinary)]),
   ...(gardener === undefined ? [] : [gardener]),

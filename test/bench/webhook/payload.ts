@@ -1,6 +1,6 @@
 // The AdmissionReviews that the load sends, shaped and worded as kube-apiserver sends them for a slice of three zones.
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
-import { LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 
 /** `write`: no endpoint has hints, all must be written. `keep`: all are right already. */
 export type Scenario = 'write' | 'keep';
@@ -13,10 +13,10 @@ export interface PayloadOptions {
 }
 
 /** A review as plain data, and the object that must result from it. */
-export interface Payload {
+export interface Payload<Kind extends object = EndpointSlice> {
   readonly uid: string;
-  readonly review: { request: { object: EndpointSlice; [field: string]: unknown }; [field: string]: unknown };
-  readonly expected: EndpointSlice;
+  readonly review: { request: { object: Kind; [field: string]: unknown }; [field: string]: unknown };
+  readonly expected: Kind;
 }
 
 const ZONES = ['europe-central-1a', 'europe-central-1b', 'europe-central-1c'];
@@ -105,14 +105,10 @@ const hinted = (endpoint: Endpoint): Endpoint => ({
   hints: { forZones: [{ name: endpoint.zone ?? '' }] },
 });
 
-/** An UPDATE by the EndpointSlice controller: the old slice lacks the last endpoint, so that something did change. */
-export const buildPayload = (options: PayloadOptions): Payload => {
-  const endpoints = Array.from({ length: options.endpoints }, (_, index) => endpointAt(index, options));
-  const object = sliceWith(endpoints, options, '184467');
-  const oldObject = sliceWith(endpoints.slice(0, -1), options, '184467');
-  const uid = uidOf(options.variant, 0xabcde);
-  const gvk = { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' };
-  const gvr = { group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' };
+const reviewOf = <Kind extends object>(group: string, kind: string, variant: number, object: Kind, oldObject: Kind) => {
+  const uid = uidOf(variant, 0xabcde);
+  const gvk = { group, version: 'v1', kind };
+  const gvr = { group, version: 'v1', resource: `${kind.toLowerCase()}s` };
   const review = {
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
@@ -122,7 +118,7 @@ export const buildPayload = (options: PayloadOptions): Payload => {
       resource: gvr,
       requestKind: gvk,
       requestResource: gvr,
-      name: object.metadata?.name,
+      name: SERVICE,
       namespace: NAMESPACE,
       operation: 'UPDATE',
       userInfo: {
@@ -136,5 +132,33 @@ export const buildPayload = (options: PayloadOptions): Payload => {
       options: { kind: 'UpdateOptions', apiVersion: 'meta.k8s.io/v1' },
     },
   };
-  return { uid, review, expected: { ...object, endpoints: endpoints.map(hinted) } };
+  return { uid, review };
+};
+
+/** An UPDATE by the EndpointSlice controller: the old slice lacks the last endpoint, so that something did change. */
+export const buildPayload = (options: PayloadOptions): Payload => {
+  const endpoints = Array.from({ length: options.endpoints }, (_, index) => endpointAt(index, options));
+  const object = sliceWith(endpoints, options, '184467');
+  const oldObject = sliceWith(endpoints.slice(0, -1), options, '184467');
+  const payload = reviewOf('discovery.k8s.io', 'EndpointSlice', options.variant, object, oldObject);
+  return { ...payload, expected: { ...object, endpoints: endpoints.map(hinted) } };
+};
+
+/** An UPDATE by an owner who does not know what the settings-reconciler set. */
+export const buildSettingsPayload = (variant: number): Payload<object> => {
+  const applied = { trafficDistribution: 'PreferSameZone' };
+  const serviceWith = (routing: object) => ({
+    kind: 'Service',
+    apiVersion: 'v1',
+    metadata: {
+      name: `${SERVICE}-${variant}`,
+      namespace: NAMESPACE,
+      uid: uidOf(variant, 0xfffff),
+      labels: { app: 'kubernetes', role: 'apiserver' },
+      annotations: { [ANNOTATION_APPLIED]: JSON.stringify(applied) },
+      managedFields,
+    },
+    spec: { clusterIP: `10.0.0.${variant}`, type: 'ClusterIP', ports: [{ port: 443, protocol: 'TCP' }], ...routing },
+  });
+  return { ...reviewOf('', 'Service', variant, serviceWith({}), serviceWith(applied)), expected: serviceWith(applied) };
 };

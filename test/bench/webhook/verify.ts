@@ -19,7 +19,7 @@ const decode = (frame: ResponseFrame): NonNullable<Answer['response']> => {
 };
 
 /** Throws an error that says what is wrong with the answer; returns the object as the API server would store it. */
-export const verifyAnswer = (frame: ResponseFrame, payload: Payload, scenario: Scenario): unknown => {
+export const verifyAnswer = (frame: ResponseFrame, payload: Payload<object>, scenario: Scenario): unknown => {
   const { uid, allowed, patchType, patch } = decode(frame);
   if (uid !== payload.uid) throw new Error(`answers uid ${String(uid)} instead of ${payload.uid}`);
   if (allowed !== true) throw new Error('the review was not allowed');
