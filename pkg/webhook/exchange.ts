@@ -40,10 +40,16 @@ export const send = (
   text: string,
   extra?: Readonly<Record<string, string>>,
 ): void => {
+  const { socket } = response;
   const length = Buffer.byteLength(text);
   response.writeHead(status, { 'content-type': CONTENT_TYPE, 'content-length': length, ...extra });
   // Plain ASCII, as nearly every answer is, is copied as it stands.
   response.end(text, length === text.length ? 'latin1' : 'utf8');
+  // Node.js learns only after the next read that a large answer is out, would pause its parser for the request that it reads then, and
+  // reset the connection for the rest of it (HPE_PAUSED).
+  if (socket?.writableNeedDrain !== true) return;
+  socket.pause();
+  socket.once('drain', () => socket.resume());
 };
 
 const isJson = (contentType: string | undefined): boolean =>

@@ -4,10 +4,12 @@ import { Agent } from 'node:https';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
+import { prepareLoad } from '../bench/webhook/cell.ts';
 import { call, review } from '../fixtures/admission.ts';
 import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
@@ -143,6 +145,23 @@ describe('the admission server under pressure and change', () => {
     expect(await status(good)).to.equal(200);
     expect(await waiting).to.equal(503);
     expect([budget.requests, budget.bytes]).to.deep.equal([0, 0]);
+  });
+
+  it('answers large reviews that come as soon as the answer before is there', async function () {
+    this.timeout(20_000);
+    // A client in the thread of the server would never be as quick.
+    const client = `const { parentPort, workerData } = require('node:worker_threads');
+      void import(workerData.load).then(({ runLoad }) => runLoad(workerData)).then(({ answers }) => parentPort.postMessage(answers));`;
+    const load = new URL('../bench/webhook/load.ts', import.meta.url).href;
+    const shots = prepareLoad(1_000, 'write').map(({ request }) => ({ request }));
+    fixture = await startAdmission({});
+    const target = { port: fixture.server.port, ca: fixture.ca };
+    const thread = new Worker(client, {
+      eval: true,
+      workerData: { load, shots, target, warmUpMs: 0, measureMs: 1_000 },
+    });
+    const [answers] = (await once(thread, 'message')) as [number];
+    expect(answers).to.be.greaterThan(3);
   });
 
   it('gives up a handshake that does not come', async () => {
