@@ -56,13 +56,6 @@ const writeDocs = (): void => {
   report('wrote docs/development/benchmarks.md');
 };
 
-/** Adds it to those of other times. */
-const keepRun = (results: WebhookResults): void => {
-  const runs = [...readRuns(), runOf(results, new Date().toISOString())];
-  writeResults(runsFile, runs);
-  report(`run ${runs.length} in test/bench/results/webhook-runs.json`);
-};
-
 const run = async ({ benchmarks, quick, writeDocs: documented, against }: BenchOptions): Promise<void> => {
   if (benchmarks.length > 0) bundle();
   if (against !== undefined) return console.log(await runAgainst(against, { quick, report }));

@@ -12,7 +12,7 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { commandReady } from '../commands.ts';
-import { isLongForm } from '../day-plan.ts';
+import { isLongForm } from '../results.ts';
 import { isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';

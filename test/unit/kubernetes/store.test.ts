@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it, beforeEach, afterEach } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import { type RecentWrites, createRecentWrites, createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
+import {
+  type RecentWrites,
+  createRecentWrites,
+  createStore,
+  storeKeyOf,
+  storeKeyOfObject,
+} from '../../../pkg/kubernetes/store.ts';
 import { ETCDS } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';

@@ -26,6 +26,7 @@ import {
 } from './support.ts';
 import { PREFIX, build } from './strategy-support.ts';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
+import { matchesSelector } from '../../../pkg/routing/types.ts';
 
 describe('a Service whose labels or annotations are null, as JSON may have them', () => {
   for (const metadata of [{ labels: null, annotations: null }, null]) {

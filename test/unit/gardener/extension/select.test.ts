@@ -2,7 +2,14 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, LABEL_MANAGED } from '../../../../pkg/apis/names.ts';
 import { selectEtcd, selectService } from '../../../../pkg/gardener/catalogue.ts';
-import { type Governing, configuredEtcdSelection, configuredSelection, extensionClassOf, governingExtension, heldByConfiguration, isResponsible } from '../../../../pkg/gardener/extension/select.ts';
+import {
+  type Governing,
+  configuredEtcdSelection,
+  configuredSelection,
+  extensionClassOf,
+  governingExtension,
+  heldByConfiguration,
+} from '../../../../pkg/gardener/extension/select.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
 import { NAME, governing, read, readingOf, extensionIn, lastOperation } from './support.ts';
