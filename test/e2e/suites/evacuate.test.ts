@@ -14,14 +14,7 @@ import { useBed } from '../bed/index.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
-import {
-  allReturned,
-  AS_INSTALLED,
-  defineEvacuations,
-  evacuationNamed,
-  isMarked,
-  reachesPhase,
-} from '../evacuations.ts';
+import { allReturned, AS_INSTALLED, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
@@ -280,51 +273,6 @@ describe('evacuating a zone', () => {
     expect(leaving(await slices(label!))).to.equal(2, 'one Pod in two families');
     expect(leaving(await slices(plain!))).to.equal(0);
     await end('half');
-    await returned();
-  });
-
-  it('leaves a Service alone whose endpoints are all there, and says so', async function () {
-    this.timeout(120_000);
-    await bed().pod({ node: nodes[0]!, app: 'lonely', namespace: SHOP });
-    const lonely = await bed().service({ name: 'lonely', namespace: SHOP });
-    await waitFor(
-      'one endpoint',
-      () => lonely.endpoints(),
-      ({ length }) => length === 1,
-    );
-    await evacuate('again', { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SHOP } } });
-    const { status } = await reaches('again', 'Evacuated');
-    expect(status?.left).to.deep.include({
-      namespace: SHOP,
-      name: 'lonely',
-      reason: 'NoEndpointElsewhere',
-      message: 'no ready endpoint would be left elsewhere',
-    });
-    expect((await slices(lonely)).some(isMarked)).to.equal(false);
-    expect((await slices(services[4]!)).some(isMarked), 'another namespace').to.equal(false);
-    await end('again');
-    await returned();
-    await lonely.remove();
-  });
-
-  it('refuses what is too much for the zone that stays, unless told to go on, the last zone, and a zone that there is none of', async function () {
-    this.timeout(120_000);
-    await evacuate('nowhere', { zone: 'z' });
-    const { status } = await reaches('nowhere', 'Refused');
-    expect(status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('UnknownZone');
-    await end('nowhere');
-    await evacuate('a', {});
-    await reaches('a', 'Evacuated');
-    await evacuate('b', { zone: 'b', capacityCheck: 'Refuse' });
-    const { status: much } = await reaches('b', 'Refused');
-    expect(much?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('Overloaded');
-    await client.patch(ZONE_EVACUATIONS, { name: 'b' }, 'merge', { spec: { capacityCheck: 'Skip' } });
-    await reaches('b', 'Evacuated');
-    await evacuate('c', { zone: 'c' });
-    const last = await reaches('c', 'Refused');
-    expect(last.status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
-    await settles(nodes[0]!, services[0]!, 'zone c alone', ({ c = 0 }) => c === 60);
-    for (const zone of ['a', 'b', 'c']) await end(zone);
     await returned();
   });
 
