@@ -20,7 +20,7 @@ import type { Bed, BedNode } from './bed/index.ts';
 import { controlPlaneAddresses, enterPrefix, run, waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 
-export type FaultKind = 'kill' | 'freeze' | 'end' | 'partition';
+type FaultKind = 'kill' | 'freeze' | 'end' | 'partition';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -36,7 +36,7 @@ export const nft = async (namespace: string, ...words: string[]): Promise<void> 
 const table = ['inet', 'chaos'] as const;
 
 /** Drops every packet from and to these TCP ports in a network namespace until `heal`, also of open connections. */
-export const startPartition = async (
+const startPartition = async (
   namespace: string,
   ports: readonly number[],
 ): Promise<{ heal(): Promise<void> }> => {
@@ -47,7 +47,7 @@ export const startPartition = async (
   return { heal: () => nft(namespace, 'delete', 'table', ...table) };
 };
 
-export interface ChaosOptions {
+interface ChaosOptions {
   /** Network namespace of the programs. */
   readonly namespace: string;
   /** What is killed and frozen. */
@@ -224,7 +224,7 @@ export const publishWebhooks = async (client: Client, nodes: readonly BedNode[])
   );
 };
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly node: BedNode;
   /** Whose API server it asks: the node's own. Default: the control plane's. */
   readonly ownApiServer?: boolean;

@@ -21,7 +21,7 @@ import type { LoadedService } from './flow-world.ts';
 import { serviceSelector, zonesOf } from './hints-support.ts';
 import type { World } from './settings-world.ts';
 
-export interface Churn {
+interface Churn {
   /** Changes that the API server took. */
   readonly changes: number;
   /** Ends it after the change under way; rejects with what went wrong in it. */
@@ -132,8 +132,8 @@ export const startEvacuations = (client: Client, zones: readonly string[], rando
 export const BY_LOAD = 'planned-by-load';
 export const BY_WEIGHT = 'planned-by-weight';
 const STRATEGIES = { [BY_LOAD]: 'load-aware', [BY_WEIGHT]: 'proportional' } as const;
-export type PlannedName = keyof typeof STRATEGIES;
-export const PLANNED = Object.keys(STRATEGIES) as PlannedName[];
+type PlannedName = keyof typeof STRATEGIES;
+const PLANNED = Object.keys(STRATEGIES) as PlannedName[];
 
 type Demand = Readonly<Record<string, number>>;
 const demand = (first: number, others: number): Demand =>
@@ -245,7 +245,7 @@ export const startWitnesses = async (bed: Bed, world: World): Promise<HeapWatch>
   ]);
 };
 
-export interface Witness {
+interface Witness {
   /** Collects its garbage on SIGUSR2. */
   readonly component: Component;
   readonly metricsPort: number;
@@ -270,7 +270,7 @@ const heapOf = async ({ metricsPort }: Witness): Promise<number | undefined> => 
 };
 
 /** A sample each quarter of a minute, from the second on: the first minute belongs to the start. */
-export const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
+const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
   const samples = new Map<string, number[]>(witnesses.map(({ component }) => [component.name, []]));
   const ending = new AbortController();
   const { signal } = ending;

@@ -80,7 +80,7 @@ export interface Rendered extends KubernetesObject {
 }
 
 export type Where = 'seed' | 'runtime' | 'seed and runtime' | 'plain';
-export interface Case {
+interface Case {
   readonly name: string;
   readonly where: Where;
   readonly components: readonly Component[];
@@ -148,7 +148,7 @@ const TOGGLES: readonly object[] = [
 ];
 
 /** Where, components and registration in every combination; the toggles and versions take turns over them. */
-export const matrix: readonly Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where, first) =>
+const matrix: readonly Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where, first) =>
   SUBSETS.flatMap((components, second) =>
     (['self', 'chart'] as const).map((registration, third) => {
       const turn = first + second + third;
@@ -191,7 +191,7 @@ export const asText = (objects: readonly object[]): string =>
   // A separator first: kubectl 1.30 takes a file that begins with a brace for one JSON document.
   objects.map((object) => `---\n${JSON.stringify(object)}\n`).join('');
 
-export interface RenderOptions {
+interface RenderOptions {
   /** Default: the newest of VERSIONS. */
   readonly kubernetes?: string;
   /** Default `tar`. */
@@ -205,7 +205,7 @@ export interface RenderOptions {
 }
 
 /** How helm reaches a cluster. */
-export interface HelmCluster {
+interface HelmCluster {
   /** Words to put before a command. */
   readonly enter: readonly [string, ...string[]];
   readonly kubeconfig: string;

@@ -10,7 +10,7 @@ import { node as nodeObject } from '../fixtures/core.ts';
 import { waitFor } from './bed/machine.ts';
 import { each } from './hints-support.ts';
 
-export const DEPLOYMENTS: Resource = {
+const DEPLOYMENTS: Resource = {
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',
@@ -73,7 +73,7 @@ export const setPodStatus = async (
   await client.patch(PODS, pod, 'merge', { status }, { subresource: 'status' });
 };
 
-export interface PlainPodOptions {
+interface PlainPodOptions {
   readonly namespace: string;
   readonly name: string;
   readonly app: string;
@@ -95,7 +95,7 @@ export const createPod = async (client: Client, options: PlainPodOptions): Promi
 };
 
 /** A Deployment that is rolled out as Kubernetes does by default: a quarter more, a quarter less. */
-export const deployment = (namespace: string, name: string, replicas: number): KubernetesObject & { spec: object } => ({
+const deployment = (namespace: string, name: string, replicas: number): KubernetesObject & { spec: object } => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { namespace, name },
@@ -111,7 +111,7 @@ export const deployment = (namespace: string, name: string, replicas: number): K
 
 const BINDINGS: Resource = { group: '', version: 'v1', kind: 'Binding', plural: 'bindings', namespaced: true };
 
-export interface KubeletOptions {
+interface KubeletOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly nodes: readonly PlainNode[];

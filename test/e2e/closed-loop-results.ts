@@ -33,7 +33,7 @@ export interface Scenario {
 export type MetricsPath = 'metrics.k8s.io' | 'Prometheus';
 
 /** Of one zone's clients. */
-export interface ZoneFigures {
+interface ZoneFigures {
   readonly zone: string;
   readonly sent: number;
   /** Share without a good answer, 0..1. */
@@ -55,7 +55,7 @@ export interface Figures extends Omit<ZoneFigures, 'zone'> {
 }
 
 /** By bins of equal length, of the watched zone's clients unless it says otherwise. */
-export interface Series {
+interface Series {
   /** Share of all zones' requests that crossed zones, 0..1. */
   readonly crossZone: readonly number[];
   /** Milliseconds; null where no request was answered. */
@@ -128,7 +128,7 @@ export const REACTED = 'reacted';
 export const AFTER = 'after';
 
 /** Lengths of the phases, seconds. */
-export interface Lengths {
+interface Lengths {
   readonly warmUp: number;
   readonly before: number;
   readonly reacting: number;

@@ -15,14 +15,14 @@ import { LOAD_AWARE, STRATEGIES } from './closed-loop-world.ts';
 import type { World } from './closed-loop-world.ts';
 
 /** Times of all cores together, in ticks. */
-export interface CpuTimes {
+interface CpuTimes {
   /** Nothing to do, or waiting for disks. */
   readonly idle: number;
   readonly total: number;
 }
 
 /** Out of the text of /proc/stat. */
-export const parseCpuTimes = (stat: string): CpuTimes => {
+const parseCpuTimes = (stat: string): CpuTimes => {
   // user nice system idle iowait irq softirq steal; guest times are part of user and nice.
   const fields = /^cpu +(.*)$/m.exec(stat)?.[1]?.split(' ').slice(0, 8).map(Number) ?? [];
   if (fields.length < 8 || fields.some((value) => !Number.isFinite(value))) {
@@ -33,16 +33,16 @@ export const parseCpuTimes = (stat: string): CpuTimes => {
 };
 
 /** Share of the time between two readings in which cores worked, at whatever priority, 0..1. */
-export const busyBetween = (before: CpuTimes, after: CpuTimes): number => {
+const busyBetween = (before: CpuTimes, after: CpuTimes): number => {
   const total = after.total - before.total;
   return total <= 0 ? 0 : 1 - (after.idle - before.idle) / total;
 };
 
-export const readCpuTimes = (): CpuTimes => parseCpuTimes(readFileSync('/proc/stat', 'utf8'));
+const readCpuTimes = (): CpuTimes => parseCpuTimes(readFileSync('/proc/stat', 'utf8'));
 
 const BIN_SECONDS = 2;
 
-export interface RunOptions {
+interface RunOptions {
   readonly world: World;
   readonly scenario: Scenario;
   readonly metrics: MetricsPath;

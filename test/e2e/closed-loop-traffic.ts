@@ -4,14 +4,14 @@ import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
 /** Requests by bucket. */
-export type Latencies = Record<number, number>;
+type Latencies = Record<number, number>;
 
 const GROWTH = Math.log(1.05);
 
 /** The bucket of a latency in milliseconds; everything up to a tenth of a millisecond is in the first. */
 const bucketOf = (ms: number): number => Math.max(0, Math.ceil(Math.log(Math.max(ms, 0.1) / 0.1) / GROWTH));
 
-export const addLatency = (counts: Latencies, ms: number): void => {
+const addLatency = (counts: Latencies, ms: number): void => {
   const bucket = bucketOf(ms);
   counts[bucket] = (counts[bucket] ?? 0) + 1;
 };
@@ -47,14 +47,14 @@ export const byLine = (onLine: (line: string) => void): ((chunk: string) => void
   };
 };
 
-export interface QueueOptions {
+interface QueueOptions {
   /** Requests a second. */
   readonly rate: number;
   /** Requests that may wait behind the one that is served; one more is refused. */
   readonly places: number;
 }
 
-export interface RequestQueue {
+interface RequestQueue {
   /** Takes a request at a time, in milliseconds that never go back. Returns when it is done; undefined: refused. */
   offer(now: number): number | undefined;
   /** Share of the places that are taken, 0..1. */
@@ -62,7 +62,7 @@ export interface RequestQueue {
 }
 
 /** Serves one request after the other, each in the same time. */
-export const createQueue = ({ rate, places }: QueueOptions): RequestQueue => {
+const createQueue = ({ rate, places }: QueueOptions): RequestQueue => {
   const serviceMs = 1000 / rate;
   let freeAt = -Infinity;
   const waiting = (now: number): number => Math.max(0, Math.ceil((freeAt - now) / serviceMs - 1e-9) - 1);
@@ -76,7 +76,7 @@ export const createQueue = ({ rate, places }: QueueOptions): RequestQueue => {
   };
 };
 
-export interface ServeTask extends QueueOptions {
+interface ServeTask extends QueueOptions {
   readonly task: 'serve';
   readonly pod: string;
   readonly service: string;
@@ -119,7 +119,7 @@ export interface ClientSecond {
 }
 
 /** What one Pod did in one second. */
-export interface PodSecond {
+interface PodSecond {
   readonly service: string;
   readonly served: number;
   readonly refused: number;
@@ -249,7 +249,7 @@ export const createLedger = (zone: string, begin: number): Ledger => {
 /** A request without answer has failed after this time. */
 const TIMEOUT_MS = 1_500;
 
-export interface Connection {
+interface Connection {
   /** Sends a request. `ended` is called once; its latency counts from now, so a first request's includes connecting. */
   request(ended: (outcome: Outcome) => void): void;
   /** No more requests; the connection is reset once the last has ended. */
@@ -332,7 +332,7 @@ export interface Clients {
   set(task: SendTask): void;
 }
 
-export interface ClientsOptions {
+interface ClientsOptions {
   readonly ledger: Ledger;
   /** Milliseconds since 1970. */
   readonly now: () => number;

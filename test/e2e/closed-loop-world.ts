@@ -134,10 +134,10 @@ const SAMPLE_SECONDS = 15;
 const LATE_SECONDS = 15;
 
 /** Prometheus scrapes every second here; what lies between the last two scrapes is at most two seconds old. */
-export const RATE_SECONDS = 2;
+const RATE_SECONDS = 2;
 
 /** Name of the source in the flow-controller's configuration. */
-export const PROMETHEUS_SOURCE = 'prometheus';
+const PROMETHEUS_SOURCE = 'prometheus';
 
 const SERVED = 'shop_requests_served_total';
 
@@ -201,7 +201,7 @@ export interface FlowController {
 const POLICIES = `/apis/${GROUP}/v1alpha1/namespaces/${SHOP}/flowpolicies`;
 
 /** The changes that a FlowPolicy lists, in seconds since `from`. */
-export const changesBetween = ({ status }: FlowPolicy, from: number, to: number): PlanChange[] =>
+const changesBetween = ({ status }: FlowPolicy, from: number, to: number): PlanChange[] =>
   (status?.lastChanges ?? [])
     .map(({ time, reason }) => ({ at: Math.round(Date.parse(time) / 1000 - from), reason }))
     .filter(({ at }) => at >= 0 && at < to - from)

@@ -11,7 +11,7 @@ import { POD, PODS_PER_ZONE } from './closed-loop-results.ts';
 import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-traffic.ts';
 
 /** What a Pod served over a window that is over. */
-export interface ServedRate {
+interface ServedRate {
   readonly requestsPerSecond: number;
   /** End of the window, seconds since 1970. */
   readonly endsAt: number;
@@ -56,7 +56,7 @@ export const createRecorder = (): Recorder => {
 
 const programFile = fileURLToPath(new URL('./closed-loop-agent.ts', import.meta.url));
 
-export interface TrafficNodeOptions {
+interface TrafficNodeOptions {
   /** Network namespace of the node. */
   readonly namespace: string;
   readonly zone: string;
@@ -66,7 +66,7 @@ export interface TrafficNodeOptions {
   readonly onTotals: (totals: ServedTotals) => void;
 }
 
-export interface TrafficNode {
+interface TrafficNode {
   readonly pid: number;
   /** Rejects when the program reports an error or ends. */
   perform(task: TrafficTask): Promise<void>;
@@ -74,7 +74,7 @@ export interface TrafficNode {
 }
 
 /** Starts the program; it ends by itself when this process does. */
-export const startTrafficNode = (options: TrafficNodeOptions): TrafficNode => {
+const startTrafficNode = (options: TrafficNodeOptions): TrafficNode => {
   const { namespace, zone, seed, logFile, onReport, onTotals } = options;
   const log = openSync(logFile, 'a');
   const [program, ...prefix] = enterPrefix(namespace);
@@ -124,7 +124,7 @@ export interface Zone {
   readonly pods: readonly BedPod[];
 }
 
-export interface ZoneOptions {
+interface ZoneOptions {
   readonly zone: string;
   /** Makes the clients' random choices repeatable. */
   readonly seed: number;

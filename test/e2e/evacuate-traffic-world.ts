@@ -11,7 +11,7 @@ import { createRecorder, startZone } from './closed-loop-zone.ts';
 import type { Recorder, Zone } from './closed-loop-zone.ts';
 import { readRules } from './model-cluster.ts';
 
-export interface Sickness {
+interface Sickness {
   /** Of the packets from a Pod, and of those to it, in thousandths. */
   readonly lostPerThousand: number;
   /** That each answer comes later, in milliseconds. */

@@ -172,11 +172,11 @@ export interface ProbedProgram {
   readonly healthPort: number;
 }
 
-export type Path = '/healthz' | '/readyz';
+type Path = '/healthz' | '/readyz';
 /** `yes` is 200, `no` any other status, `silent` no answer: not there, not yet listening, or frozen. */
-export type ProbeAnswer = 'yes' | 'no' | 'silent';
+type ProbeAnswer = 'yes' | 'no' | 'silent';
 
-export interface Probe {
+interface Probe {
   readonly name: string;
   readonly path: Path;
   readonly pid: number | undefined;
@@ -267,7 +267,7 @@ export interface Writers {
   stop(): Promise<Written>;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly client: Client;
   /** Namespace that the webhook serves; must exist. */
   readonly namespace: string;

@@ -36,14 +36,14 @@ export interface Installed {
   stop(): Promise<void>;
 }
 
-export interface WebhookReplicaOptions {
+interface WebhookReplicaOptions {
   /** Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Laid over the server's part of what the chart renders. Default: nothing. */
   readonly server?: { readonly drainSeconds?: number };
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   /** Of the webhooks. Default: as the chart has them. */
   readonly webhook?: WebhookReplicaOptions;
   /** Of the reconcilers. Default: the command's own. */
@@ -70,7 +70,7 @@ export const webhookReplica = async (
   return { component, port, healthPort };
 };
 
-export interface FlowReplicaOptions {
+interface FlowReplicaOptions {
   readonly name: string;
   /** The metrics port is the next one. */
   readonly healthPort: number;
@@ -164,8 +164,8 @@ const nodeOf = (index: number): { name: string; zone: string } => {
   return { name: `node-${zone}`, zone };
 };
 
-export const serviceName = (index: number): string => `service-${index}`;
-export const podName = (index: number): string => `pod-${index}`;
+const serviceName = (index: number): string => `service-${index}`;
+const podName = (index: number): string => `pod-${index}`;
 export const SCALE = { services: 8, pods: 6 } as const;
 const indices = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -233,7 +233,7 @@ const createService = (client: Client, of: string, index: number, signal: AbortS
 };
 
 /** Handle of a shoot that exists or is about to; `first` is the number of its first Pod, unique in the bed. */
-export const shootHandle = (client: Client, name: string, first: number): ShootHandle => {
+const shootHandle = (client: Client, name: string, first: number): ShootHandle => {
   const pod = (index: number) => ({ namespace: name, name: podName(index) });
   const does = (what: string, write: (signal: AbortSignal) => Promise<unknown>): Promise<void> =>
     persist(`${name}: ${what}`, write);

@@ -250,14 +250,14 @@ export interface Measurement {
   readonly predicted: Shares;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly clients: readonly BedNode[];
   readonly service: BedService;
   /** Connections from each client node. */
   readonly connections: number;
 }
 
-export interface MeasuredTraffic {
+interface MeasuredTraffic {
   readonly byZone: Counts;
   readonly byNode: Counts;
 }

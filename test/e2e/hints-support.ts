@@ -45,7 +45,7 @@ export const zonesOf = ({ hints }: Hinted): string[] => (hints?.forZones ?? []).
 export const hasOwnZone = (one: Endpoint): boolean => one.zone !== undefined && zonesOf(one).join() === one.zone;
 
 /** What a proxy takes for ready: absent means yes. */
-export const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
+const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 
 /** Addresses of ready endpoints without any hint: one of them, and proxies ignore the hints of all. */
 export const bareAddresses = ({ endpoints }: EndpointSlice): string[] =>
@@ -130,7 +130,7 @@ export const startStrictWebhook = (bed: Bed, options: Pick<WebhookOptions, 'node
 
 export const RECONCILER_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.settingsReconciler}`;
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   /** Laid over its configuration, one level deep. Default: nothing. */
   readonly config?: object;
   /** Tells replicas apart in ports, files and logs. Default 0. */

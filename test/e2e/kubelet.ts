@@ -80,13 +80,13 @@ export const replicaSlice = ({ port }: Replica, index: number, ready: boolean): 
 const PROBE_MS = 3_000;
 
 /** Whether it is ready; only silence is asked about again, three times in all as a kubelet does it. */
-export const probeReady = (url: string, tries = 3): Promise<boolean> =>
+const probeReady = (url: string, tries = 3): Promise<boolean> =>
   fetch(url, { signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ status }) => status === 200,
     (error: unknown) => tries > 1 && (error as Error).name === 'TimeoutError' && probeReady(url, tries - 1),
   );
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly client: Client;
   readonly replicas: readonly Replica[];
   /** Milliseconds between two looks. Default 300. */
@@ -139,7 +139,7 @@ export interface KubeletPod extends KubernetesObject {
   status?: { phase?: string };
 }
 
-export interface KubeletOptions {
+interface KubeletOptions {
   readonly bed: Bed;
   /** Two Pods of one command in one namespace never share a node, as their spread constraints want it. */
   readonly nodes: readonly BedNode[];

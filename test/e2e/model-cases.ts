@@ -32,7 +32,7 @@ export interface EndpointCase {
 }
 
 /** Where the Service's endpoints come from. */
-export type SourceCase =
+type SourceCase =
   | { readonly kind: 'selector'; readonly pods: readonly number[]; readonly publishNotReady: boolean }
   | { readonly kind: 'by hand'; readonly slices: readonly (readonly EndpointCase[])[] };
 
@@ -53,7 +53,7 @@ export interface ClusterCase {
   readonly services: readonly ServiceCase[];
 }
 
-export interface CaseSizes {
+interface CaseSizes {
   readonly realNodes: number;
   readonly services: number;
 }

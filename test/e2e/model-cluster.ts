@@ -26,14 +26,14 @@ interface Statement {
 }
 
 /** What `nft -j list table` prints, as far as it is looked at. */
-export interface Ruleset {
+interface Ruleset {
   readonly nftables: readonly {
     readonly map?: { readonly name: string; readonly elem?: readonly (readonly [Key, Partial<Goto>])[] };
     readonly rule?: { readonly chain: string; readonly expr: readonly Statement[] };
   }[];
 }
 
-export interface ProxyRules {
+interface ProxyRules {
   /**
    * Endpoints (`IP:PORT`, sorted) of connections to a cluster IP and TCP port; empty where the proxy refuses them, undefined
    * where it does not know the Service.
@@ -67,7 +67,7 @@ const destinationsOf = (chain: string, rules: ReadonlyMap<string, readonly State
     return slotsOf(dnat.addr.map, chain).map(({ concat }) => endpointKey(...concat));
   });
 
-export const proxyRules = ({ nftables }: Ruleset): ProxyRules => {
+const proxyRules = ({ nftables }: Ruleset): ProxyRules => {
   const rules = new Map<string, Statement[]>();
   const maps = new Map<string, ReadonlyMap<string, string | undefined>>();
   for (const { map, rule } of nftables) {
@@ -106,7 +106,7 @@ export const servicePort = 80;
 const targetPort = 8080;
 
 export const serviceName = (index: number): string => `s${index}`;
-export const nodeName = (index: number): string => `n${index}`;
+const nodeName = (index: number): string => `n${index}`;
 const ipv4 = (group: number, index: number): string => `198.19.${group}.${index + 1}`;
 const ipv6 = (index: number): string => `2001:db8:19::aaaa:${(index + 1).toString(16)}`;
 
@@ -285,7 +285,7 @@ export const removeCluster = async (
 };
 
 /** One kube-proxy. */
-export interface ProxyKind {
+interface ProxyKind {
   /** A folder of hack/kubernetes. */
   readonly version: string;
   /** Gates that differ from the version's defaults. */

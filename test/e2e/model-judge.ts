@@ -19,7 +19,7 @@ import type { ClusterCase, ServiceCase, Update } from './model-cases.ts';
 import { createCluster, describeProxy, readRules, removeCluster, serviceName, servicePort } from './model-cluster.ts';
 import type { FleetMember } from './model-cluster.ts';
 
-export interface Pod extends KubernetesObject {
+interface Pod extends KubernetesObject {
   spec?: { nodeName?: string };
   status?: {
     podIPs?: { ip: string }[];
@@ -28,7 +28,7 @@ export interface Pod extends KubernetesObject {
 }
 
 /** Everything that the API holds about one Service, and about the cluster. */
-export interface ControllerFacts {
+interface ControllerFacts {
   readonly service: Service;
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
@@ -48,7 +48,7 @@ export interface Finding {
   readonly actual: unknown;
 }
 
-export const differs = (left: unknown, right: unknown): boolean => JSON.stringify(left) !== JSON.stringify(right);
+const differs = (left: unknown, right: unknown): boolean => JSON.stringify(left) !== JSON.stringify(right);
 
 const unlessEqual = (about: string, expected: unknown, actual: unknown): Finding[] =>
   differs(expected, actual) ? [{ about, expected, actual }] : [];
@@ -221,7 +221,7 @@ const judgeFamily = (facts: ControllerFacts, family: string, shares: ZoneShares)
 const withoutFamily = (text: string): string => text.replace(/, addressType: IPv[46]$/, '');
 
 /** Everything about one Service on which the controller and its model differ; empty when they agree. */
-export const judgeController = (facts: ControllerFacts): Finding[] => {
+const judgeController = (facts: ControllerFacts): Finding[] => {
   const families = facts.service.spec?.ipFamilies ?? ['IPv4'];
   const shares = zoneShares(facts.nodes);
   const judged = families.map((family) => judgeFamily(facts, family, shares));
@@ -412,7 +412,7 @@ export const compareCluster = async (
 };
 
 /** What the models say otherwise after an update of a cluster that was in agreement. */
-export interface UpdateFindings {
+interface UpdateFindings {
   readonly update: string;
   readonly service: ServiceCase;
   /** Slices before the update, which decide what is kept. */

@@ -56,7 +56,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
 ];
 
 /** One verb on one resource, as one rule of one role gives it to a ServiceAccount. */
-export interface Permission {
+interface Permission {
   /** `<account> <verb> <resource>[.<group>][/<name>] [in <namespace>]`: what tests and people call it. */
   readonly text: string;
   readonly account: string;

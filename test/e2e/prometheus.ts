@@ -11,7 +11,7 @@ import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 
 /** Where Prometheus finds series. */
-export interface ScrapeJob {
+interface ScrapeJob {
   readonly name: string;
   /** `host:port`, in the control plane's namespace or on addresses of Pods. */
   readonly targets: readonly string[];
@@ -21,7 +21,7 @@ export interface ScrapeJob {
   readonly token?: string;
 }
 
-export interface PrometheusOptions {
+interface PrometheusOptions {
   readonly jobs: readonly ScrapeJob[];
   /** Whole seconds between two scrapes, and two evaluations of rules. Default 1. */
   readonly scrapeIntervalSeconds?: number;
@@ -33,7 +33,7 @@ export interface PrometheusOptions {
   readonly tls?: PrometheusTls;
 }
 
-export interface PrometheusTls {
+interface PrometheusTls {
   readonly serving: KeyPair;
   /** Certificate of the authority of clients; every client needs a certificate then. Default: none is asked for. */
   readonly clientAuthority?: string;
@@ -42,13 +42,13 @@ export interface PrometheusTls {
 }
 
 /** One element of an instant vector. */
-export interface InstantSample {
+interface InstantSample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
 }
 
 /** A rule as Prometheus sees it. */
-export interface RuleState {
+interface RuleState {
   readonly type: 'alerting' | 'recording';
   readonly name: string;
   /** `unknown` before its first evaluation. */

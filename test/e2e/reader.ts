@@ -26,7 +26,7 @@ export interface OperatorShell {
   close(): void;
 }
 
-export interface Reader {
+interface Reader {
   /** The pages that are to be read. */
   readonly pages: readonly string[];
   /** Opens the shell in which blocks run from now on. */
@@ -130,7 +130,7 @@ export const SHOOT_NAMESPACE = 'shoot--my-project--my-shoot';
 export const SHOOT_SERVICE = 'gardener-resource-manager';
 export const GARDEN_SERVICE = 'gardener-apiserver';
 /** The namespace that gardenlet gives an extension. */
-export const EXTENSION_NAMESPACE = 'extension-topology-aware-routing-x7k2m';
+const EXTENSION_NAMESPACE = 'extension-topology-aware-routing-x7k2m';
 
 const others = (group: string, version: string, kind: string, namespaced: boolean): Resource => ({
   group,

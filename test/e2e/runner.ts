@@ -11,7 +11,7 @@ import { outcomeVariable } from './reporter.ts';
 import type { Counts, Outcome } from './reporter.ts';
 import { oldestProxy } from './versions-plan.ts';
 
-export interface LanesOptions<Item, Result> {
+interface LanesOptions<Item, Result> {
   /** In the order that results are wanted in. */
   readonly items: readonly Item[];
   /** How many run at the same time; at least 1. */
@@ -23,7 +23,7 @@ export interface LanesOptions<Item, Result> {
 }
 
 /** Results in the order of the items. Rejects with the first rejection, once what had begun has ended. */
-export const runInLanes = async <Item, Result>(options: LanesOptions<Item, Result>): Promise<Result[]> => {
+const runInLanes = async <Item, Result>(options: LanesOptions<Item, Result>): Promise<Result[]> => {
   const { items, lanes, alone, run } = options;
   const results: Result[] = [];
   const together = [...items.entries()].filter(([, item]) => !alone(item));
@@ -68,7 +68,7 @@ const failedWith = (suite: string, why: string): Outcome => ({
   failures: [`${FAILED}${suite}: ${why}`],
 });
 
-export interface RunOptions {
+interface RunOptions {
   readonly suites: readonly string[];
   /** Passed to mocha. Default: nothing. */
   readonly mochaArgs?: readonly string[];
@@ -230,7 +230,7 @@ export const runSuites = (options: RunOptions): Promise<SuiteResult[]> =>
 const MOST_UNSTABLE = 3;
 
 /** What a run came to after a second look at what failed in it. */
-export interface Settled {
+interface Settled {
   readonly results: readonly SuiteResult[];
   /** Failures beside other suites of suites that then passed alone: faults of a test that counts on time, to be mended. */
   readonly unstable: readonly string[];
@@ -328,7 +328,7 @@ export const formatSummary = (results: readonly SuiteResult[]): string => {
 
 const builder = join(fileURLToPath(new URL('../..', import.meta.url)), 'hack/kubernetes/build');
 
-export interface PrepareOptions {
+interface PrepareOptions {
   /** Versions that are needed whole, beside the default one. Default: none. */
   readonly versions?: readonly string[];
   /** Programs of suites beside a bed, see `builtFor`. Default: those of Gardener that take a few minutes. */

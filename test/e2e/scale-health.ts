@@ -11,7 +11,7 @@ export interface HealthAnswers {
   readonly failed: number;
 }
 
-export interface HealthWatch {
+interface HealthWatch {
   /** What came since the last look. */
   look(): Promise<HealthAnswers>;
   stop(): Promise<void>;

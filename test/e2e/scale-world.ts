@@ -23,7 +23,7 @@ import { watchHealth } from './scale-health.ts';
 import { readAudit } from './settings-audit.ts';
 import type { Write } from './settings-audit.ts';
 
-export interface PhaseOptions {
+interface PhaseOptions {
   readonly controller: Component;
   /** Whose writes are its own. */
   readonly user: string;
@@ -152,7 +152,7 @@ function* serviceEntries(step: Step, { pods: withPods, slices: withSlices }: Con
   }
 }
 
-export interface Contents {
+interface Contents {
   /** Of Services: only the flow-controller needs them. */
   readonly pods: boolean;
   /** False where the EndpointSlice controller makes them. */

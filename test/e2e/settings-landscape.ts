@@ -119,7 +119,7 @@ export const createLandscape = async (world: World, assert: () => void): Promise
 };
 
 /** What one round of overwriting left in the objects, as the API server answered. */
-export interface Round {
+interface Round {
   /** Service that gardenlet patches. */
   readonly patched: string | undefined;
   /** Service that the resource manager replaces. */

@@ -31,7 +31,7 @@ export const userOf = (component: Component): string => `system:serviceaccount:$
 /** For `auditReadsOf` of the bed. */
 export const COMMAND_USERS = [userOf(RECONCILER), userOf(WEBHOOK), userOf(FLOW)];
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** Name of the log; default: the command's. */
   readonly name?: string;
   /** Laid over the rendered configuration, one level deep; lists and words replace those there. Default: nothing. */
@@ -74,7 +74,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   /** Where the chart is installed; decides modes and rights. Default `seed and runtime`. */
   readonly where?: Where;
   /** More values for the chart. Default: none. */
@@ -121,7 +121,7 @@ export const untilServed = async (client: Client, crd: KubernetesObject): Promis
 };
 
 /** A Node as its kubelet reports it. */
-export const createNode = async (client: Client, zone: string, kubeletVersion: string): Promise<void> => {
+const createNode = async (client: Client, zone: string, kubeletVersion: string): Promise<void> => {
   const { status, ...object } = node({ zone, kubeletVersion });
   await client.create<Node>(NODES, object);
   await client.patch(NODES, refOf(object), 'merge', { status }, { subresource: 'status' });

@@ -11,7 +11,7 @@ export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 /** Shares of an origin's connections by destination, 0..1; what is not named is 0. */
 export type Shares = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-export interface Disagreement {
+interface Disagreement {
   readonly from: string;
   readonly to: string;
   /** Predicted share of the origin's connections, 0..1. */
@@ -30,7 +30,7 @@ const FALSE_ALARM = 1e-6;
 const term = (share: number, of: number): number => (share === 0 ? 0 : share * Math.log(share / of));
 
 /** Relative entropy of two shares in nats; infinite where the model excludes what was measured. */
-export const relativeEntropy = (measured: number, predicted: number): number =>
+const relativeEntropy = (measured: number, predicted: number): number =>
   term(measured, predicted) + term(1 - measured, 1 - predicted);
 
 const total = (row: Readonly<Record<string, number>>): number =>

@@ -93,7 +93,7 @@ export const startServers = (bed: Bed, pod: BedPod): Component[] =>
     return server;
   });
 
-export interface Pulse {
+interface Pulse {
   /** Address of one of the node's Pods. Default: the kernel chooses one of the node. */
   readonly from?: string;
   /** Connections. Default 3. */

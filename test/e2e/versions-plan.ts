@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { defaultVersion } from './bed/binaries.ts';
 
-export interface VersionCase {
+interface VersionCase {
   /** A folder of hack/kubernetes: API server, controller manager and kube-proxy. */
   readonly version: string;
   /** What makes traffic stay in its zone there, in words for the name of a test. */

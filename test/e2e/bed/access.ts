@@ -138,7 +138,7 @@ const writeConfig = (file: string, pki: Pki, user: string, credentials: object):
 };
 
 /** Writes `<directory>/<name>.kubeconfig` with a certificate and returns its path. */
-export const writeKubeconfig = async (
+const writeKubeconfig = async (
   directory: string,
   name: string,
   pki: Pki,

@@ -49,7 +49,7 @@ export interface AgentReply {
 
 const agentFile = fileURLToPath(new URL('./agent.ts', import.meta.url));
 
-export interface AgentOptions {
+interface AgentOptions {
   readonly namespace: string;
   readonly logFile: string;
   readonly onStart: (process: ProcessIdentity) => void;
@@ -146,7 +146,7 @@ export interface Traffic {
 }
 
 /** Sums up the answers of Pods. */
-export const summarise = ({ answers, errors }: ConnectionCounts): Traffic => {
+const summarise = ({ answers, errors }: ConnectionCounts): Traffic => {
   const traffic = { total: 0, byZone: {}, byNode: {}, byPod: {}, errors };
   const add = (counts: Record<string, number>, key: string, count: number): void => {
     counts[key] = (counts[key] ?? 0) + count;

@@ -26,7 +26,7 @@ export class ApiFailure extends Error {
   }
 }
 
-export interface WatchEvent<T> {
+interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: T;
 }
@@ -54,7 +54,7 @@ export interface Api {
   text(path: string): Promise<string>;
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   /** Unix socket that leads to the API server. */
   readonly socketPath: string;
   /** PEM file of the authority that signed the server's certificate. */

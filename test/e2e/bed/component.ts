@@ -36,7 +36,7 @@ export interface Component {
 }
 
 /** The last lines of a log, for error messages. */
-export const tailOf = (logFile: string, lines = 15): string =>
+const tailOf = (logFile: string, lines = 15): string =>
   readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
 
 const kill = async (name: string, target: ProcessIdentity): Promise<void> => {

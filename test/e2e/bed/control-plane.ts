@@ -59,7 +59,7 @@ export interface ControlPlane {
   readonly controllerManager: Component;
 }
 
-export interface ControlPlaneOptions {
+interface ControlPlaneOptions {
   /** Folder for data; logs go to `logs` beneath it. */
   readonly directory: string;
   readonly namespace: string;

@@ -27,7 +27,7 @@ import type { BedRecord } from './state.ts';
 
 export type { BedNode, BedPod, BedService, Traffic };
 
-export interface BedOptions {
+interface BedOptions {
   /** Version of the control plane, a folder of hack/kubernetes. Default `1.36`. */
   readonly version?: string;
   /** An existing network namespace to use for the control plane, usually the caller's own. Default: a new one. */
@@ -46,12 +46,12 @@ export interface BedOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface StopOptions {
+interface StopOptions {
   /** Copies the logs to a folder that stays, and returns it. Default false. */
   readonly keepLogs?: boolean;
 }
 
-export type ProgramOptions = Pick<ComponentOptions, 'name' | 'command' | 'environment'>;
+type ProgramOptions = Pick<ComponentOptions, 'name' | 'command' | 'environment'>;
 
 /** A running bed. Whoever started it has to stop it; what a crash leaves, the next start on this machine removes. */
 export interface Bed {

@@ -50,7 +50,7 @@ export const waitFor = async <T>(
 const execute = promisify(execFile);
 
 /** A command that ended with an error; the message holds the command line and what it printed. */
-export class CommandError extends Error {
+class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly stderr: string;
 
@@ -100,10 +100,10 @@ export interface AddressPair {
 export const controlPlaneAddresses: AddressPair = { ipv4: '198.19.255.1', ipv6: '2001:db8:19::ffff:1' };
 
 /** Highest index of a node: the third byte of its IPv4 addresses; 255 is the control plane. */
-export const maxNodeIndex = 254;
+const maxNodeIndex = 254;
 
 /** Highest index of an address on one node: the last byte. */
-export const maxHostIndex = 254;
+const maxHostIndex = 254;
 
 /**
  * The addresses of host `host` (1 is the node itself, Pods follow) on node `node`, both counted from 1.
@@ -130,7 +130,7 @@ export const enterPrefix = (namespace: string): [string, ...string[]] => [
 ];
 
 /** Runs `ip` inside a namespace. */
-export const ip = (namespace: string, ...args: string[]): Promise<string> => run('ip', ['-n', namespace, ...args]);
+const ip = (namespace: string, ...args: string[]): Promise<string> => run('ip', ['-n', namespace, ...args]);
 
 /** Creates a namespace in which nothing but the loopback device exists. */
 export const createNamespace = async (namespace: string): Promise<void> => {

@@ -31,14 +31,14 @@ export const prepareControlPlaneNamespace = async (
   };
 };
 
-export interface ControlPlaneOnlyOptions {
+interface ControlPlaneOnlyOptions {
   /** A folder of hack/kubernetes. Default `1.36`. */
   readonly version?: string;
   /** Ends a start that still waits. */
   readonly signal?: AbortSignal;
 }
 
-export interface RunningControlPlane {
+interface RunningControlPlane {
   /** Network namespace in which the API server can be reached. */
   readonly namespace: string;
   /** Words to put before a command so that it runs in that namespace. */

@@ -70,7 +70,7 @@ export const realGarden = async (zones: readonly string[]): Promise<Garden> => {
   };
 };
 
-export interface DeployOptions {
+interface DeployOptions {
   readonly namespace: string;
   /** Whether it routes by zone. */
   readonly enabled: boolean;
@@ -136,13 +136,13 @@ export const openOwner = async (bed: Bed, user: 'gardenlet' | 'gardener-operator
   };
 };
 
-export interface Version<T> {
+interface Version<T> {
   /** When it arrived, in milliseconds of `performance.now()`. */
   readonly atMs: number;
   readonly object: T;
 }
 
-export interface Watched<T> {
+interface Watched<T> {
   /** Waits for the version that stands now, ends the watch, and returns all, oldest first, those included that were replaced at once. */
   stop(): Promise<readonly Version<T>[]>;
 }

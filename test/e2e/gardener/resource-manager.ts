@@ -9,7 +9,7 @@ import type { Bed } from '../bed/index.ts';
 import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
 import { asText } from '../chart.ts';
 
-export interface ResourceManagerOptions {
+interface ResourceManagerOptions {
   readonly version: '1.110' | '1.141' | '1.150';
   /** Seconds between two applications of a ManagedResource. Gardener's own: 3,600. */
   readonly syncSeconds?: number;
@@ -24,7 +24,7 @@ export interface ResourceManagerOptions {
 const managerUser = (namespace: string): string => `system:serviceaccount:${namespace}:gardener-resource-manager`;
 export const MANAGER_USER = managerUser('garden');
 /** Class of ManagedResources that it applies: those of gardenlet and gardener-operator for the seed. */
-export const CLASS = 'seed';
+const CLASS = 'seed';
 const PORT = 20_445;
 /** A Shoot's beside it. */
 const SHOOT_PORT = 20_446;

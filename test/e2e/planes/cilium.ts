@@ -28,7 +28,7 @@ export interface World {
 }
 
 /** Endpoints (`IP:PORT`, sorted as text) by `family/port name` (`IPv4/http`), for connections to the cluster IP of that family. */
-export type Used = Readonly<Record<string, readonly string[]>>;
+type Used = Readonly<Record<string, readonly string[]>>;
 
 export interface CiliumRelease {
   /** In the order of the worlds. */
@@ -46,7 +46,7 @@ const functionIn = (text: string, name: string): string =>
   new RegExp(`^func (?:\\([^)]*\\) )?${name}\\((?:.|\\n)*?^}\\n`, 'm').exec(text)?.[0] ?? '';
 
 /** The release's functions, and whole files to look for what it has. */
-export interface ModuleSource {
+interface ModuleSource {
   file(path: string): string;
   functions(path: string, ...names: readonly string[]): string;
 }
@@ -152,7 +152,7 @@ export const openCilium = async (version: string, folder: string): Promise<Ciliu
   };
 };
 
-export const programBefore118 = (source: ModuleSource): Readonly<Record<string, string>> => {
+const programBefore118 = (source: ModuleSource): Readonly<Record<string, string>> => {
   const filter = source.functions('pkg/k8s/service_cache.go', 'filterEndpoints');
   const annotated = filter.includes('svc.TopologyAware');
   const optIn = annotated ? source.functions('pkg/k8s/service.go', 'getAnnotationTopologyAwareHints') : '';
@@ -360,7 +360,7 @@ var _ = corev1.LabelTopologyZone
 var _ iter.Seq[int]
 `;
 
-export const programSince118 = (source: ModuleSource): Readonly<Record<string, string>> => {
+const programSince118 = (source: ModuleSource): Readonly<Record<string, string>> => {
   const [writer, conversions] = ['pkg/loadbalancer/writer/writer.go', 'pkg/loadbalancer/reflectors/conversions.go'];
   const selecting = ['DefaultSelectBackends', 'topologyPreferenceCandidate', 'matchesFrontend'];
   const local = ['shouldUseLocalBackends', 'isExtLocal', 'isIntLocal'];

@@ -39,10 +39,10 @@ const findProgram = (name: string): string => {
   return found;
 };
 
-export const startBrowser = (): Promise<Browser> =>
+const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: findProgram('chromium'), args: FLAGS });
 
-export interface Opened {
+interface Opened {
   readonly page: Page;
   /** Messages of the console, errors of scripts, dialogs: a good page has none. */
   readonly complaints: readonly string[];
@@ -51,7 +51,7 @@ export interface Opened {
 }
 
 /** Opens a file in a context of its own. */
-export const openFile = async (
+const openFile = async (
   browser: Browser,
   file: string,
   options: BrowserContextOptions = {},
@@ -73,7 +73,7 @@ export const openFile = async (
 };
 
 /** Text whose contrast with what is behind it is too low. */
-export interface PoorContrast {
+interface PoorContrast {
   readonly text: string;
   readonly color: string;
   readonly background: string;
@@ -111,11 +111,11 @@ const FIND_CONTRAST = `(() => {
 })()`;
 
 /** Every visible text with its contrast. */
-export const contrasts = async (page: Page): Promise<readonly PoorContrast[]> =>
+const contrasts = async (page: Page): Promise<readonly PoorContrast[]> =>
   (await page.evaluate(FIND_CONTRAST)) as PoorContrast[];
 
 /** Elements that stick out of the page on the right, or whose text sticks out of them. */
-export const overflowing = async (page: Page): Promise<readonly string[]> =>
+const overflowing = async (page: Page): Promise<readonly string[]> =>
   (await page.evaluate(`(() => {
     const width = document.documentElement.clientWidth;
     const name = (element) => element.tagName + ' ' + element.textContent.trim().slice(0, 40);

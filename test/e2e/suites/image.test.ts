@@ -20,7 +20,7 @@ import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, root as sources, useHelm, WEBH
 import type { Component, Rendered } from '../chart.ts';
 import { apply, commandReady } from '../commands.ts';
 
-export interface Image {
+interface Image {
   /** The folder that becomes the root of a container. */
   readonly folder: string;
   readonly user: { readonly uid: string; readonly gid: string };
@@ -86,7 +86,7 @@ const unpack = async (layout: string, folder: string): Promise<Configuration['co
  *
  * @param file - In hack/image; the meter's gets this machine's conntrack.
  */
-export const assembleImage = async (
+const assembleImage = async (
   folder: string,
   file: 'Dockerfile' | 'Dockerfile.traffic-meter' = 'Dockerfile',
 ): Promise<Image> => {
@@ -138,7 +138,7 @@ const scriptOf = (
   ].join('\n');
 };
 
-export interface ContainerOptions {
+interface ContainerOptions {
   readonly bed: Bed;
   readonly image: Image;
   readonly name: string;
@@ -173,7 +173,7 @@ const layVolumes = async ({ bed, image, name, namespace }: ContainerOptions, pod
 };
 
 /** The one container of a Deployment's Pod as a program of the bed. It finds the API server as every Pod does. */
-export const containerOf = async (options: ContainerOptions): Promise<Program> => {
+const containerOf = async (options: ContainerOptions): Promise<Program> => {
   const { bed, image, name, namespace, flags = [] } = options;
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
   const pod = (await bed.api.get<Rendered>(path)).spec!.template!.spec;
@@ -190,14 +190,14 @@ export const containerOf = async (options: ContainerOptions): Promise<Program> =
 };
 
 /** Runs the image to its end with these arguments, as an engine does without any mount. */
-export const runImage = (image: Image, args: readonly string[]): { code: number | null; output: string } => {
+const runImage = (image: Image, args: readonly string[]): { code: number | null; output: string } => {
   const script = scriptOf(image, [], image.environment, args);
   const { status, stdout, stderr } = spawnSync('unshare', ['--mount', 'sh', '-c', script], { encoding: 'utf8' });
   return { code: status, output: `${stdout}${stderr}` };
 };
 
 /** What runs Node.js code instead of the entry point, as this user. */
-export const runInImage = (
+const runInImage = (
   image: Image,
   code: string,
   uid = image.user.uid,

@@ -36,15 +36,15 @@ import { readAudit } from '../settings-audit.ts';
 import type { AuditReader, Write } from '../settings-audit.ts';
 
 /** How much of everything. */
-export const SCALE = { services: 5_000, endpointsPerSlice: 2, plainSlices: 1_000, perNamespace: 100 } as const;
+const SCALE = { services: 5_000, endpointsPerSlice: 2, plainSlices: 1_000, perNamespace: 100 } as const;
 
-export const ZONES = ['a', 'b', 'c'] as const;
+const ZONES = ['a', 'b', 'c'] as const;
 
 const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
 
-export const namespaceOf = (index: number): string => `load-${Math.floor(index / SCALE.perNamespace)}`;
+const namespaceOf = (index: number): string => `load-${Math.floor(index / SCALE.perNamespace)}`;
 
-export const NAMESPACE_NAMES: readonly string[] = Array.from(
+const NAMESPACE_NAMES: readonly string[] = Array.from(
   { length: SCALE.services / SCALE.perNamespace },
   (_, index) => namespaceOf(index * SCALE.perNamespace),
 );
@@ -56,7 +56,7 @@ const label = { [LABEL_STRATEGY]: 'same-zone' };
  * timed by its client and no client's rate limit decides. Headless: to find 5,000 free addresses takes the API server longer
  * than all the rest, and nothing here depends on them.
  */
-export const serviceOf = (index: number): Service => {
+const serviceOf = (index: number): Service => {
   const metadata = { name: `service-${index}`, namespace: namespaceOf(index), labels: label };
   const object = service({ metadata });
   const { selector: _selector, ...spec } = object.spec ?? {};
@@ -64,7 +64,7 @@ export const serviceOf = (index: number): Service => {
 };
 
 /** Two endpoints, in two zones; `round` makes every write another one. */
-export const sliceOf = (index: number, asks: boolean, round: number): EndpointSlice => {
+const sliceOf = (index: number, asks: boolean, round: number): EndpointSlice => {
   const name = asks ? `service-${index}` : `plain-${index}`;
   const endpoints = Array.from({ length: SCALE.endpointsPerSlice }, (_, one) =>
     endpoint({

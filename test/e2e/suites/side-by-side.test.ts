@@ -24,7 +24,7 @@ import { apply, commandReady, installedProgram, removeRendered, WEBHOOKS } from 
 import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 
-export interface Installation {
+interface Installation {
   /** Also the name of its release. */
   readonly namespace: string;
   /** Of its cluster-wide objects. */
@@ -33,19 +33,19 @@ export interface Installation {
   /** First digit of every port. */
   readonly ports: number;
 }
-export const SEED: Installation = {
+const SEED: Installation = {
   namespace: 'extension-tar',
   name: EXTENSION_NAME,
   values: INJECTED.seed,
   ports: 1,
 };
-export const RUNTIME: Installation = {
+const RUNTIME: Installation = {
   namespace: 'runtime-extension-r',
   name: `${EXTENSION_NAME}-runtime`,
   values: INJECTED.runtime,
   ports: 2,
 };
-export const BOTH = [SEED, RUNTIME];
+const BOTH = [SEED, RUNTIME];
 
 interface Place {
   readonly role: 'shoot' | 'garden' | 'extension' | undefined;
@@ -54,7 +54,7 @@ interface Place {
   readonly by?: Installation;
 }
 /** A namespace of every kind, and whose it is. */
-export const OWNED: Readonly<Record<string, Place>> = {
+const OWNED: Readonly<Record<string, Place>> = {
   'shoot--foo--bar': { role: 'shoot', service: 'gardener-resource-manager', by: SEED },
   'extension-provider-x': { role: 'extension', service: 'webhook', by: SEED },
   garden: { role: 'garden', service: 'gardener-apiserver', by: RUNTIME },
@@ -65,14 +65,14 @@ export const OWNED: Readonly<Record<string, Place>> = {
 const webhookPort = (ports: number): number => ports * 10_000 + 250;
 
 /** The control plane's address is one for all: every command has ports of its own. */
-export const portsOf = ({ ports }: Installation, component: Component): { health: number; flags: string[] } => {
+const portsOf = ({ ports }: Installation, component: Component): { health: number; flags: string[] } => {
   const health = ports * 10_000 + COMPONENTS.indexOf(component) * 100 + 81;
   const serve = component === WEBHOOK ? ['--port', String(webhookPort(ports))] : [];
   return { health, flags: ['--health-port', String(health), '--metrics-port', String(health - 1), ...serve] };
 };
 
 /** As it would be delivered: its own release in its own namespace. */
-export const install = async (bed: Bed, helm: Helm, { namespace, values, ports }: Installation): Promise<void> => {
+const install = async (bed: Bed, helm: Helm, { namespace, values, ports }: Installation): Promise<void> => {
   const more = {
     settingsReconciler: { keep: 'on' },
     flowController: { enabled: true, definition: false },
@@ -101,7 +101,7 @@ const openDefinitions = async (bed: Bed): Promise<void> => {
 };
 
 /** Namespaces and Services of every kind; returns one that asks for a plan, with endpoints in all zones but the last. */
-export const openLandscape = async (bed: Bed): Promise<BedService> => {
+const openLandscape = async (bed: Bed): Promise<BedService> => {
   const { api } = bed;
   await openDefinitions(bed);
   for (const [name, { role, service }] of Object.entries(OWNED)) {

@@ -28,7 +28,7 @@ import { oldestProxy, shapeOf, versionCases, withMeasured } from '../versions-pl
 const CONNECTIONS = 100;
 const namespace = 'shop';
 
-export interface VersionsWorld {
+interface VersionsWorld {
   readonly nodes: readonly BedNode[];
   readonly commands: readonly Component[];
   /** A Service in front of the four Pods. */
@@ -42,7 +42,7 @@ export interface VersionsWorld {
 }
 
 /** Label of a Service whose settings are the project's. */
-export const managed = { [LABEL_MANAGED]: 'true' };
+const managed = { [LABEL_MANAGED]: 'true' };
 
 const isOwnZone = (endpoint: SliceEndpoint): boolean => zonesOf(endpoint).join() === endpoint.zone;
 
@@ -85,7 +85,7 @@ const countAll = async (
   return counted;
 };
 
-export const startVersionsWorld = async (
+const startVersionsWorld = async (
   bed: Bed,
   options: (zone: string) => Partial<NodeOptions> = () => ({}),
 ): Promise<VersionsWorld> => {
@@ -112,7 +112,7 @@ export const startVersionsWorld = async (
 };
 
 /** What the programs of a bed say of themselves. */
-export const componentVersions = async (bed: Bed): Promise<Record<string, string>> => {
+const componentVersions = async (bed: Bed): Promise<Record<string, string>> => {
   const { gitVersion } = await bed.api.get<{ gitVersion: string }>('/version');
   const versionOf = async (program: 'kube-controller-manager' | 'kube-proxy'): Promise<string> =>
     (await run(bed.binaries(program), ['--version'])).trim().replace('Kubernetes ', '');

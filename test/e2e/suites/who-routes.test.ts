@@ -27,7 +27,7 @@ interface Installed {
   readonly gates?: Readonly<Record<string, boolean>>;
 }
 
-export interface ProxyNode {
+interface ProxyNode {
   readonly name: string;
   readonly zone: string | undefined;
   /** Its proxy keeps to hints of a Service that has `trafficDistribution` alone. */
@@ -40,7 +40,7 @@ export interface ProxyNode {
 const present: Installed = { daemonSet: 'kube-proxy' };
 
 /** The kubelet is 1.36 on all of them. */
-export const PROXY_NODES: readonly ProxyNode[] = [
+const PROXY_NODES: readonly ProxyNode[] = [
   { name: 'new-a', zone: 'a', followsField: true, followsAnnotation: true, installed: present },
   { name: 'new-b', zone: 'b', followsField: true, followsAnnotation: true, installed: present },
   // Its image was pinned when the cluster was made.
@@ -171,7 +171,7 @@ const optionsOf = ({ name, zone, installed }: ProxyNode): NodeOptions => ({
 });
 
 /** Starts the Nodes with their proxies and writes the objects that show them. */
-export const startMixedProxies = async (bed: Bed): Promise<ReadonlyMap<string, BedNode>> => {
+const startMixedProxies = async (bed: Bed): Promise<ReadonlyMap<string, BedNode>> => {
   const nodes = new Map<string, BedNode>();
   for (const node of PROXY_NODES) nodes.set(node.name, await bed.node(optionsOf(node)));
   await describeFleet(bed);
