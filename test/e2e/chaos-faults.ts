@@ -36,10 +36,7 @@ export const nft = async (namespace: string, ...words: string[]): Promise<void> 
 const table = ['inet', 'chaos'] as const;
 
 /** Drops every packet from and to these TCP ports in a network namespace until `heal`, also of open connections. */
-const startPartition = async (
-  namespace: string,
-  ports: readonly number[],
-): Promise<{ heal(): Promise<void> }> => {
+const startPartition = async (namespace: string, ports: readonly number[]): Promise<{ heal(): Promise<void> }> => {
   const set = `{ ${ports.join(', ')} }`;
   await nft(namespace, 'add', 'table', ...table);
   await nft(namespace, 'add', 'chain', ...table, 'in', '{ type filter hook input priority 0; }');

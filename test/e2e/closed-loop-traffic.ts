@@ -54,25 +54,20 @@ interface QueueOptions {
   readonly places: number;
 }
 
-interface RequestQueue {
-  /** Takes a request at a time, in milliseconds that never go back. Returns when it is done; undefined: refused. */
-  offer(now: number): number | undefined;
-  /** Share of the places that are taken, 0..1. */
-  filled(now: number): number;
-}
-
 /** Serves one request after the other, each in the same time. */
-const createQueue = ({ rate, places }: QueueOptions): RequestQueue => {
+const createQueue = ({ rate, places }: QueueOptions) => {
   const serviceMs = 1000 / rate;
   let freeAt = -Infinity;
   const waiting = (now: number): number => Math.max(0, Math.ceil((freeAt - now) / serviceMs - 1e-9) - 1);
   return {
-    offer(now) {
+    /** Takes a request at a time, in milliseconds that never go back. Returns when it is done; undefined: refused. */
+    offer(now: number): number | undefined {
       if (freeAt > now && waiting(now) >= places) return undefined;
       freeAt = Math.max(now, freeAt) + serviceMs;
       return freeAt;
     },
-    filled: (now) => waiting(now) / places,
+    /** Share of the places that are taken, 0..1. */
+    filled: (now: number): number => waiting(now) / places,
   };
 };
 
@@ -164,20 +159,6 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly zone: string; readonly openedAt: number }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** Times are milliseconds since 1970. */
-export interface Ledger {
-  sent(now: number, service: string): void;
-  ended(now: number, service: string, outcome: Outcome): void;
-  /** A Pod has taken a request that it will be done with at `doneAt`. */
-  served(doneAt: number, pod: string, service: string): void;
-  refused(now: number, pod: string, service: string): void;
-  filled(now: number, pod: string, service: string, share: number): void;
-  /** The program was kept from its work for so long, up to `now`. */
-  late(now: number, ms: number): void;
-  /** The seconds before `now` that were not given out yet, oldest first, without gaps. */
-  complete(now: number): TrafficReport[];
-}
-
 interface OpenClient {
   sent: number;
   byZone: Record<string, number>;
@@ -201,7 +182,8 @@ interface OpenSecond {
 
 const increase = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
 
-export const createLedger = (zone: string, begin: number): Ledger => {
+/** Counts what happens on one node second by second, and gives a second out once it is over. Times are milliseconds since 1970. */
+export const createLedger = (zone: string, begin: number) => {
   const open = new Map<number, OpenSecond>();
   let next = Math.floor(begin / 1000);
   const at = (time: number): OpenSecond => {
@@ -216,8 +198,8 @@ export const createLedger = (zone: string, begin: number): Ledger => {
   const pod = (time: number, name: string, service: string): OpenPod =>
     (at(time).pods[name] ??= { service, served: 0, refused: 0, filled: 0 });
   return {
-    sent: (now, service) => void (client(now, service).sent += 1),
-    ended(now, service, outcome) {
+    sent: (now: number, service: string) => void (client(now, service).sent += 1),
+    ended(now: number, service: string, outcome: Outcome): void {
       const entry = client(now, service);
       if (outcome.kind === 'failed') return increase(entry.errors, outcome.code);
       increase(entry.byZone, outcome.zone);
@@ -225,17 +207,20 @@ export const createLedger = (zone: string, begin: number): Ledger => {
       if (outcome.kind === 'refused') increase(entry.errors, 'REFUSED');
       else addLatency(entry.latencies, outcome.ms);
     },
-    served: (doneAt, name, service) => void (pod(doneAt, name, service).served += 1),
-    refused: (now, name, service) => void (pod(now, name, service).refused += 1),
-    filled(now, name, service, share) {
+    /** A Pod has taken a request that it will be done with at `doneAt`. */
+    served: (doneAt: number, name: string, service: string) => void (pod(doneAt, name, service).served += 1),
+    refused: (now: number, name: string, service: string) => void (pod(now, name, service).refused += 1),
+    filled(now: number, name: string, service: string, share: number): void {
       const entry = pod(now, name, service);
       entry.filled = Math.max(entry.filled, share);
     },
-    late(now, ms) {
+    /** The program was kept from its work for so long, up to `now`. */
+    late(now: number, ms: number): void {
       const entry = at(now);
       entry.lateMs = Math.max(entry.lateMs, ms);
     },
-    complete(now) {
+    /** The seconds before `now` that were not given out yet, oldest first, without gaps. */
+    complete(now: number): TrafficReport[] {
       const reports: TrafficReport[] = [];
       for (; next < Math.floor(now / 1000); next += 1) {
         reports.push({ zone, second: next, ...(open.get(next) ?? { lateMs: 0, clients: {}, pods: {} }) });
@@ -245,6 +230,7 @@ export const createLedger = (zone: string, begin: number): Ledger => {
     },
   };
 };
+export type Ledger = ReturnType<typeof createLedger>;
 
 /** A request without answer has failed after this time. */
 const TIMEOUT_MS = 1_500;

@@ -17,35 +17,27 @@ interface ServedRate {
   readonly endsAt: number;
 }
 
-export interface Recorder {
-  add(report: TrafficReport): void;
-  count(totals: ServedTotals): void;
-  /** All nodes' reports of the seconds from the first to before the second. */
-  between(from: number, to: number): TrafficReport[];
-  /** The newest second that this zone has reported; undefined before the first. */
-  newest(zone: string): number | undefined;
-  /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */
-  served(zone: string, pod: string, windowSeconds: number, until: number): ServedRate | undefined;
-  /** A Pod's own counter of served requests; undefined before its first. */
-  total(pod: string): number | undefined;
-}
-
-export const createRecorder = (): Recorder => {
+/** Keeps what the nodes report, and tells a source of metrics what each Pod has served. */
+export const createRecorder = () => {
   const byZone = new Map<string, TrafficReport[]>();
   const totals = new Map<string, number>();
   const of = (zone: string): TrafficReport[] => byZone.get(zone) ?? [];
   return {
-    add(report) {
+    add(report: TrafficReport): void {
       byZone.set(report.zone, [...of(report.zone), report]);
     },
-    count({ served }) {
+    count({ served }: ServedTotals): void {
       for (const [pod, total] of Object.entries(served)) totals.set(pod, total);
     },
-    total: (pod) => totals.get(pod),
-    between: (from, to) =>
+    /** A Pod's own counter of served requests; undefined before its first. */
+    total: (pod: string) => totals.get(pod),
+    /** All nodes' reports of the seconds from the first to before the second. */
+    between: (from: number, to: number) =>
       [...byZone.values()].flatMap((reports) => reports.filter(({ second }) => second >= from && second < to)),
-    newest: (zone) => of(zone).at(-1)?.second,
-    served(zone, pod, windowSeconds, until) {
+    /** The newest second that this zone has reported; undefined before the first. */
+    newest: (zone: string) => of(zone).at(-1)?.second,
+    /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */
+    served(zone: string, pod: string, windowSeconds: number, until: number): ServedRate | undefined {
       const reports = of(zone).filter(({ second }) => second >= until - windowSeconds && second < until);
       if (reports.length < windowSeconds) return undefined;
       const count = reports.reduce((sum, { pods }) => sum + (pods[pod]?.served ?? 0), 0);
@@ -53,6 +45,7 @@ export const createRecorder = (): Recorder => {
     },
   };
 };
+export type Recorder = ReturnType<typeof createRecorder>;
 
 const programFile = fileURLToPath(new URL('./closed-loop-agent.ts', import.meta.url));
 

@@ -39,8 +39,7 @@ const findProgram = (name: string): string => {
   return found;
 };
 
-const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: findProgram('chromium'), args: FLAGS });
+const startBrowser = (): Promise<Browser> => chromium.launch({ executablePath: findProgram('chromium'), args: FLAGS });
 
 interface Opened {
   readonly page: Page;
@@ -51,11 +50,7 @@ interface Opened {
 }
 
 /** Opens a file in a context of its own. */
-const openFile = async (
-  browser: Browser,
-  file: string,
-  options: BrowserContextOptions = {},
-): Promise<Opened> => {
+const openFile = async (browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Opened> => {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   page.setDefaultTimeout(SLOW_MS);

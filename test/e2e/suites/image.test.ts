@@ -197,11 +197,7 @@ const runImage = (image: Image, args: readonly string[]): { code: number | null;
 };
 
 /** What runs Node.js code instead of the entry point, as this user. */
-const runInImage = (
-  image: Image,
-  code: string,
-  uid = image.user.uid,
-): { code: number | null; output: string } => {
+const runInImage = (image: Image, code: string, uid = image.user.uid): { code: number | null; output: string } => {
   const [node = ''] = image.entrypoint;
   const user = { ...image.user, uid };
   return runImage({ ...image, user, entrypoint: [node, '--eval', code] }, []);

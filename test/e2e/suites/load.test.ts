@@ -44,9 +44,8 @@ const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
 
 const namespaceOf = (index: number): string => `load-${Math.floor(index / SCALE.perNamespace)}`;
 
-const NAMESPACE_NAMES: readonly string[] = Array.from(
-  { length: SCALE.services / SCALE.perNamespace },
-  (_, index) => namespaceOf(index * SCALE.perNamespace),
+const NAMESPACE_NAMES: readonly string[] = Array.from({ length: SCALE.services / SCALE.perNamespace }, (_, index) =>
+  namespaceOf(index * SCALE.perNamespace),
 );
 
 const label = { [LABEL_STRATEGY]: 'same-zone' };
