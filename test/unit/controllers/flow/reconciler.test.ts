@@ -12,16 +12,29 @@ import type { PlanJob } from '../../../../pkg/flow/assemble/job.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { CacheState } from '../../../../pkg/kubernetes/cache.ts';
-import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { node, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { plainOptions } from './reconciler-support.ts';
+import type { FlowReconcilerOptions } from '../../../../pkg/controllers/flow/reconciler.ts';
+import type { Client, Clock, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
 
 const { signal } = new AbortController();
+
+/** Nothing is foreign, refused or remembered; no jitter, no listener. */
+const plainOptions = (clock: Clock) =>
+  ({
+    foreign: () => undefined,
+    known: () => true,
+    clock,
+    random: () => 0,
+    checkSpec: () => undefined,
+    onOutcome: () => Promise.resolve(),
+    onForgotten: () => Promise.resolve(),
+    rememberedPlan: () => undefined,
+  }) satisfies Partial<FlowReconcilerOptions>;
 
 describe('the loop in trouble', () => {
   const KEY = 'shop/web';

@@ -56,6 +56,12 @@ describe('the reconciler of zones', () => {
     });
   });
 
+  it('looks at the Pods of the Node first, and at volumes only where a Pod has claims', async () => {
+    client.objects['pods'] = [{ metadata: { name: 'web' } }];
+    await reconcile();
+    expect(client.listed).to.deep.equal(['pods?spec.nodeName=n1']);
+  });
+
   it('writes nothing where volumes cannot be read', async () => {
     client.pages = () => {
       throw new Error('forbidden');
