@@ -1,6 +1,6 @@
 // Shared by the routing tests: deep freezing, RFC 7396 merge patches, and arbitrary prior states of Services and Etcds.
 import fc from 'fast-check';
-import type { EtcdLike, ServiceLike } from '../../../pkg/routing/types.ts';
+import type { ServiceLike } from '../../../pkg/routing/types.ts';
 
 export const HINTS = 'service.kubernetes.io/topology-aware-hints';
 export const MODE = 'service.kubernetes.io/topology-mode';
@@ -78,16 +78,6 @@ type Settings = typeof arbitrarySettings extends fc.Arbitrary<infer T> ? T : nev
 export const serviceFrom = ({ labels, annotations, trafficDistribution }: Settings): ServiceLike => ({
   metadata: { name: 'server', namespace: 'default', labels, annotations },
   spec: { ports: [{ port: 443 }], ...(trafficDistribution === undefined ? {} : { trafficDistribution }) },
-});
-
-export const etcdFrom = ({ labels, annotations, trafficDistribution }: Settings): EtcdLike => ({
-  metadata: { name: 'etcd-main', annotations: { 'gardener.cloud/owner': 'x' } },
-  spec: {
-    replicas: 3,
-    etcd: {
-      clientService: { labels, annotations, ...(trafficDistribution === undefined ? {} : { trafficDistribution }) },
-    },
-  },
 });
 
 /** A prior state that its API server would hold: from 1.27 both topology annotations must agree. */
