@@ -1,9 +1,7 @@
 // RoutingConfig in the providerConfig of an Extension: its schema, and a reader that says field by field what is wrong with one.
 import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import type { ErrorObject } from 'ajv';
-import { type FieldPath, renderPath } from './config/config-error.ts';
-import { pathOfPointer, sentenceOf } from './config/load.ts';
+import { fieldProblems } from './config/load.ts';
 import { namespaceName } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
 import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
@@ -59,24 +57,10 @@ const MAX_CHARACTERS = 65_536;
 /** More than a person reads at once. */
 const MAX_PROBLEMS = 5;
 
-const problem = (path: FieldPath, message: string, allowed: readonly string[] = []): RoutingConfigProblem => {
-  const below = renderPath(path);
-  const hint = allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
-  const dot = below === '' || below.startsWith('[') ? '' : '.';
-  return { field: `${PROVIDER_CONFIG_FIELD}${dot}${below}`, message: `${message}${hint}` };
-};
-
-/** Digits are indices where the schema has lists: no field name is a number. */
-const pathOf = (pointer: string): FieldPath =>
-  pathOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-
-const problemOf = (error: ErrorObject): RoutingConfigProblem[] => {
-  const sentence = sentenceOf(error);
-  if (sentence === undefined) return [];
-  const key = sentence.key ?? sentence.unknownKey;
-  const path = [...pathOf(error.instancePath), ...(key === undefined ? [] : [key])];
-  return [problem(path, sentence.message, sentence.allowed)];
-};
+const problem = (message: string, field = ''): RoutingConfigProblem => ({
+  field: `${PROVIDER_CONFIG_FIELD}${field === '' || field.startsWith('[') ? '' : '.'}${field}`,
+  message,
+});
 
 const invalid = (problems: readonly RoutingConfigProblem[]): RoutingConfigReading => ({
   kind: 'invalid',
@@ -95,9 +79,9 @@ const textOf = (value: unknown): string | undefined => {
 /** Text and back: what the cache holds is shared, and defaults are filled in. */
 const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReading => {
   const text = textOf(value);
-  if (text === undefined) return invalid([problem([], 'is nested too deep.')]);
+  if (text === undefined) return invalid([problem('is nested too deep.')]);
   if (text.length <= MAX_CHARACTERS) return { copy: JSON.parse(text) as unknown };
-  return invalid([problem([], `has more than ${MAX_CHARACTERS} characters.`)]);
+  return invalid([problem(`has more than ${MAX_CHARACTERS} characters.`)]);
 };
 
 /** The schema is compiled once, so that reading costs microseconds: every change of an Extension is read. */
@@ -109,6 +93,8 @@ export const createRoutingConfigReader = (): RoutingConfigReader => {
     const read = copyOf(providerConfig);
     if ('kind' in read) return read;
     const { copy } = read;
-    return validate(copy) ? { kind: 'valid', config: copy } : invalid((validate.errors ?? []).flatMap(problemOf));
+    return validate(copy)
+      ? { kind: 'valid', config: copy }
+      : invalid(fieldProblems(validate.errors ?? []).map(({ field, message }) => problem(message, field)));
   };
 };

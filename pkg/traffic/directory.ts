@@ -33,32 +33,6 @@ interface Place {
   readonly node: string;
 }
 
-export interface Directory {
-  setService(service: Service): void;
-  removeService(service: Service): void;
-  setSlice(slice: EndpointSlice): void;
-  removeSlice(slice: EndpointSlice): void;
-  setNode(node: Node): void;
-  removeNode(node: Node): void;
-  /** `namespace/name` of the Service that answers at a cluster or load-balancer address. */
-  serviceAt(protocol: string, address: string, port: number): string | undefined;
-  /** The same of a node port. */
-  serviceOfNodePort(protocol: string, port: number): string | undefined;
-  /** Undefined for an address that is in no slice, on no Node and in no Node's range of Pods. */
-  placeOf(address: string): Place | undefined;
-  /** Whether an address belongs to a Node itself. */
-  isNode(address: string): boolean;
-  hasService(name: string): boolean;
-  /** Whether a Node is in it. */
-  isZone(name: string): boolean;
-  /** Zone of a Node; empty where it has none or is not known. */
-  zoneOfNode(name: string): string;
-  /** How many Nodes there are. */
-  readonly nodes: number;
-  /** Whether every Node has a range of Pods: only then an unknown address is outside of the cluster. */
-  readonly knowsPodRanges: boolean;
-}
-
 interface ServiceClaim extends Claim {
   readonly kind: (typeof KINDS)[number];
   /** `tcp 80` */
@@ -140,8 +114,10 @@ const podRangesOf = ({ spec = {} }: Node): Prefix[] => {
 
 const prefixKey = ({ family, bits }: Prefix): string => `${family}/${bits}`;
 
+export type Directory = ReturnType<typeof createDirectory>;
+
 /** An empty directory; callers keep it equal to the cluster. */
-export const createDirectory = (): Directory => {
+export const createDirectory = () => {
   const services = createClaims<ServiceClaim>(strongestFirst, losesPorts);
   const nodePorts = createClaims<Claim>(oldestFirst);
   const endpoints = createClaims<EndpointClaim>(keptFirst);
@@ -171,7 +147,7 @@ export const createDirectory = (): Directory => {
     endpoints.find(address, ({ by }) => by.isKept && selecting.has(by.service)) ?? endpoints.first(address);
 
   return {
-    setService(service) {
+    setService(service: Service): void {
       const by = ownerOf(service);
       const { ports = [], selector = {} } = service.spec ?? {};
       const own = new Set(ports.map((port) => portKey(protocolOf(port), port.port)));
@@ -186,14 +162,14 @@ export const createDirectory = (): Directory => {
       if (Object.keys(selector).length > 0) selecting.add(by.name);
       else selecting.delete(by.name);
     },
-    removeService(service) {
+    removeService(service: Service): void {
       const name = keyOf(service);
       services.remove(name);
       nodePorts.remove(name);
       names.delete(name);
       selecting.delete(name);
     },
-    setSlice(slice) {
+    setSlice(slice: EndpointSlice): void {
       const owner = ownerOf(slice);
       const labels = slice.metadata?.labels ?? {};
       const service = labels[LABEL_SERVICE_NAME];
@@ -212,8 +188,8 @@ export const createDirectory = (): Directory => {
       }
       endpoints.set(owner.name, claims);
     },
-    removeSlice: (slice) => endpoints.remove(keyOf(slice)),
-    setNode(node) {
+    removeSlice: (slice: EndpointSlice): void => endpoints.remove(keyOf(slice)),
+    setNode(node: Node): void {
       const by = { ...ownerOf(node), name: nameOf(node) };
       const place = pooled({ zone: zoneOfNode(node), node: by.name });
       const addresses = (node.status?.addresses ?? []).flatMap(({ address }) => canonicalAddress(address) ?? []);
@@ -224,7 +200,7 @@ export const createDirectory = (): Directory => {
       setRanges(by, own, place);
       prefixes.set(by.name, own);
     },
-    removeNode(node) {
+    removeNode(node: Node): void {
       const name = nameOf(node);
       nodeAddresses.remove(name);
       nodeZones.delete(name);
@@ -232,30 +208,39 @@ export const createDirectory = (): Directory => {
       setRanges({ ...ownerOf(node), name }, []);
       prefixes.delete(name);
     },
-    serviceAt(protocol, address, port) {
+    /** `namespace/name` of the Service that answers at a cluster or load-balancer address. */
+    serviceAt(protocol: string, address: string, port: number): string | undefined {
       const key = portKey(protocol, port);
       const isMeant = ({ ports }: ServiceClaim): boolean => ports.has(key);
       return (services.find(address, isMeant) ?? services.departed(address, isMeant))?.by.name;
     },
-    serviceOfNodePort(protocol, port) {
+    serviceOfNodePort(protocol: string, port: number): string | undefined {
       const key = portKey(protocol, port);
       return (nodePorts.first(key) ?? nodePorts.departed(key))?.by.name;
     },
-    // What a Node says of itself, then what the EndpointSlice controller says of Pods, then what others do, then what was said last.
-    placeOf: (address) =>
+    /**
+     * What a Node says of itself, then what the EndpointSlice controller says of Pods, then what others do, then what was said last.
+     * Undefined for an address that is in no slice, on no Node and in no Node's range of Pods.
+     */
+    placeOf: (address: string): Place | undefined =>
       (nodeAddresses.first(address) ?? endpointAt(address))?.place ??
       (endpoints.departed(address) ?? nodeAddresses.departed(address))?.place ??
       ranges.get(address),
-    isNode: (address) => (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
-    hasService: (name) => names.has(name),
-    isZone(name) {
+    /** Whether an address belongs to a Node itself. */
+    isNode: (address: string): boolean =>
+      (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
+    hasService: (name: string): boolean => names.has(name),
+    /** Whether a Node is in it. */
+    isZone(name: string): boolean {
       zones ??= new Set(nodeZones.values());
       return zones.has(name);
     },
-    zoneOfNode: (name) => nodeZones.get(name) ?? '',
+    /** Empty where it has none or is not known. */
+    zoneOfNode: (name: string): string => nodeZones.get(name) ?? '',
     get nodes() {
       return nodeZones.size;
     },
+    /** Whether every Node has a range of Pods: only then an unknown address is outside of the cluster. */
     get knowsPodRanges() {
       return prefixes.size > 0 && [...prefixes.values()].every((list) => list.length > 0);
     },

@@ -37,37 +37,6 @@ export interface Losses {
   ambiguous: number;
 }
 
-export interface LedgerOptions {
-  readonly directory: Directory;
-  readonly own: OwnNode;
-  /** Series beyond this many, and beyond the share of their namespace, are counted together, as `OTHER`. */
-  maxSeries(): number;
-  /** Holds a connection of a client of this node against the hints. */
-  judge(flow: Flow, service: string): Judgement | undefined;
-}
-
-export interface Ledger {
-  /** A line of the event stream. */
-  event(flow: Flow): void;
-  /**
-   * Finds Service and zones of the flows that began since the last call. A while after they began, because what they lead to
-   * may be as new as they are, and the watch that reports it is slower than the kernel.
-   */
-  settle(): void;
-  /** A list begins; the first one is what was there before counting began. */
-  beginList(): void;
-  listed(flow: Flow): void;
-  /** The list came to its end. One that did not is as if it had never begun. */
-  endList(): void;
-  readonly series: Iterable<Readonly<Series>>;
-  readonly proofs: Iterable<Readonly<Proof>>;
-  readonly losses: Readonly<Losses>;
-  /** Flows in memory. */
-  readonly living: number;
-  /** Whether a flow to a Service was ever seen translated: the kernel's tables then show what the proxy does. */
-  readonly seesServices: boolean;
-}
-
 /** In place of a Service that has no series of its own any more. */
 export const OTHER = 'other';
 
@@ -160,7 +129,18 @@ const SERIES_PER_PROOF = OUTCOMES.length + 2;
 /** Lists in a row without a Service until its series are given back: by then the last of them was read. */
 const LISTS_UNTIL_GONE = 3;
 
-export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions): Ledger => {
+interface LedgerOptions {
+  readonly directory: Directory;
+  readonly own: OwnNode;
+  /** Series beyond this many, and beyond the share of their namespace, are counted together, as `OTHER`. */
+  maxSeries(): number;
+  /** Holds a connection of a client of this node against the hints. */
+  judge(flow: Flow, service: string): Judgement | undefined;
+}
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions) => {
   const living = new Map<string, Living>();
   const series = createSeriesMap(maxSeries, directory);
   const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
@@ -279,7 +259,8 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
   };
 
   return {
-    event(flow) {
+    /** A line of the event stream. */
+    event(flow: Flow): void {
       const key = connectionKeyOf(flow);
       const known = entryOf(key, flow);
       // A flow that passes several conntrack zones is one flow.
@@ -295,14 +276,19 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
       living.delete(key);
       if (listing) endedMeanwhile.add(`${key} ${flow.id}`);
     },
-    settle() {
+    /**
+     * Finds Service and zones of the flows that began since the last call. A while after they began, because what they lead to
+     * may be as new as they are, and the watch that reports it is slower than the kernel.
+     */
+    settle(): void {
       for (const entry of unsettled.splice(0)) settle(entry);
     },
-    beginList() {
+    /** A list begins; the first one is what was there before counting began. */
+    beginList(): void {
       listing = true;
       endedMeanwhile.clear();
     },
-    listed(flow) {
+    listed(flow: Flow): void {
       const key = connectionKeyOf(flow);
       if (endedMeanwhile.has(`${key} ${flow.id}`)) return;
       const known = entryOf(key, flow);
@@ -321,7 +307,8 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
       entry.list = lists + 1;
       addBytes(entry, flow);
     },
-    endList() {
+    /** The list came to its end. One that did not is as if it had never begun. */
+    endList(): void {
       listing = false;
       lists += 1;
       endedMeanwhile.clear();
@@ -334,16 +321,18 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
       }
       giveBack();
     },
-    get series() {
+    get series(): Iterable<Readonly<Series>> {
       return series.values();
     },
-    get proofs() {
+    get proofs(): Iterable<Readonly<Proof>> {
       return proofs.values();
     },
-    losses,
+    losses: losses as Readonly<Losses>,
+    /** Flows in memory. */
     get living() {
       return living.size;
     },
+    /** Whether a flow to a Service was ever seen translated: the kernel's tables then show what the proxy does. */
     get seesServices() {
       return seesServices;
     },

@@ -1,6 +1,7 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
 import { OUTCOMES } from './hints.ts';
+import type { Series } from './ledger.ts';
 import { type Measured, type MeasuredFlow, addUp } from './measured.ts';
 import type { OutcomeCounts, ServiceCounts } from './proof.ts';
 
@@ -56,16 +57,6 @@ export const parseExposition = (text: string, names: readonly string[]): Map<str
   return samples;
 };
 
-/** Counters of one Service and pair of zones. */
-export interface CounterRow {
-  readonly service: string;
-  readonly source: string;
-  readonly destination: string;
-  readonly connections: number;
-  readonly requestBytes: number;
-  readonly responseBytes: number;
-}
-
 export interface MeterReading {
   readonly node: string;
   /** Since it began to count. */
@@ -74,7 +65,7 @@ export interface MeterReading {
   readonly state: string;
   /** By reason. */
   readonly lost: Readonly<Record<string, number>>;
-  readonly rows: readonly CounterRow[];
+  readonly rows: readonly Readonly<Series>[];
   /** New connections against the hints of their moment. */
   readonly judged: ServiceCounts;
   /** Services whose flows the Node's kernel does not track. */
@@ -91,16 +82,14 @@ export const METER_METRICS = {
   unsupported: 'topology_traffic_unsupported_services',
 } as const;
 
-type Draft = { -readonly [K in keyof CounterRow]: CounterRow[K] };
-
 const serviceOf = (labels: ExposedSample['labels']): string => {
   const { service_namespace: namespace = '', service_name: name = '' } = labels;
   return namespace === '' ? name : `${namespace}/${name}`;
 };
 
-const rowsOf = (samples: ReadonlyMap<string, readonly ExposedSample[]>): CounterRow[] => {
-  const rows = new Map<string, Draft>();
-  const rowAt = ({ labels }: ExposedSample): Draft => {
+const rowsOf = (samples: ReadonlyMap<string, readonly ExposedSample[]>): Series[] => {
+  const rows = new Map<string, Series>();
+  const rowAt = ({ labels }: ExposedSample): Series => {
     const { source_zone: source = '', destination_zone: destination = '' } = labels;
     const service = serviceOf(labels);
     const key = JSON.stringify([service, source, destination]);
@@ -146,10 +135,8 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
   };
 };
 
-const rateOf = (row: CounterRow, seconds: number): MeasuredFlow => ({
-  service: row.service,
-  source: row.source,
-  destination: row.destination,
+const rateOf = (row: Series, seconds: number): MeasuredFlow => ({
+  ...row,
   connections: row.connections / seconds,
   requestBytes: row.requestBytes / seconds,
   responseBytes: row.responseBytes / seconds,
@@ -158,7 +145,7 @@ const rateOf = (row: CounterRow, seconds: number): MeasuredFlow => ({
 /** What was counted after `before`; all of it where the meter began anew since. */
 const growthOf = (before: MeterReading, after: MeterReading): MeterReading => {
   if (after.seconds < before.seconds) return after;
-  const keyOf = (row: CounterRow): string => JSON.stringify([row.service, row.source, row.destination]);
+  const keyOf = (row: Series): string => JSON.stringify([row.service, row.source, row.destination]);
   const known = new Map(before.rows.map((row) => [keyOf(row), row]));
   const rows = after.rows.map((row) => {
     const old = known.get(keyOf(row));

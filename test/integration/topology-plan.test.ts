@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
-import { evaluatePlan } from '../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../pkg/flow/evaluate.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, endpoints, nodes, stdin } from './topology-objects.ts';

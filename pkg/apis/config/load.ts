@@ -170,11 +170,22 @@ const sentences: Record<string, (error: ErrorObject) => Sentence | undefined> = 
 };
 
 /** Undefined for errors that only repeat others (`if`, `anyOf` around their branches). */
-export const sentenceOf = (error: ErrorObject): Sentence | undefined => {
+const sentenceOf = (error: ErrorObject): Sentence | undefined => {
   if (['if', 'anyOf', 'oneOf', 'allOf', 'propertyNames'].includes(error.keyword)) return undefined;
   const known = sentences[error.keyword];
   return known === undefined ? { message: `${error.message ?? 'is not valid'}.` } : known(error);
 };
+
+/** What is wrong, by field, with a value that was in no file. Digits are indices: no field name is a number. */
+export const fieldProblems = (errors: readonly ErrorObject[]): { readonly field: string; readonly message: string }[] =>
+  errors.flatMap((error) => {
+    const sentence = sentenceOf(error);
+    if (sentence === undefined) return [];
+    const { message, allowed = [], key = sentence.unknownKey } = sentence;
+    const steps = pathOfPointer(error.instancePath).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+    const hint = allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
+    return [{ field: renderPath([...steps, ...(key === undefined ? [] : [key])]), message: `${message}${hint}` }];
+  });
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;

@@ -12,29 +12,18 @@ export interface SeenService {
   /** The decision for it, or for the Etcd that it is made from. */
   readonly decision: RoutingDecision;
   /** Undefined: on, but not checked yet. */
-  readonly effect?: { readonly kind: 'effective' } | Trouble | Doubt | Evacuated | undefined;
+  readonly effect?: { readonly kind: 'effective' } | Trouble | Effect<'assumed'> | Effect<'evacuated'> | undefined;
 }
 
-interface Trouble {
-  readonly kind: 'ineffective';
+/** `assumed`: nothing is wrong with it, and nothing shows that it has effect; `evacuated`: an operator sends its clients elsewhere. */
+interface Effect<K extends 'ineffective' | 'assumed' | 'evacuated'> {
+  readonly kind: K;
   /** Stable word, for example `HintsMissing`. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** Nothing is wrong with it, and nothing shows that it has effect. */
-interface Doubt {
-  readonly kind: 'assumed';
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** An operator sends its clients to other zones for a time. */
-interface Evacuated {
-  readonly kind: 'evacuated';
-  readonly reason: string;
-  readonly message: string;
-}
+type Trouble = Effect<'ineffective'>;
 
 export interface SeenNamespace {
   readonly name: string;
@@ -125,24 +114,21 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   const [worst] = [...troubles.filter(({ reason }) => !PASSING.has(reason)), ...troubles];
   if (worst !== undefined) {
     const others = troubles.filter((trouble) => trouble !== worst);
-    return state(
-      'False',
-      worst.reason,
-      listOf(
-        [worst, ...others].map(({ message }) => message),
-        '; ',
-      ),
-    );
+    const messages = [worst, ...others].map(({ message }) => message);
+    return state('False', worst.reason, listOf(messages, '; '));
   }
   const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
   if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to route by zone');
   if (services.some(({ effect }) => effect === undefined)) {
     return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been checked yet');
   }
-  const [doubt] = services.flatMap(({ effect }) => (effect?.kind === 'assumed' ? [effect] : []));
-  if (doubt !== undefined) return state('Unknown', doubt.reason, doubt.message);
-  const [evacuated] = services.flatMap(({ effect }) => (effect?.kind === 'evacuated' ? [effect] : []));
-  if (evacuated !== undefined) return state('True', evacuated.reason, evacuated.message);
+  for (const [kind, status] of [
+    ['assumed', 'Unknown'],
+    ['evacuated', 'True'],
+  ] as const) {
+    const effect = services.find((service) => service.effect?.kind === kind)?.effect;
+    if (effect?.kind === kind) return state(status, effect.reason, effect.message);
+  }
   const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
   return state('True', 'Effective', `${count} routed by zone: ${listOf(namesOf(on), ', ')}`);
 };

@@ -1,6 +1,6 @@
 // What a run costs: load above capacity that had a place elsewhere, traffic between zones beyond the bound, changed hints.
 import { type HintsInForce, hintsOf } from '../../../pkg/flow/demand/arrivals.ts';
-import { planHints } from '../../../pkg/flow/index.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import type { Experience, PlantEndpoint } from './types.ts';
 

@@ -1,6 +1,6 @@
 // What plans that are kept ready would buy: for "this zone doubles, triples, quadruples" instead of the demand that a window shows.
-import { evaluatePlan } from '../../../pkg/flow/index.ts';
-import type { Demand, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
+import type { Demand, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../../../pkg/flow/types.ts';
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { planWithin } from '../../../pkg/flow/loop/decide.ts';
 import { randomOf } from '../loop/random.ts';

@@ -1,7 +1,8 @@
 // What the planner is measured beside: upstream's algorithm, own zones, and trying everything.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
-import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/types.ts';
 import { allocate, hintProportionally } from '../../../pkg/upstream/index.ts';
 
 export interface Outcome {

@@ -1,5 +1,5 @@
 // Times each contender on each problem of a shape, in turns, so that noise of the machine meets all alike.
-import type { PlanInput } from '../../../pkg/flow/index.ts';
+import type { PlanInput } from '../../../pkg/flow/types.ts';
 import { median, percentile } from '../statistics.ts';
 import { contendersFor, figuresOf, NAIVE } from './contenders.ts';
 import type { Contender, Outcome } from './contenders.ts';

@@ -1,5 +1,5 @@
 // Problems for the planner: uneven zones, uneven demand, together 40 to 65 % of the capacity; the same ones in every run.
-import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/types.ts';
 import type { Shape } from './types.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];

@@ -1,5 +1,5 @@
 // Compares the planner with trying everything, for all Services with at most three endpoints in each of three zones.
-import { planHints } from '../../../pkg/flow/index.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
 import { bestInZoneShare, smallCounts, smallShares } from './brute-force.ts';
 
 const THETAS = [0, 0.1, 0.2, 0.3, 0.5, 1];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { fewestEndpoints, integralityBounds, transportationBound, zoneCostAt } from '../../../pkg/flow/bounds.ts';
-import { planHints } from '../../../pkg/flow/index.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
 import { createProblem } from '../../../pkg/flow/problem.ts';
 import type { EndpointClass, Problem } from '../../../pkg/flow/problem.ts';
 import { problems } from './factories.ts';

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { capacitiesFor, capacityClasses, compile, roundedDown } from '../../../pkg/flow/compile.ts';
-import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
-import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/types.ts';
 import { hostileProblem, ZONES } from './factories.ts';
 
 const capacities = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 80 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { evaluatePlan } from '../../../pkg/flow/index.ts';
-import type { EvaluateInput } from '../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
+import type { EvaluateInput } from '../../../pkg/flow/types.ts';
 
 const endpoint = (name: string, zone: string, forZones?: readonly string[], capacity = 1) => ({
   name,

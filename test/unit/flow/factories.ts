@@ -1,6 +1,6 @@
 // Endpoints and demand for tests of the planner, and generators of small problems.
 import fc from 'fast-check';
-import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/types.ts';
 
 export const ZONES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
 

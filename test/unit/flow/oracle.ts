@@ -1,5 +1,5 @@
 // The optimum by brute force, written from the rules of the proxies alone and without any of the planner's code.
-import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/types.ts';
 
 export interface Optimum {
   readonly overload: number;

@@ -1,8 +1,8 @@
 // Plans beside hints in force, with more zones than a hint may name, and what is refused.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { planHints } from '../../../pkg/flow/index.ts';
-import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/index.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
+import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/types.ts';
 import { ZONES, endpointsIn, hintsByEndpoint } from './factories.ts';
 
 const inForce = (endpoints: readonly FlowEndpoint[], plan: Plan): FlowEndpoint[] =>

@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
 import { boundsAtTarget, leastCrossZoneCost } from '../../../pkg/flow/planner.ts';
-import type { Plan, PlanInput } from '../../../pkg/flow/index.ts';
+import type { Plan, PlanInput } from '../../../pkg/flow/types.ts';
 import { problems, ZONES } from './factories.ts';
 import { bruteForce, judge } from './oracle.ts';
 import { upTo } from '../../support/depth.ts';

@@ -1,8 +1,8 @@
 // Plans for situations with known answers: the named scenarios of the k8s-topology-simulator, capacities, prices, what is in force.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { planHints } from '../../../pkg/flow/index.ts';
-import type { PlanInput } from '../../../pkg/flow/index.ts';
+import { planHints } from '../../../pkg/flow/planner.ts';
+import type { PlanInput } from '../../../pkg/flow/types.ts';
 import { endpointsIn, fairProblem, hintsByEndpoint } from './factories.ts';
 
 const percent = (share: number): number => Math.round(share * 10_000) / 100;

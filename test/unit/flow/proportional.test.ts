@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { planProportional } from '../../../pkg/flow/index.ts';
-import type { Plan } from '../../../pkg/flow/index.ts';
+import { planProportional } from '../../../pkg/flow/planner.ts';
+import type { Plan } from '../../../pkg/flow/types.ts';
 import { allocate } from '../../../pkg/upstream/index.ts';
 import { endpointsIn, ZONES } from './factories.ts';
 

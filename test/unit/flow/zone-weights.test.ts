@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { zoneWeights } from '../../../pkg/flow/index.ts';
+import { zoneWeights } from '../../../pkg/flow/evaluate.ts';
 import { node } from '../../fixtures/core.ts';
 
 const worker = (name: string, zone: string, cpu: string) =>

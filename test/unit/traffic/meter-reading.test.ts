@@ -3,15 +3,10 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { bytesOf, crosses } from '../../../pkg/traffic/measured.ts';
 import { averageBetween, averageOf, pairsWith, readMeter } from '../../../pkg/traffic/meter-reading.ts';
-import type { CounterRow, MeterReading } from '../../../pkg/traffic/meter-reading.ts';
+import type { Series } from '../../../pkg/traffic/ledger.ts';
+import type { MeterReading } from '../../../pkg/traffic/meter-reading.ts';
 
-const row = (
-  source: string,
-  destination: string,
-  connections: number,
-  bytes = 0,
-  service = 'shop/web',
-): CounterRow => ({
+const row = (source: string, destination: string, connections: number, bytes = 0, service = 'shop/web'): Series => ({
   service,
   source,
   destination,
@@ -23,7 +18,7 @@ const row = (
 const reading = (
   node: string,
   seconds: number,
-  rows: readonly CounterRow[],
+  rows: readonly Series[],
   more: Partial<MeterReading> = {},
 ): MeterReading => ({
   node,

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { evaluatePlan, planHints } from '../../../../pkg/flow/index.ts';
-import type { Plan, PlanInput } from '../../../../pkg/flow/index.ts';
+import { evaluatePlan } from '../../../../pkg/flow/evaluate.ts';
+import { planHints } from '../../../../pkg/flow/planner.ts';
+import type { Plan, PlanInput } from '../../../../pkg/flow/types.ts';
 import { rejoined } from '../../../../pkg/flow/loop/decide.ts';
 import { problems } from '../factories.ts';
 
