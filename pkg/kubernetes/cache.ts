@@ -4,7 +4,7 @@ import type { Resource } from '../apis/resources.ts';
 import { isForbidden, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
 import { type RecentWrites, createRecentWrites, storeKeyOf, storeKeyOfObject } from './store.ts';
-import { sleep } from './wait.ts';
+import { aborted, createBell, sleep } from './wait.ts';
 import type { Client, Clock, Indexers, Informer, Selection, TimerHandle } from './types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -82,20 +82,6 @@ const REFUSALS_MEANT = 5;
 
 /** Readers ask for whole objects one after the other, as when a configuration concerns many of them: one list serves all. */
 const KEEP_WHOLE_DELAY_MS = 1_000;
-
-/** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
-const createBell = () => {
-  let next = new AbortController();
-  return {
-    ring(): void {
-      const rung = next;
-      next = new AbortController();
-      rung.abort();
-    },
-    /** Aborted by the next ring. */
-    next: (): AbortSignal => next.signal,
-  };
-};
 
 /** What the parts of one cache share. */
 interface Shared<T extends KubernetesObject> {
@@ -297,20 +283,11 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     async settled(signal) {
       while (shared.state === 'pending') {
         signal.throwIfAborted();
-        await waitAny([signal, shared.settled.next()]);
+        await aborted(AbortSignal.any([signal, shared.settled.next()]));
       }
     },
     poke: () => shared.poked.ring(),
     relist,
     run: (signal) => runCache(options, shared, signal),
   };
-};
-
-/** Resolves when one of the signals aborts. */
-const waitAny = (signals: readonly AbortSignal[]): Promise<void> => {
-  const any = AbortSignal.any([...signals]);
-  return new Promise((resolve) => {
-    if (any.aborted) resolve();
-    else any.addEventListener('abort', () => resolve(), { once: true });
-  });
 };

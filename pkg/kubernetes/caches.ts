@@ -2,7 +2,7 @@
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { type Cache, type CacheOptions, createCache } from './cache.ts';
-import { sleep } from './wait.ts';
+import { within } from './wait.ts';
 import type { Client, Clock } from './types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -61,12 +61,7 @@ const waitFor = async (
   signal: AbortSignal,
 ): Promise<void> => {
   if (patienceMs === undefined) return cache.settled(signal);
-  const done = new AbortController();
-  const either = AbortSignal.any([signal, done.signal]);
-  const patience = sleep(clock, patienceMs, either).catch(() => undefined);
-  await Promise.race([cache.settled(either).catch(() => undefined), patience]);
-  done.abort();
-  signal.throwIfAborted();
+  await within(cache.settled(signal), patienceMs, clock);
   if (cache.list().length === 0)
     logger.warn('resource cannot be read, continuing without it until it can be', {
       resource: cache.resource.plural,

@@ -1,7 +1,7 @@
 // Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
-import { createDeadline } from './wait.ts';
+import { aborted, createDeadline, within } from './wait.ts';
 import type { Clock, Reconciler, Result, WorkQueue } from './types.ts';
 
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
@@ -29,11 +29,6 @@ export interface ControllerOptions {
   stopGraceMs?: number;
   logger: Logger;
   hooks?: ControllerHooks;
-}
-
-export interface Controller {
-  /** Works until `signal` aborts and all workers have ended; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
 }
 
 /** A reconcile took longer than its limit. */
@@ -96,33 +91,7 @@ const settleTurn = (
   return 'requeue';
 };
 
-/** Resolves when `work` is done, or `graceMs` after `stop` aborted, whichever is first; true if the work is done. */
-const withGrace = async (
-  work: Promise<unknown>,
-  graceMs: number,
-  clock: Clock,
-  stop: AbortSignal,
-): Promise<boolean> => {
-  let cancel = (): void => undefined;
-  const expired = new Promise<false>((resolve) => {
-    const onStop = (): void => {
-      const timer = clock.setTimeout(() => resolve(false), graceMs);
-      cancel = () => timer.cancel();
-    };
-    if (stop.aborted) onStop();
-    else {
-      stop.addEventListener('abort', onStop, { once: true });
-      cancel = () => stop.removeEventListener('abort', onStop);
-    }
-  });
-  try {
-    return await Promise.race([work.then(() => true), expired]);
-  } finally {
-    cancel();
-  }
-};
-
-export const createController = (options: ControllerOptions): Controller => {
+export const createController = (options: ControllerOptions) => {
   const {
     name,
     queue,
@@ -170,12 +139,14 @@ export const createController = (options: ControllerOptions): Controller => {
   };
 
   return {
-    async run(stop) {
+    /** Works until the signal aborts and all workers have ended; rejects never. */
+    async run(stop: AbortSignal): Promise<void> {
       const onStop = (): void => queue.shutDown();
       if (stop.aborted) onStop();
       else stop.addEventListener('abort', onStop, { once: true });
       const workers = Promise.all(Array.from({ length: concurrency }, () => worker(stop)));
-      if (!(await withGrace(workers, stopGraceMs, clock, stop))) {
+      await Promise.race([workers, aborted(stop)]);
+      if (!(await within(workers, stopGraceMs, clock))) {
         logger.warn('stopped although reconciles ignored their abort signal', { items: [...active] });
       }
     },

@@ -49,6 +49,10 @@ const same = (left: string | Buffer | undefined, right: string | Buffer | undefi
   left === right ||
   (left !== undefined && right !== undefined && Buffer.compare(Buffer.from(left), Buffer.from(right)) === 0);
 
+/** Whether fresh credentials are others than those that were refused. */
+export const sameHeaders = (one: Credentials, other: Credentials): boolean =>
+  JSON.stringify(one.headers) === JSON.stringify(other.headers);
+
 /** Whether a connection opened with `left` may serve requests that need `right`. */
 export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean =>
   same(left.ca, right.ca) &&
@@ -59,28 +63,16 @@ export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean =>
   left.servername === right.servername &&
   left.rejectUnauthorized === right.rejectUnauthorized;
 
-export interface FileSource {
-  /**
-   * Content of the file now, as far as it was looked at within `intervalMs`.
-   *
-   * @throws Error of the file system when the file was never readable; afterwards the last good content stays, because
-   * a rotation may leave an instant without a file.
-   */
-  read(): Buffer;
-  /** Looks at the file at the next `read`, whatever the interval. */
-  expire(): void;
-}
-
 // A mounted Secret or token changes by a swapped symbolic link: another inode, which stat sees through the link.
 const stampOf = (path: string): string => {
   const { ino, size, mtimeMs, ctimeMs } = statSync(path);
   return `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
 };
 
-/**
- * @param intervalMs - The file is looked at (stat) no more often than this; it is read only when the stamp changed.
- */
-export const createFileSource = (path: string, clock: Clock, intervalMs: number): FileSource => {
+export type FileSource = ReturnType<typeof createFileSource>;
+
+/** The file is looked at (stat) no more often than each `intervalMs`; it is read only when its stamp changed. */
+export const createFileSource = (path: string, clock: Clock, intervalMs: number) => {
   let content: Buffer | undefined;
   let stamp: string | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
@@ -96,7 +88,13 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
   };
 
   return {
-    read() {
+    /**
+     * Content of the file now.
+     *
+     * @throws Error of the file system when the file was never readable; afterwards the last good content stays, because
+     * a rotation may leave an instant without a file.
+     */
+    read(): Buffer {
       if (content !== undefined && clock.monotonic() - checkedAt < intervalMs) return content;
       checkedAt = clock.monotonic();
       try {
@@ -106,7 +104,8 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
         return content;
       }
     },
-    expire() {
+    /** Looks at the file at the next `read`, whatever the interval. */
+    expire(): void {
       checkedAt = Number.NEGATIVE_INFINITY;
     },
   };
@@ -118,15 +117,16 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
 const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CHECK_INTERVAL_MS = 5_000;
 
-interface InClusterOptions {
+/** Undefined outside of a Pod, and where the environment names a kubeconfig. `folder`: of the token and the authority's certificate. */
+export const inClusterSource = ({
+  env,
+  clock,
+  folder = FOLDER,
+}: {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
-  /** Of the token and the authority's certificate. Default: where the kubelet mounts them. */
   readonly folder?: string;
-}
-
-/** Undefined outside of a Pod, and where the environment names a kubeconfig. */
-export const inClusterSource = ({ env, clock, folder = FOLDER }: InClusterOptions): KubeConfigSource | undefined => {
+}): KubeConfigSource | undefined => {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env;
   const tokenFile = join(folder, 'token');
   if (host === '' || port === '' || (env['KUBECONFIG'] ?? '') !== '' || !existsSync(tokenFile)) return undefined;

@@ -6,7 +6,7 @@ import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
-import { sleep } from './wait.ts';
+import { abortable, sleep } from './wait.ts';
 import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
 
 /** core/v1 Event, the fields that are written. */
@@ -243,13 +243,7 @@ export const createEventRecorder = (options: EventRecorderOptions, signal: Abort
     async flush(limit) {
       limit?.throwIfAborted();
       if (sending === undefined) return;
-      let stop = (): void => undefined;
-      const given = new Promise<never>((_resolve, reject) => {
-        const onAbort = (): void => reject(limit?.reason as Error);
-        limit?.addEventListener('abort', onAbort, { once: true });
-        stop = () => limit?.removeEventListener('abort', onAbort);
-      });
-      await Promise.race([sending, given]).finally(stop);
+      await (limit === undefined ? sending : abortable(sending, limit));
     },
   };
 };

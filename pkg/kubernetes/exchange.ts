@@ -6,7 +6,7 @@ import { parseJson } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { type Deadline, abortable, createDeadline, ownTurn, sleep } from './wait.ts';
 import { SILENT_CONNECTION, type Transport, type TransportRequest } from './transport.ts';
-import type { Credentials, KubeConfigSource } from './credentials.ts';
+import { type Credentials, type KubeConfigSource, sameHeaders } from './credentials.ts';
 import {
   ApiError,
   ConnectionError,
@@ -190,9 +190,6 @@ const reasonOf = (error: unknown): ConnectionErrorReason => {
   const http2 = typeof code === 'string' && code.startsWith('ERR_HTTP2');
   return CUT_CODES.has(code) || http2 || name === 'HTTPParserError' ? 'Cut' : 'Unreachable';
 };
-
-const sameHeaders = (left: Credentials, right: Credentials): boolean =>
-  JSON.stringify(left.headers) === JSON.stringify(right.headers);
 
 /** The whole body; what goes on for too long is broken off. */
 const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<Buffer> => {

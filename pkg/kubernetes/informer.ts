@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type InformerCache, type ListRound, createInformerCache } from './store.ts';
-import { sleep } from './wait.ts';
+import { aborted, sleep } from './wait.ts';
 import type { Client, Clock, Indexers, Informer, Selection, Store } from './types.ts';
 
 interface InformerBackoff {
@@ -241,38 +241,6 @@ const createTurns = <T extends KubernetesObject>(
   };
 };
 
-/** Promises that resolve once, all at the same time. */
-const createLatch = (): { open(): void; readonly isOpen: boolean; wait(signal: AbortSignal): Promise<void> } => {
-  let isOpen = false;
-  const waiting = new Set<() => void>();
-  return {
-    open() {
-      isOpen = true;
-      for (const resolve of waiting) resolve();
-      waiting.clear();
-    },
-    get isOpen() {
-      return isOpen;
-    },
-    async wait(signal) {
-      if (isOpen) return;
-      signal.throwIfAborted();
-      await new Promise<void>((resolve, reject) => {
-        const onAbort = (): void => {
-          waiting.delete(done);
-          reject(signal.reason as Error);
-        };
-        const done = (): void => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        };
-        waiting.add(done);
-        signal.addEventListener('abort', onAbort, { once: true });
-      });
-    },
-  };
-};
-
 /**
  * Creates an informer; nothing is requested before `run`.
  *
@@ -288,7 +256,7 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     onHandlerError: options.onHandlerError,
     previous: options.previous,
   });
-  const latch = createLatch();
+  const synced = new AbortController();
   const progress: Progress = {
     relist: undefined,
     version: undefined,
@@ -298,7 +266,7 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     goneAt: undefined,
     doubted: false,
   };
-  const turns = createTurns({ ...options, logger }, cache, progress, () => latch.open());
+  const turns = createTurns({ ...options, logger }, cache, progress, () => synced.abort());
   let running: Promise<void> | undefined;
 
   const loop = async (signal: AbortSignal): Promise<void> => {
@@ -314,11 +282,14 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     resource,
     store: cache.store,
     get hasSynced() {
-      return latch.isOpen;
+      return synced.signal.aborted;
     },
     stalenessMs: () => (progress.provenAt === undefined ? 0 : clock.monotonic() - progress.provenAt),
     addHandlers: (handlers) => cache.addHandlers(handlers),
-    waitForSync: (signal) => latch.wait(signal),
+    async waitForSync(signal) {
+      if (!synced.signal.aborted) await aborted(AbortSignal.any([signal, synced.signal]));
+      if (!synced.signal.aborted) signal.throwIfAborted();
+    },
     run(signal) {
       running ??= loop(signal).finally(() => (running = undefined));
       return running;

@@ -15,56 +15,28 @@ import type { Clock } from './types.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A cluster and a user without file references, and how to bring them up to date. */
-export interface Bound {
-  readonly cluster: Cluster;
-  readonly user: User;
-  /** Copies the present content of every file into the two objects. */
-  update(): void;
-  /** Looks at every file at the next `update`, whatever the interval. */
-  expire(): void;
-}
-
-export interface BindOptions {
-  cluster: Cluster;
-  user: User;
-  /** From the kubeconfig; wins over `token`, as in client-go. */
-  tokenFile: string | undefined;
-  /** From the cluster's extensions, for the plug-in. */
-  pluginConfig: unknown;
-  open: (path: string) => FileSource;
-}
-
 interface ExecConfig {
   apiVersion?: string;
   env?: Array<{ name: string; value: string }> | null;
   provideClusterInfo?: boolean;
 }
 
-const EXEC_INFO = 'KUBERNETES_EXEC_INFO';
-
-const clusterInfo = (
-  { server, tlsServerName, skipTLSVerify, caData, proxyUrl }: Cluster,
-  config: unknown,
-): unknown => ({
-  server,
-  'tls-server-name': tlsServerName,
-  'insecure-skip-tls-verify': skipTLSVerify ? true : undefined,
-  'certificate-authority-data': caData,
-  'proxy-url': proxyUrl,
-  config,
-});
-
 /** What kubectl puts into the environment of a credential plug-in; gardenlogin, for one, refuses to run without. */
-const execInfo = (exec: ExecConfig, cluster: Cluster, config: unknown): string =>
-  JSON.stringify({
-    kind: 'ExecCredential',
-    apiVersion: exec.apiVersion,
-    spec: {
-      interactive: false,
-      ...(exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, config) } : {}),
-    },
-  });
+const execInfo = (exec: ExecConfig, cluster: Cluster, config: unknown): { name: string; value: string } => {
+  const info = {
+    server: cluster.server,
+    'tls-server-name': cluster.tlsServerName,
+    'insecure-skip-tls-verify': cluster.skipTLSVerify ? true : undefined,
+    'certificate-authority-data': cluster.caData,
+    'proxy-url': cluster.proxyUrl,
+    config,
+  };
+  const spec = { interactive: false, ...(exec.provideClusterInfo === true ? { cluster: info } : {}) };
+  return {
+    name: 'KUBERNETES_EXEC_INFO',
+    value: JSON.stringify({ kind: 'ExecCredential', apiVersion: exec.apiVersion, spec }),
+  };
+};
 
 /** The token file that client-node found by itself: that of a Pod's service account. */
 const inClusterTokenFile = (user: User): string | undefined => {
@@ -73,10 +45,14 @@ const inClusterTokenFile = (user: User): string | undefined => {
 };
 
 /**
- * Moves every file reference out of client-node's objects, which it would read synchronously at each request (and a
- * token file only once a minute).
+ * A cluster and a user without file references, which client-node would read synchronously at each request (and a token file only
+ * once a minute), and how to bring them up to date. A `tokenFile` wins over a token, as in client-go; `plugin` is configuration for it.
  */
-export const bindFiles = ({ cluster, user, tokenFile, pluginConfig, open }: BindOptions): Bound => {
+const bindFiles = (
+  { cluster, user }: Pick<Selected, 'cluster' | 'user'>,
+  { tokenFile, plugin }: UserExtras,
+  open: (path: string) => FileSource,
+) => {
   const boundCluster: Writable<Cluster> = { ...cluster };
   const boundUser: Writable<User> = { ...user };
   const followed: Array<{ source: FileSource; write: (content: Buffer) => void }> = [];
@@ -95,65 +71,60 @@ export const bindFiles = ({ cluster, user, tokenFile, pluginConfig, open }: Bind
 
   const exec = user.exec as ExecConfig | null | undefined;
   return {
-    cluster: boundCluster,
-    user: boundUser,
+    cluster: boundCluster as Cluster,
+    user: boundUser as User,
+    /** Copies the present content of every file into the two objects. */
     update() {
       for (const { source, write } of followed) write(source.read());
       if (exec === undefined || exec === null) return;
-      const info = { name: EXEC_INFO, value: execInfo(exec, boundCluster, pluginConfig) };
-      boundUser.exec = { ...exec, env: [...(exec.env ?? []), info] };
+      boundUser.exec = { ...exec, env: [...(exec.env ?? []), execInfo(exec, boundCluster, plugin)] };
     },
+    /** Looks at every file at the next `update`, whatever the interval. */
     expire() {
       for (const { source } of followed) source.expire();
     },
   };
 };
 
-/** One kubeconfig file as it was read. */
-export interface KubeconfigFile {
+/** One kubeconfig file as it was read: parsed, and unchecked. */
+interface KubeconfigFile {
   path: string;
-  /** Parsed, and unchecked. */
   content: unknown;
 }
 
-export interface UserExtras {
+/** What the files say beyond client-node's model. */
+interface UserExtras {
   /** Absolute path of the user's `tokenFile`. */
   tokenFile: string | undefined;
   /** Impersonation headers beside `Impersonate-User`, names in lower case. */
   headers: Readonly<Record<string, string | string[]>>;
-}
-
-interface Named {
-  name?: unknown;
-  [key: string]: unknown;
+  /** Configuration that the cluster carries for its plug-in, for example gardenlogin's reference to a Shoot. */
+  plugin: unknown;
 }
 
 const record = (value: unknown): Fields => (isFields(value) ? value : {});
+
+const records = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : []);
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
 /** The kubeconfig files of the default rules, in order of precedence; they need not exist. */
-export const defaultKubeconfigPaths = (environment: NodeJS.ProcessEnv): string[] => {
+const defaultKubeconfigPaths = (environment: NodeJS.ProcessEnv): string[] => {
   const listed = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
   return listed.length > 0 ? listed : [join(environment['HOME'] ?? homedir(), '.kube', 'config')];
 };
 
 /** The entry `name` of a named list (`users`, `clusters`), and the file it is from: the first file that has it wins. */
-const find = (
-  files: readonly KubeconfigFile[],
-  list: string,
-  name: string,
-): { path: string; entry: Record<string, unknown> } | undefined => {
+const find = (files: readonly KubeconfigFile[], list: string, name: string): { path: string; entry: Fields } => {
   for (const { path, content } of files) {
-    const entries = record(content)[list];
-    const entry = (Array.isArray(entries) ? (entries as Named[]) : []).find((candidate) => candidate?.name === name);
+    const entry = records(record(content)[list]).find((candidate) => candidate['name'] === name);
     if (entry !== undefined) return { path, entry };
   }
-  return undefined;
+  return { path: '', entry: {} };
 };
 
-const impersonation = (user: Record<string, unknown>): UserExtras['headers'] => {
+const impersonation = (user: Fields): UserExtras['headers'] => {
   const headers: Record<string, string | string[]> = {};
   if (typeof user['as-uid'] === 'string') headers['impersonate-uid'] = user['as-uid'];
   const groups = strings(user['as-groups']);
@@ -164,26 +135,19 @@ const impersonation = (user: Record<string, unknown>): UserExtras['headers'] => 
   return headers;
 };
 
-/** What the user `name` says beyond client-node's model. */
-export const userExtras = (files: readonly KubeconfigFile[], name: string): UserExtras => {
-  const found = find(files, 'users', name);
-  if (found === undefined) return { tokenFile: undefined, headers: {} };
-  const user = record(found.entry['user']);
-  const { tokenFile } = user;
-  const given = typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined;
-  return {
-    tokenFile: given === undefined || isAbsolute(given) ? given : join(dirname(found.path), given),
-    headers: impersonation(user),
-  };
-};
-
 const PLUGIN_EXTENSION = 'client.authentication.k8s.io/exec';
 
-/** Configuration that the cluster `name` carries for its plug-in, for example gardenlogin's reference to a Shoot. */
-export const pluginConfig = (files: readonly KubeconfigFile[], name: string): unknown => {
-  const extensions = record(find(files, 'clusters', name)?.entry['cluster'])['extensions'];
-  const entries = Array.isArray(extensions) ? (extensions as Named[]) : [];
-  return entries.find((candidate) => candidate?.name === PLUGIN_EXTENSION)?.['extension'];
+const extrasOf = (files: readonly KubeconfigFile[], { user, cluster }: Selected): UserExtras => {
+  const { path, entry } = find(files, 'users', user.name);
+  const own = record(entry['user']);
+  const { tokenFile: file } = own;
+  const given = typeof file === 'string' && file !== '' ? file : undefined;
+  const { extensions } = record(find(files, 'clusters', cluster.name).entry['cluster']);
+  return {
+    tokenFile: given === undefined || isAbsolute(given) ? given : join(dirname(path), given),
+    headers: impersonation(own),
+    plugin: records(extensions).find(({ name }) => name === PLUGIN_EXTENSION)?.['extension'],
+  };
 };
 
 export type { KubeConfigSource } from './credentials.ts';
@@ -214,7 +178,7 @@ interface Selected {
 
 /** A kubeconfig as loaded at one moment. */
 interface Loaded extends Selected {
-  bound: Bound;
+  bound: ReturnType<typeof bindFiles>;
   extras: UserExtras;
   /** client-node's state: it remembers what plug-ins and OpenID Connect issued. */
   config: KubeConfig;
@@ -344,9 +308,8 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
     const selected = select(config, where, options.context);
     checkServer(selected, path === undefined);
     const files = paths.map((file, index) => parsedFile(file, String(texts[index])));
-    const extras = userExtras(files, selected.user.name);
-    const plugin = pluginConfig(files, selected.cluster.name);
-    const bound = bindFiles({ ...selected, tokenFile: extras.tokenFile, pluginConfig: plugin, open });
+    const extras = extrasOf(files, selected);
+    const bound = bindFiles(selected, extras, open);
     const own = new KubeConfig();
     own.loadFromClusterAndUser(bound.cluster, bound.user);
     return { loaded: { ...selected, bound, extras, config: own }, texts };

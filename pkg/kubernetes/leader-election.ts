@@ -1,7 +1,7 @@
 // Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
 // Work that only the holder of the Lease does: for as long as it serves, or once, for a cleanup.
 import type { Logger } from '../telemetry/log.ts';
-import { type Deadline, aborted, createDeadline, sleep } from './wait.ts';
+import { type Deadline, aborted, createDeadline, sleep, within } from './wait.ts';
 import { type Attempt, type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
@@ -140,18 +140,6 @@ const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: Settings): Lo
   };
 };
 
-/** True if `work` settles within `limitMs`. */
-const settlesWithin = async (work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> => {
-  const patience = new AbortController();
-  const expired = sleep(clock, limitMs, patience.signal).then(
-    () => false,
-    () => true,
-  );
-  const result = await Promise.race([work.then(() => true), expired]);
-  patience.abort();
-  return result;
-};
-
 const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Settings): Promise<void> => {
   const deadline = createDeadline(clock, renewDeadlineMs / 2);
   try {
@@ -188,7 +176,7 @@ const lead = async (
     if (loss !== undefined) logger.error('lost leadership', { reason: loss.reason, detail: loss.message });
     deadline.abort(new Error('leadership ended'));
     const patienceMs = Math.max(0, term.renewedAt + leaseDurationMs - clock.monotonic());
-    if (!(await settlesWithin(Promise.all([work, renewals]), patienceMs, clock))) {
+    if (!(await within(Promise.all([work, renewals]), patienceMs, clock))) {
       logger.error("the leader's work did not stop before its lease ends");
     } else if (loss === undefined) await release(lock, settings);
     return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };

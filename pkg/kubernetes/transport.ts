@@ -109,13 +109,6 @@ export interface TransportRequest {
   signal: AbortSignal;
 }
 
-export interface Transport {
-  /** Resolves with the head of the answer; the body must be read or destroyed. */
-  send(request: TransportRequest, credentials: Credentials): Promise<Dispatcher.ResponseData>;
-  /** Breaks every connection; whatever is pending rejects. */
-  close(): Promise<void>;
-}
-
 // Below the idle timeouts of common load balancers (60 s and more), so that we close first and never write to a dead socket.
 const KEEP_ALIVE_MS = 30_000;
 // client-go's probe of an idle HTTP/2 connection.
@@ -196,7 +189,9 @@ const createAgent = ({ proxyUrl, allowH2, clock }: TransportOptions, tls: TlsMat
   return new ProxyAgent({ ...agentOptions(allowH2), uri: proxyUrl, requestTls: connect });
 };
 
-export const createTransport = (options: TransportOptions): Transport => {
+export type Transport = ReturnType<typeof createTransport>;
+
+export const createTransport = (options: TransportOptions) => {
   const base = new URL(options.server);
   const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/u, '');
   let current: { agent: Dispatcher; tls: TlsMaterial; openedAt: number } | undefined;
@@ -217,7 +212,11 @@ export const createTransport = (options: TransportOptions): Transport => {
   };
 
   return {
-    send({ method, path, headers, body, newConnection = false, refusal, signal }, credentials) {
+    /** Resolves with the head of the answer; the body must be read or destroyed. */
+    send(
+      { method, path, headers, body, newConnection = false, refusal, signal }: TransportRequest,
+      credentials: Credentials,
+    ): Promise<Dispatcher.ResponseData> {
       const agent = agentFor(credentials.tls, newConnection);
       const answer = request(`${base.origin}${prefix}${path}`, {
         dispatcher: refusal === undefined ? agent : agent.compose(askFirst(refusal)),
@@ -228,7 +227,8 @@ export const createTransport = (options: TransportOptions): Transport => {
       });
       return abortable(answer, signal, (late) => late.body.destroy());
     },
-    async close() {
+    /** Breaks every connection; whatever is pending rejects. */
+    async close(): Promise<void> {
       const agents = [...open];
       open.clear();
       current = undefined;

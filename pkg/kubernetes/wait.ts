@@ -10,6 +10,20 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
+/** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
+export const createBell = () => {
+  let next = new AbortController();
+  return {
+    ring(): void {
+      const rung = next;
+      next = new AbortController();
+      rung.abort();
+    },
+    /** Aborted by the next ring. */
+    next: (): AbortSignal => next.signal,
+  };
+};
+
 /**
  * Settles as `promise` does, or rejects with the signal's reason as soon as it aborts.
  *
@@ -57,25 +71,15 @@ export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal)
   });
 };
 
-/** One signal that aborts with the caller's or when time is up, whichever is first. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  /** True when time was up before the caller aborted. */
-  readonly expired: boolean;
-  /**
-   * True when time is up, also where the timer only had no turn yet: after a freeze of the process, answers that had
-   * arrived meanwhile are handled before timers. Aborts the signal then.
-   */
-  check(): boolean;
-  /** Starts the time anew: `delayMs` from now. */
-  restart(delayMs: number): void;
-  /** Aborts at once for a reason of the owner, neither expiry nor the caller. */
-  abort(reason: unknown): void;
-  /** Releases timer and listener; must be called, or both outlive the request. */
-  dispose(): void;
-}
+/** True if `work` is done within `limitMs`; rejects as it does before that. */
+export const within = async (work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> => {
+  const { promise: over, resolve } = Promise.withResolvers<false>();
+  const timer = clock.setTimeout(() => resolve(false), limitMs);
+  return Promise.race([work.then(() => true), over]).finally(() => timer.cancel());
+};
 
-export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSignal): Deadline => {
+/** One signal that aborts with the caller's or when time is up, whichever is first. */
+export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSignal) => {
   // AbortSignal.any would do without the listener, but keeps the joined signal alive as long as the caller's.
   const controller = new AbortController();
   let expired = false;
@@ -96,23 +100,33 @@ export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSign
   };
   restart(delayMs);
   return {
-    signal: controller.signal,
-    get expired() {
+    signal: controller.signal as AbortSignal,
+    /** True when time was up before the caller aborted. */
+    get expired(): boolean {
       return expired;
     },
-    check() {
+    /**
+     * True when time is up, also where the timer only had no turn yet: after a freeze of the process, answers that had
+     * arrived meanwhile are handled before timers. Aborts the signal then.
+     */
+    check(): boolean {
       if (clock.monotonic() >= dueAt) expire();
       return expired;
     },
+    /** Starts the time anew: so many milliseconds from now. */
     restart,
-    abort: (reason) => controller.abort(reason),
-    dispose() {
+    /** Aborts at once for a reason of the owner, neither expiry nor the caller. */
+    abort: (reason: unknown): void => controller.abort(reason),
+    /** Releases timer and listener; must be called, or both outlive the request. */
+    dispose(): void {
       timer?.cancel();
       dueAt = Number.POSITIVE_INFINITY;
       signal?.removeEventListener('abort', follow);
     },
   };
 };
+
+export type Deadline = ReturnType<typeof createDeadline>;
 
 /** Smaller ones take some ten milliseconds, whatever is in them. */
 const LARGE_BYTES = 1024 * 1024;

@@ -27,37 +27,6 @@ export interface WorkQueueOptions {
   hooks?: WorkQueueHooks;
 }
 
-interface Waiter {
-  resolve(key: string | undefined): void;
-}
-
-interface Delayed {
-  readonly dueAt: number;
-  readonly timer: TimerHandle;
-}
-
-/** First in, first out, without moving the whole array at each take. */
-const createFifo = <T>(): { push(item: T): void; shift(): T | undefined; readonly length: number } => {
-  let items: T[] = [];
-  let head = 0;
-  return {
-    push: (item) => void items.push(item),
-    shift() {
-      if (head >= items.length) return undefined;
-      const item = items[head];
-      head += 1;
-      if (head > 1_024 && head * 2 > items.length) {
-        items = items.slice(head);
-        head = 0;
-      }
-      return item;
-    },
-    get length() {
-      return items.length - head;
-    },
-  };
-};
-
 /**
  * Keys live in two sets: `dirty` (wants a turn) and `processing` (a worker has it). A key is in the ready list when it
  * is dirty and not processing, so it can be there once only and never with two workers; what is added during its
@@ -67,18 +36,20 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
   const { clock, baseDelayMs = 5, maxDelayMs = 1_000_000, ratePerSecond = 10, burst = 100, hooks = {} } = options;
   const backoff = createItemBackoff({ baseDelayMs, maxDelayMs });
   const bucket = createTokenBucket({ clock, ratePerSecond, burst });
-  const ready = createFifo<string>();
+  /** In the order they came. */
+  const ready = new Set<string>();
   /** Key → when it became dirty. */
   const dirty = new Map<string, number>();
   /** Key → when a worker took it. */
   const processing = new Map<string, number>();
-  const delayed = new Map<string, Delayed>();
-  const waiters = new Set<Waiter>();
+  const delayed = new Map<string, { readonly dueAt: number; readonly timer: TimerHandle }>();
+  const waiters = new Set<(key: string | undefined) => void>();
   let stopped = false;
 
   const take = (): string | undefined => {
-    const key = ready.shift();
+    const [key] = ready;
     if (key === undefined) return undefined;
+    ready.delete(key);
     const now = clock.monotonic();
     hooks.onGet?.(now - (dirty.get(key) ?? now));
     dirty.delete(key);
@@ -87,11 +58,11 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
   };
 
   const makeReady = (key: string): void => {
-    ready.push(key);
+    ready.add(key);
     const [waiter] = waiters;
     if (waiter === undefined) return;
     waiters.delete(waiter);
-    waiter.resolve(take());
+    waiter(take());
   };
 
   const add = (key: string): void => {
@@ -126,11 +97,9 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
         waiters.delete(waiter);
         reject(signal?.reason as Error);
       };
-      const waiter: Waiter = {
-        resolve(key) {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(key);
-        },
+      const waiter = (key: string | undefined): void => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve(key);
       };
       waiters.add(waiter);
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -161,11 +130,11 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
       stopped = true;
       for (const { timer } of delayed.values()) timer.cancel();
       delayed.clear();
-      for (const waiter of waiters) waiter.resolve(undefined);
+      for (const waiter of waiters) waiter(undefined);
       waiters.clear();
     },
     get length() {
-      return ready.length;
+      return ready.size;
     },
   };
 };

@@ -10,7 +10,7 @@ import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
-import type { CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
+import type { ClosableSource, CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
 
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
@@ -22,10 +22,6 @@ interface TrafficSourceOptions {
   userAgent: string;
   /** CPU of Pods. */
   cpu: LoadSource;
-}
-
-export interface TrafficSource extends LoadSource {
-  close(): Promise<void>;
 }
 
 type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
@@ -127,7 +123,7 @@ const cpuOf = async (cpu: LoadSource, query: LoadQuery, signal: AbortSignal): Pr
   }
 };
 
-export const createTrafficSource = (options: TrafficSourceOptions): TrafficSource => {
+export const createTrafficSource = (options: TrafficSourceOptions): ClosableSource => {
   const { config, cpu } = options;
   const unit: CountedUnit = config.count === 'Bytes' ? 'Megabyte' : 'Connection';
   const traffic = config.url === undefined ? fromMeters(options, unit) : fromPrometheus(options, config.url, unit);
@@ -166,30 +162,32 @@ export const createLoadSources = (
   { client, clock, userAgent }: LoadSourcesOptions,
 ): LoadSources => {
   const sources = new Map<string, LoadSource>();
-  const closers: (() => Promise<void>)[] = [];
-  for (const config of configured) {
-    if (config.type === 'Prometheus') {
-      const source = createPrometheus({ config, clock, userAgent });
-      sources.set(config.name, source);
-      closers.push(source.close);
-      continue;
-    }
-    if (config.type === 'TrafficMeter') {
+  const closable: ClosableSource[] = [];
+  const open = (config: MetricSourceConfiguration): LoadSource => {
+    if (config.type === 'Prometheus' || config.type === 'TrafficMeter') {
       const cpu = createResourceMetrics({ name: RESOURCE_METRICS, client, clock });
-      const source = createTrafficSource({ config, client, clock, userAgent, cpu });
-      sources.set(config.name, source);
-      closers.push(source.close);
-      continue;
+      const source =
+        config.type === 'Prometheus'
+          ? createPrometheus({ config, clock, userAgent })
+          : createTrafficSource({ config, client, clock, userAgent, cpu });
+      closable.push(source);
+      return source;
     }
     const { name, timeoutSeconds, cacheSeconds } = config;
-    const options = { timeoutMs: timeoutSeconds * 1_000, cacheMs: cacheSeconds * 1_000 };
-    sources.set(name, createResourceMetrics({ name, client, clock, ...options }));
-  }
+    return createResourceMetrics({
+      name,
+      client,
+      clock,
+      timeoutMs: timeoutSeconds * 1_000,
+      cacheMs: cacheSeconds * 1_000,
+    });
+  };
+  for (const config of configured) sources.set(config.name, open(config));
   if (!sources.has(RESOURCE_METRICS)) {
     sources.set(RESOURCE_METRICS, createResourceMetrics({ name: RESOURCE_METRICS, client, clock }));
   }
   return {
     sources,
-    close: async () => void (await Promise.all(closers.map((close) => close()))),
+    close: async () => void (await Promise.all(closable.map((source) => source.close()))),
   };
 };

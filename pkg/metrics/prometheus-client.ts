@@ -5,23 +5,12 @@ import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis
 import { defined } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { abortable, createDeadline, ownTurn } from '../kubernetes/wait.ts';
-import { type Credentials, type FileSource, createFileSource } from '../kubernetes/credentials.ts';
+import { type Credentials, type FileSource, createFileSource, sameHeaders } from '../kubernetes/credentials.ts';
 import { createGrowingBuffer } from '../kubernetes/exchange.ts';
 import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { failureOf } from './prometheus-answer.ts';
 import { LoadError } from './types.ts';
-
-export interface PrometheusCredentials {
-  /**
-   * Current headers and TLS material.
-   *
-   * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
-   */
-  current(): Credentials;
-  /** Looks at every file at the next call: the server refused what it was given. */
-  expire(): void;
-}
 
 /** How often files are looked at, milliseconds: rotation leaves both versions valid for much longer. */
 const LOOK_EVERY_MS = 10_000;
@@ -32,7 +21,7 @@ const TOKEN = /^[\x21-\x7e]+$/u;
 export const openCredentials = (
   { tls = {}, bearerTokenFile, headers = {} }: PrometheusSourceConfiguration,
   clock: Clock,
-): PrometheusCredentials => {
+) => {
   const opened: FileSource[] = [];
   const open = (path: string | undefined): (() => Buffer) | undefined => {
     if (path === undefined) return undefined;
@@ -63,35 +52,22 @@ export const openCredentials = (
   };
 
   return {
-    current() {
+    /**
+     * Current headers and TLS material.
+     *
+     * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
+     */
+    current(): Credentials {
       const [ca, cert, key] = [material('ca'), material('cert'), material('key')];
       return {
         headers: { ...headers, ...authorization() },
-        tls: {
-          ...defined({ ca, cert, key, servername: tls.serverName }),
-        },
+        tls: defined({ ca, cert, key, servername: tls.serverName }),
       };
     },
+    /** Looks at every file at the next call: the server refused what it was given. */
     expire: () => opened.forEach((source) => source.expire()),
   };
 };
-
-export interface PrometheusClientOptions {
-  config: PrometheusSourceConfiguration;
-  clock: Clock;
-  userAgent: string;
-}
-
-export interface PrometheusClient {
-  /**
-   * The body of the successful answer to an instant query, evaluated at the server's present.
-   *
-   * Rejects with a LoadError, or with the signal's reason.
-   */
-  query(promql: string, signal: AbortSignal): Promise<string>;
-  /** Breaks every connection; pending queries reject. */
-  close(): Promise<void>;
-}
 
 const PATH = '/api/v1/query';
 
@@ -126,10 +102,13 @@ const readBody = async (body: Dispatcher.ResponseData['body'], limit: number): P
 const readError = (body: Dispatcher.ResponseData['body']): Promise<string> =>
   readBody(body, MAX_ERROR_BYTES).catch(() => '');
 
-const sameHeaders = (one: Credentials, other: Credentials): boolean =>
-  JSON.stringify(one.headers) === JSON.stringify(other.headers);
+export interface PrometheusOptions {
+  config: PrometheusSourceConfiguration;
+  clock: Clock;
+  userAgent: string;
+}
 
-export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusClientOptions): PrometheusClient => {
+export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusOptions) => {
   const { url, timeoutSeconds } = config;
   const { maxResponseBytes, lookbackSeconds } = { ...PROMETHEUS_DEFAULTS, ...config };
   const transport = createTransport({ server: url, proxyUrl: undefined, allowH2: false, clock });
@@ -178,7 +157,12 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusC
   };
 
   return {
-    async query(promql, signal) {
+    /**
+     * The body of the successful answer to an instant query, evaluated at the server's present.
+     *
+     * Rejects with a LoadError, or with the signal's reason.
+     */
+    async query(promql: string, signal: AbortSignal): Promise<string> {
       signal.throwIfAborted();
       const deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
       try {
@@ -192,6 +176,7 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusC
         deadline.dispose();
       }
     },
+    /** Breaks every connection; pending queries reject. */
     close: () => transport.close(),
   };
 };

@@ -2,12 +2,11 @@
 // Makes samples per Pod, or per pair of zones, of a vector; one that can be read in two ways is left out.
 // Puts a Service's name and namespace into PromQL, so that no name can be more than a name there.
 import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
-import type { Clock } from '../kubernetes/types.ts';
 import { createProblems, readVector, sayMissing } from './prometheus-answer.ts';
 import type { Problems, Vector, VectorRow } from './prometheus-answer.ts';
-import { createPrometheusClient } from './prometheus-client.ts';
+import { type PrometheusOptions, createPrometheusClient } from './prometheus-client.ts';
 import { createSharedReads } from './shared-reads.ts';
-import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from './types.ts';
+import { type ClosableSource, LoadError, type LoadQuery, type LoadReading } from './types.ts';
 
 export interface SampleOptions {
   /** Time over which the query averages, seconds. */
@@ -225,17 +224,6 @@ export const fillTemplate = (template: string, values: TemplateValues): string =
   return filled;
 };
 
-interface PrometheusOptions {
-  config: PrometheusSourceConfiguration;
-  clock: Clock;
-  userAgent: string;
-}
-
-export interface PrometheusSource extends LoadSource {
-  /** Breaks every connection; pending reads reject. */
-  close(): Promise<void>;
-}
-
 /** What one query came to, and when on our own clock: seconds since 1970. */
 interface Answer {
   readonly vector: Vector;
@@ -260,7 +248,7 @@ const templatesOf = (
  * Creates the source. It connects to the configured address only; a LoadQuery brings PromQL, never an address.
  * The same PromQL is asked once for all who want it, and its answer serves them for the configured time.
  */
-export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions): PrometheusSource => {
+export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions): ClosableSource => {
   const { windowSeconds, maxConcurrentQueries } = { ...PROMETHEUS_DEFAULTS, ...config };
   const labels = { ...PROMETHEUS_DEFAULTS.labels, ...config.labels };
   const client = createPrometheusClient({ config, clock, userAgent });

@@ -62,6 +62,11 @@ export interface LoadSource {
   read(query: LoadQuery, signal: AbortSignal): Promise<LoadReading>;
 }
 
+/** One with connections of its own; reads that are pending when it is closed reject. */
+export interface ClosableSource extends LoadSource {
+  close(): Promise<void>;
+}
+
 export type LoadFailure = 'Unreachable' | 'Forbidden' | 'NotInstalled' | 'BadAnswer' | 'BadQuery' | 'Timeout';
 
 /** Why a source said nothing; never holds tokens, bodies or headers. */

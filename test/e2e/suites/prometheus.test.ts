@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, it } from 'mocha';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
-import type { PrometheusSource } from '../../../pkg/metrics/prometheus.ts';
+import type { ClosableSource } from '../../../pkg/metrics/types.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
 import type { KeyPair } from '../bed/access.ts';
 import { useBed } from '../bed/index.ts';
@@ -25,7 +25,7 @@ describe('prometheus', () => {
   let prometheus: Prometheus;
   let exporter: Exporter;
   let client: KeyPair;
-  const sources: PrometheusSource[] = [];
+  const sources: ClosableSource[] = [];
   /** When the exporter began, seconds since 1970. */
   let began = 0;
   /** What an exporter of one series per name would say, whatever characters a name has. */
@@ -53,7 +53,7 @@ describe('prometheus', () => {
     { name: 'old', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: 5, sampledAt: began - 30 },
   ];
 
-  const open = (more: Partial<PrometheusSourceConfiguration> = {}): PrometheusSource => {
+  const open = (more: Partial<PrometheusSourceConfiguration> = {}): ClosableSource => {
     const tls = { caFile: bed().pki.authority.certificate, certFile: client.certificate, keyFile: client.key };
     const common = { name: 'prometheus', type: 'Prometheus', url: prometheus.url, cacheSeconds: 0 } as const;
     const source = createPrometheus({

@@ -11,11 +11,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
-import {
-  type PrometheusClient,
-  createPrometheusClient,
-  openCredentials,
-} from '../../../pkg/metrics/prometheus-client.ts';
+import { createPrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -40,8 +36,11 @@ const configuration = (more: Partial<PrometheusSourceConfiguration> = {}): Prome
 
 describe('Prometheus client', () => {
   let folder: TemporaryFolder;
-  const opened: PrometheusClient[] = [];
-  const open = (more: Partial<PrometheusSourceConfiguration>, clock = systemClock): PrometheusClient => {
+  const opened: ReturnType<typeof createPrometheusClient>[] = [];
+  const open = (
+    more: Partial<PrometheusSourceConfiguration>,
+    clock = systemClock,
+  ): ReturnType<typeof createPrometheusClient> => {
     const client = createPrometheusClient({ config: configuration(more), clock, userAgent: 'unit/1.0' });
     opened.push(client);
     return client;

@@ -4,7 +4,8 @@ import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import fc from 'fast-check';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { type PrometheusSource, createPrometheus, fillTemplate } from '../../../pkg/metrics/prometheus.ts';
+import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
+import type { ClosableSource } from '../../../pkg/metrics/types.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
@@ -35,8 +36,8 @@ const query = (more: Partial<LoadQuery> = {}): LoadQuery => ({
 
 describe('Prometheus source', () => {
   let clock: FakeClock;
-  const opened: PrometheusSource[] = [];
-  const open = (more: Partial<PrometheusSourceConfiguration> = {}): PrometheusSource => {
+  const opened: ClosableSource[] = [];
+  const open = (more: Partial<PrometheusSourceConfiguration> = {}): ClosableSource => {
     const source = createPrometheus({
       config: { name: 'p', type: 'Prometheus', url: SERVER, timeoutSeconds: 8, cacheSeconds: 10, ...more },
       clock,
@@ -49,8 +50,7 @@ describe('Prometheus source', () => {
     nock(SERVER)
       .post(PATH, (form: { query?: string }) => form.query === promql)
       .reply(status, body);
-  const read = (source: PrometheusSource, of = query(), signal = never): Promise<LoadReading> =>
-    source.read(of, signal);
+  const read = (source: ClosableSource, of = query(), signal = never): Promise<LoadReading> => source.read(of, signal);
 
   beforeEach(() => {
     clock = createFakeClock(NOW * 1_000);
