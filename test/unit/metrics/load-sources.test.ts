@@ -11,10 +11,10 @@ import type { SchemaObject } from 'ajv';
 import { parse } from 'yaml';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { type TrafficSource, createLoadSources, createTrafficSource } from '../../../pkg/metrics/load-sources.ts';
+import { createLoadSources, createTrafficSource } from '../../../pkg/metrics/load-sources.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import type { TrafficMeterSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { LoadError } from '../../../pkg/metrics/types.ts';
+import { type ClosableSource, LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadSource } from '../../../pkg/metrics/types.ts';
 import type { MeasuredFlow } from '../../../pkg/traffic/measured.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -88,7 +88,7 @@ describe('TrafficMeter source', () => {
   let seconds: number;
   let nodes: number;
   let cpu: LoadSource['read'];
-  const opened: TrafficSource[] = [];
+  const opened: ClosableSource[] = [];
 
   const client = {
     async *pages() {
@@ -101,7 +101,7 @@ describe('TrafficMeter source', () => {
     create: () => Promise.resolve({ status: { token: 'for meters' } }),
   } as unknown as Pick<Client, 'pages' | 'text' | 'create'>;
 
-  const open = (more: Partial<TrafficMeterSourceConfiguration> = {}): TrafficSource => {
+  const open = (more: Partial<TrafficMeterSourceConfiguration> = {}): ClosableSource => {
     const config: TrafficMeterSourceConfiguration = {
       name: 'meters',
       type: 'TrafficMeter',
@@ -130,7 +130,7 @@ describe('TrafficMeter source', () => {
     () => Promise.all(opened.splice(0).map((source) => source.close())),
   );
 
-  const second = async (source: TrafficSource): Promise<unknown> => {
+  const second = async (source: ClosableSource): Promise<unknown> => {
     await source.read(query, never);
     await clock.advance(2_000);
     seconds = 102;

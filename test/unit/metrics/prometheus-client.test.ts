@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { createPrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
+import { createPrometheusClient, openCredentials } from '../../../pkg/metrics/prometheus-client.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';

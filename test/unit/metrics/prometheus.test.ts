@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import fc from 'fast-check';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
-import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
+import { createPrometheus, fillTemplate } from '../../../pkg/metrics/prometheus.ts';
 import type { ClosableSource } from '../../../pkg/metrics/types.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading } from '../../../pkg/metrics/types.ts';
