@@ -100,7 +100,7 @@ export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSign
   };
   restart(delayMs);
   return {
-    signal: controller.signal as AbortSignal,
+    signal: controller.signal,
     /** True when time was up before the caller aborted. */
     get expired(): boolean {
       return expired;

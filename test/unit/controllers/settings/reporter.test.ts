@@ -7,7 +7,12 @@ import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
 import { namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
 import { summarize } from '../../../../pkg/controllers/settings/summary.ts';
-import { type LabelWish, type NamespaceLabels, labelsFor, wantsRoutingLabel } from '../../../../pkg/controllers/settings/apply.ts';
+import {
+  type LabelWish,
+  type NamespaceLabels,
+  labelsFor,
+  wantsRoutingLabel,
+} from '../../../../pkg/controllers/settings/apply.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
 import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/controller.ts';
 import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/controller.ts';
