@@ -81,7 +81,7 @@ export const within = async (work: Promise<unknown>, limitMs: number, clock: Clo
 /** One signal that aborts with the caller's or when time is up, whichever is first. */
 export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSignal) => {
   // AbortSignal.any would do without the listener, but keeps the joined signal alive as long as the caller's.
-  const controller = new AbortController();
+  const controller: { readonly signal: AbortSignal; abort(reason?: unknown): void } = new AbortController();
   let expired = false;
   let timer: TimerHandle | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
