@@ -7,18 +7,10 @@ export interface Sample {
   readonly value: unknown;
 }
 
-/** `fields`: a valid document with one to three fields changed; `bytes`: one whose text was damaged, or no document at all. */
-export type InputKind = 'fields' | 'bytes';
-
 export interface Input {
-  /** Counts from 0; with the seed and the target it brings the same input back. */
-  readonly index: number;
-  readonly kind: InputKind;
   /** Name of the valid document that it began as. */
   readonly sample: string;
   readonly text: Buffer;
-  /** What was done to the document, in words. */
-  readonly changes: readonly string[];
   /** For choices of the target, such as the flags of a command. */
   readonly random: Random;
 }
@@ -39,8 +31,6 @@ export interface Target {
   readonly name: string;
   /** False where only parsed objects arrive, so that damaged text would test JSON.parse. */
   readonly bytes: boolean;
-  /** Paths below the root that its coverage is told of. */
-  readonly covers: readonly string[];
   /** `folder` is temporary, and removed afterwards. */
   open(folder: string): Promise<OpenTarget>;
 }

@@ -142,7 +142,6 @@ export const checkAnswer = (reply: Pick<Reply, 'status' | 'text'>, text: Buffer,
 export const admission: Target = {
   name: 'admission',
   bytes: true,
-  covers: ['pkg/webhook/', 'pkg/hints/', 'pkg/routing/'],
   async open() {
     const fixture = await startAdmission();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -180,7 +180,6 @@ const tolerated = (text: string, load: () => void): void => {
 export const configuration: Target = {
   name: 'configuration',
   bytes: true,
-  covers: ['pkg/apis/'],
   open: () => {
     const checkSpec = createSpecCheck();
     const reader = createRoutingConfigReader();

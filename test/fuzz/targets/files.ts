@@ -76,7 +76,6 @@ const replay = async ({ text }: Input): Promise<void> => {
 export const files: Target = {
   name: 'files',
   bytes: true,
-  covers: ['cmd/kubectl-topology/', 'pkg/diagnosis/', 'pkg/upstream/', 'pkg/report/'],
   async open(folder) {
     const prices = parse(readFileSync(join(CLUSTERS, '../../../example/topology/prices.yaml'), 'utf8')) as unknown;
     const samples: Sample[] = [

@@ -247,7 +247,6 @@ const never = new AbortController().signal;
 export const flow: Target = {
   name: 'flow',
   bytes: false,
-  covers: ['pkg/flow/', 'pkg/controllers/flow/', 'pkg/hints/names', 'pkg/routing/strategy'],
   open: () => {
     const run = async ({ text }: Input): Promise<void> => {
       const world = worldOf(text.toString());

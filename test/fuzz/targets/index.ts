@@ -1,4 +1,4 @@
-// The targets by name; one is loaded only in the thread that feeds it, so that coverage begins before it.
+// The targets by name; one is loaded only in the thread that feeds it.
 import type { Target } from '../types.ts';
 
 /** How many inputs each gets, relative to the others: more where more parties may write what is read. */

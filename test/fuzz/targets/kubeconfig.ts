@@ -108,7 +108,6 @@ const checkCredentials = async (source: KubeConfigSource): Promise<void> => {
 export const kubeconfigs: Target = {
   name: 'kubeconfig',
   bytes: true,
-  covers: ['pkg/kubernetes/kubeconfig', 'pkg/kubernetes/file-source', 'pkg/kubernetes/credentials'],
   async open(folder) {
     const samples = samplesIn(folder);
     const path = join(folder, 'config');

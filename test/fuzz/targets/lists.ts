@@ -84,7 +84,6 @@ const readWatch = async (client: Client, cache: InformerCache<Node>): Promise<vo
 export const lists: Target = {
   name: 'lists',
   bytes: true,
-  covers: ['pkg/kubernetes/answers', 'pkg/kubernetes/pages', 'pkg/kubernetes/watch', 'pkg/kubernetes/informer-cache'],
   async open() {
     let text = Buffer.alloc(0);
     const server = createServer((request, response) => {

@@ -49,7 +49,6 @@ const textOf = (random: Random): Buffer => {
 const meters: Target = {
   name: 'meters',
   bytes: false,
-  covers: [],
   open: async () => ({ samples: [], run: ({ text }) => void readMeter('node', text.toString('utf8')) }),
 };
 
@@ -65,7 +64,6 @@ const READERS: readonly (readonly [Target, string])[] = [
 export const memory: Target = {
   name: 'memory',
   bytes: false,
-  covers: ['pkg/apis/json-items', 'pkg/traffic/exposition'],
   async open(folder) {
     const opened = new Map<Target, OpenTarget>();
     for (const [target] of READERS) if (!opened.has(target)) opened.set(target, await target.open(folder));

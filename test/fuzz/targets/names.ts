@@ -30,7 +30,6 @@ const madeUp = (random: Random, known: readonly string[]): string =>
 export const names: Target = {
   name: 'names',
   bytes: false,
-  covers: ['cmd/kubectl-topology/commands/complete.ts'],
   open(folder) {
     const canary = join(folder, 'canary');
     const known = hostileNames(canary);

@@ -97,6 +97,5 @@ const run = ({ text }: Input): void => {
 export const planner: Target = {
   name: 'planner',
   bytes: false,
-  covers: ['pkg/flow/'],
   open: () => Promise.resolve({ samples: HARDSHIPS, run }),
 };

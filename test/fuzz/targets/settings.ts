@@ -115,7 +115,6 @@ const filled = async (objects: Objects, log: RecordingLogger, stop: AbortControl
 export const settings: Target = {
   name: 'settings',
   bytes: false,
-  covers: ['pkg/gardener/', 'pkg/controllers/', 'pkg/routing/', 'pkg/kubernetes/informer'],
   open: () => {
     const run = async ({ text, random }: Input): Promise<void> => {
       const objects = objectsOf(text.toString());
