@@ -12,12 +12,10 @@ import { definitions } from './generate/definitions.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
-import { partsFigure } from './generate/parts-figure.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { references } from './generate/references.ts';
 import { results } from './generate/results.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
-import { trips, tripsFigure } from './generate/trips.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
@@ -36,13 +34,10 @@ const GENERATORS: readonly Generator[] = [
   kep2004Figure,
   kep2004Page,
   krew,
-  partsFigure,
   reasonsReference,
   ...references,
   ...results,
   supportMatrix,
-  trips,
-  tripsFigure,
 ];
 
 const root = resolve(import.meta.dirname, '..');
