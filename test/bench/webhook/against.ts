@@ -51,7 +51,7 @@ const playTry = async (
   try {
     for (const contender of contenders) pair.push(await openContest(contender, ground, loads, 'write'));
     for (let turn = 0; turn < 4; turn += 1)
-      for (const contest of turn % 2 === 0 ? pair : pair.toReversed()) await playRound(contest, quick ? 500 : 1_500);
+      for (const contest of turn % 2 === 0 ? pair : pair.toReversed()) await playRound(contest, quick ? 500 : 1_000);
   } finally {
     await Promise.all(pair.map(({ server }) => server.child.stop('SIGKILL')));
   }
@@ -69,12 +69,12 @@ export const runAgainst = async (revision: string, { quick, report }: WebhookBen
     const ground = { directory, ca: writeCertificate(directory), serverCore: cores?.server };
     const rows: string[][] = [];
     for (const { name, loads } of LOADS) {
-      report(name);
       const tries: number[][][] = [];
-      for (let begun = 0; begun < (quick ? 1 : 4); begun += 1)
+      for (let begun = 0; begun < (quick ? 1 : 3); begun += 1)
         tries.push(await playTry(contenders, loads, ground, quick));
       const [now = [], then = []] = [0, 1].map((index) => tries.flatMap((one) => one[index] ?? []));
       rows.push([name, spread(now), spread(then), spread(now.map((cost, index) => cost / (then[index] ?? NaN)))]);
+      report(rows.at(-1)?.join(' | ') ?? '');
     }
     return markdownTable(['review', 'CPU µs now', `CPU µs of ${revision}`, 'ratio'], rows);
   } finally {
