@@ -3,7 +3,7 @@ import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/types.ts';
 import { CHECK_REASONS } from '../../pkg/diagnosis/check/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/types.ts';
-import { STATUS_REASONS } from '../../pkg/diagnosis/status/types.ts';
+import { STATUS_REASONS } from '../../pkg/diagnosis/status/findings.ts';
 import { ANSWERS, UNMOVED } from '../../pkg/diagnosis/survival/types.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';

@@ -1,17 +1,18 @@
 // The status of installations on one screen.
-// Words and figures of a status: ages, days, versions, and the short form of an image.
-import { WARN_DAYS } from '../diagnosis/status/findings.ts';
+import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
+import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/leases.ts';
+import type { StatusReport } from '../diagnosis/status/status.ts';
 import {
-  type CertificateStatus,
-  type ComponentStatus,
-  type InstallationStatus,
-  type LeaseStatus,
-  NOTES,
-  type StatusFinding,
-  type StatusReport,
-  type WebhookStatus,
-} from '../diagnosis/status/types.ts';
-import { type Paint, clean, countText, evidenceText, paintFor, renderTable, unseenText, wrapText } from './text.ts';
+  type Paint,
+  clean,
+  countText,
+  evidenceText,
+  indented,
+  paintFor,
+  renderTable,
+  unseenText,
+  wrapText,
+} from './text.ts';
 import { routersText } from './routers.ts';
 
 const MINUTE = 60;
@@ -20,7 +21,7 @@ const DAY = 24 * HOUR;
 
 /** `4 s`, `12 min`, `3 h`, `9 d`; a dash for what is not known. */
 export const ageText = (seconds: number | null): string => {
-  if (seconds === null || Number.isNaN(seconds)) return '-';
+  if (seconds === null) return '-';
   if (seconds < 2 * MINUTE) return `${seconds} s`;
   if (seconds < 2 * HOUR) return `${Math.floor(seconds / MINUTE)} min`;
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
@@ -30,10 +31,12 @@ export const ageText = (seconds: number | null): string => {
 export const imageText = (image: string): string =>
   (image.split('/').at(-1) ?? image).replace(/@sha256:([0-9a-f]{12})[0-9a-f]*$/, '@sha256:$1');
 
-export const daysText = ({ daysLeft, notAfter }: CertificateStatus): string =>
-  daysLeft < 0
-    ? `ended on ${notAfter.slice(0, 10)}`
-    : `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} left (${notAfter.slice(0, 10)})`;
+const authorityText = ({ authority }: WebhookStatus): string => {
+  if (authority === null) return 'authority missing';
+  const { daysLeft, notAfter } = authority;
+  const date = notAfter.slice(0, 10);
+  return `authority ${daysLeft < 0 ? `ended on ${date}` : `${countText(daysLeft, 'day')} left (${date})`}`;
+};
 
 /** The part of a holder's identity that is the Pod's name. */
 export const holderText = ({ holder, state, ageSeconds, holderGone }: LeaseStatus): string => {
@@ -45,13 +48,9 @@ export const holderText = ({ holder, state, ageSeconds, holderGone }: LeaseStatu
     : `${pod}, ${ageText(ageSeconds)} ago${gone}`;
 };
 
-/** `4 entries, Ignore, 5 s`. */
-const entriesText = ({ entries }: WebhookStatus): string => {
-  const values = (of: (entry: WebhookStatus['entries'][number]) => string): string =>
-    [...new Set(entries.map(of))].join('/');
-  const count = `${entries.length} ${entries.length === 1 ? 'entry' : 'entries'}`;
-  return `${count}, ${values(({ failurePolicy }) => failurePolicy)}, ${values(({ timeoutSeconds }) => `${timeoutSeconds} s`)}`;
-};
+/** `4 entries, Ignore`. */
+const entriesText = ({ entries }: WebhookStatus): string =>
+  `${entries.length} ${entries.length === 1 ? 'entry' : 'entries'}, ${[...new Set(entries.map(({ failurePolicy }) => failurePolicy))].join('/')}`;
 
 /** `a 3, b 2`. */
 const countsText = (counts: Readonly<Record<string, number>>, empty: string): string =>
@@ -71,7 +70,6 @@ interface Drawing extends StatusStyle {
 }
 
 const INDENT = ' '.repeat(14);
-const SECOND_MS = 1_000;
 
 const mark = (ok: boolean | null, paint: Paint): string =>
   ok === null ? paint.faint('?') : ok ? paint.good('✓') : paint.bad('✗');
@@ -81,9 +79,6 @@ const line = (title: string, ok: boolean | null, text: string, { paint, columns 
   const body = wrapText(clean(text), columns, INDENT).slice(INDENT.length);
   return `${paint.strong(title.padEnd(12))}${mark(ok, paint)} ${body}`;
 };
-
-/** The same under a table. */
-const tableLines = (text: string): string => text.replace(/^/gm, '  ').replace(/ {2}$/, '');
 
 const verdictText = ({ verdict, findings, lookedFor }: StatusReport, { paint }: Drawing): string => {
   if (verdict === 'NotInstalled') {
@@ -112,10 +107,6 @@ const findingText = ({ reason, message, remedy }: StatusFinding, { paint, column
     evidenceText(message, remedy, columns),
   ].join('');
 
-/** `2/2`, and how many are new while that is not all of them. */
-const readyText = ({ desired, ready, updated }: ComponentStatus['replicas']): string =>
-  `${ready}/${desired}${updated === desired ? '' : ` (${updated} new)`}`;
-
 const componentsText = ({ namespace, components, leases }: InstallationStatus, { wide }: Drawing): string => {
   const leaderOf = (component: string): string => {
     const lease = leases.find((each) => each.component === component);
@@ -125,7 +116,7 @@ const componentsText = ({ namespace, components, leases }: InstallationStatus, {
   };
   const rows = components.map(({ component, replicas, version, image, pods }) => [
     component,
-    readyText(replicas),
+    `${replicas.ready}/${replicas.desired}${replicas.updated === replicas.desired ? '' : ` (${replicas.updated} new)`}`,
     version === '' ? '-' : version,
     ...(wide ? [image] : []),
     pods === null ? '?' : String(pods.restarts),
@@ -133,20 +124,11 @@ const componentsText = ({ namespace, components, leases }: InstallationStatus, {
     leaderOf(component),
   ]);
   const image = wide ? ['IMAGE'] : [];
-  return tableLines(
+  return indented(
     renderTable(['COMPONENT', 'READY', 'VERSION', ...image, 'RESTARTS', 'NODES/ZONES', 'LEADER'], rows),
+    '  ',
   );
 };
-
-/** Why containers ended last. */
-const endingsText = ({ components }: InstallationStatus, now: number, drawing: Drawing): string =>
-  components
-    .flatMap(({ pods }) => pods?.lastTermination ?? [])
-    .map(({ pod, reason, exitCode, finishedAt }) => {
-      const age = ageText(Math.round((now - Date.parse(finishedAt)) / SECOND_MS));
-      return line('  ended', exitCode === 0, `${pod}: ${reason} (exit code ${exitCode}) ${age} ago`, drawing);
-    })
-    .join('');
 
 const leasesText = ({ namespace, leases }: InstallationStatus, drawing: Drawing): string =>
   leases
@@ -158,18 +140,10 @@ const leasesText = ({ namespace, leases }: InstallationStatus, drawing: Drawing)
     })
     .join('');
 
-const servingText = ({ serving }: WebhookStatus): string =>
-  'notAfter' in serving
-    ? `serving certificate ${daysText(serving)}, seen by ${serving.from}`
-    : `serving certificate not seen (${serving.why})`;
-
 const webhookText = (webhook: WebhookStatus, drawing: Drawing): string => {
   const { configuration, authority, service, readyEndpoints } = webhook;
   const ready = readyEndpoints === null ? 'endpoints not seen' : countText(readyEndpoints, 'ready endpoint');
   const target = service === null ? 'a URL' : `${service.namespace}/${service.name}, ${ready}`;
-  const short = [authority, 'notAfter' in webhook.serving ? webhook.serving : null].some(
-    (certificate) => certificate !== null && certificate.daysLeft < WARN_DAYS,
-  );
   return [
     line(
       '  webhook',
@@ -177,12 +151,7 @@ const webhookText = (webhook: WebhookStatus, drawing: Drawing): string => {
       `${configuration}: ${entriesText(webhook)} → ${target}`,
       drawing,
     ),
-    line(
-      '  certs',
-      authority !== null && !short,
-      `authority ${authority === null ? 'missing' : daysText(authority)}; ${servingText(webhook)}`,
-      drawing,
-    ),
+    line('  certs', authority !== null && authority.daysLeft >= WARN_DAYS, authorityText(webhook), drawing),
   ].join('');
 };
 
@@ -193,14 +162,13 @@ const headText = (namespace: string, facts: string, { paint, columns }: Drawing)
   return text.startsWith(title) ? `${paint.strong(title)}${text.slice(title.length)}` : text;
 };
 
-const installationText = (installation: InstallationStatus, now: number, drawing: Drawing): string => {
+const installationText = (installation: InstallationStatus, drawing: Drawing): string => {
   const { namespace, release, modes, webhooks, components } = installation;
   const images = [...new Set(components.map(({ image }) => imageText(image)))].join(', ');
   const facts = [`release ${release}`, images, ...(modes === null ? [] : [`modes ${modes.join(', ')}`])];
   return [
     `\n${headText(namespace, facts.join('; '), drawing)}`,
     componentsText(installation, drawing),
-    endingsText(installation, now, drawing),
     leasesText(installation, drawing),
     ...webhooks.map((webhook) => webhookText(webhook, drawing)),
   ].join('');
@@ -229,40 +197,16 @@ const admissionText = ({ admission }: StatusReport, drawing: Drawing): string =>
 
 const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
   if (services === null) return line('SERVICES', null, 'not seen', drawing);
-  const { count, effective, assumed, unknown, ineffective, notWanted, causes, keptNamespaces } = services;
+  const { count, effective, assumed, unknown, ineffective, notWanted, causes } = services;
   const why = causes.map(({ reason, services: own }) => `${reason} ${own}`).join(', ');
-  const kept =
-    keptNamespaces === null || keptNamespaces === 0
-      ? ''
-      : `; kept at admission in ${countText(keptNamespaces, 'namespace')}`;
   const rest = [
     ...(assumed === 0 ? [] : [`${assumed} effective if the router is as assumed`]),
     ...(unknown === 0 ? [] : [`${unknown} with an unknown router`]),
     ...(ineffective === 0 ? [] : [`${ineffective} not`]),
     ...(notWanted === 0 ? [] : [`${notWanted} not wanted`]),
   ].map((text) => `, ${text}`);
-  const text = `${countText(count, 'managed Service')}: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}${kept}`;
+  const text = `${countText(count, 'managed Service')}: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}`;
   return line('SERVICES', ineffective === 0, text, drawing);
-};
-
-const flowText = ({ flowPolicies }: StatusReport, drawing: Drawing): string => {
-  if (flowPolicies === null || flowPolicies.count === 0) return '';
-  const { count, conditions } = flowPolicies;
-  const text = conditions
-    .map(({ type, status, reason, count: own }) => `${type}=${status} ${reason} ${own}`)
-    .join(', ');
-  const ok = conditions.every(({ type, status }) => type === 'Stable' || status === 'True');
-  return line('FLOW', ok, `${count} FlowPolic${count === 1 ? 'y' : 'ies'}: ${text}`, drawing);
-};
-
-const extensionsText = ({ extensions }: StatusReport, drawing: Drawing): string => {
-  if (extensions === null || extensions.count === 0) return '';
-  const failing = extensions.failing.map(
-    ({ namespace, name, conditions, lastError }) =>
-      `${namespace}/${name} ${lastError === '' ? conditions.map(({ reason }) => reason).join(', ') : lastError}`,
-  );
-  const text = `${countText(extensions.count, 'Extension')}${failing.length === 0 ? ', none with an error' : `: ${failing.join('; ')}`}`;
-  return line('EXTENSIONS', failing.length === 0, text, drawing);
 };
 
 const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: false };
@@ -281,35 +225,14 @@ const evacuationsText = ({ evacuations }: StatusReport, drawing: Drawing): strin
   return [...running, ...overdue].join('');
 };
 
-const eventsText = ({ events, time }: StatusReport, { columns, wide, paint }: Drawing): string => {
-  if (events.length === 0) return '';
-  const rows = events.map(({ lastSeen, about, reason, count, message }) => [
-    ageText(Math.round((Date.parse(time) - Date.parse(lastSeen)) / SECOND_MS)),
-    about,
-    `${reason}${count > 1 ? ` ×${count}` : ''}`,
-    message,
-  ]);
-  const table = tableLines(renderTable(['AGE', 'ABOUT', 'REASON', 'MESSAGE'], rows));
-  const cut = (text: string): string =>
-    Array.from(text).length > columns
-      ? `${Array.from(text)
-          .slice(0, columns - 1)
-          .join('')}…`
-      : text;
-  return `\n${paint.strong('Last warnings')}\n${wide ? table : table.split('\n').map(cut).join('\n')}`;
-};
-
 export const renderStatus = (report: StatusReport, style: StatusStyle): string => {
   const drawing: Drawing = { ...style, columns: Math.max(style.columns, 60), paint: paintFor(style.color) };
-  const now = Date.parse(report.time);
   const findings = report.findings.map((each) => findingText(each, drawing)).join('');
   const { columns, paint } = drawing;
   const admission = [
     routersText(report, { title: 'ROUTER', indent: '            ', columns, paint }),
     admissionText(report, drawing),
     servicesText(report, drawing),
-    flowText(report, drawing),
-    extensionsText(report, drawing),
     evacuationsText(report, drawing),
   ].join('');
   const installed = report.verdict !== 'NotInstalled';
@@ -317,9 +240,8 @@ export const renderStatus = (report: StatusReport, style: StatusStyle): string =
     verdictText(report, drawing),
     clusterText(report, drawing),
     findings === '' ? '' : `\n${findings}`,
-    ...report.installations.map((installation) => installationText(installation, now, drawing)),
+    ...report.installations.map((installation) => installationText(installation, drawing)),
     installed || report.admission.strays.length > 0 ? `\n${admission}` : '',
-    eventsText(report, drawing),
     unseenText(report.unseen, columns, paint),
   ].join('');
 };

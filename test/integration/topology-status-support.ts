@@ -1,10 +1,9 @@
 // A sandbox for each test of `kubectl topology status`, with Nodes, a namespace, and an admission server that really answers.
 import { after, afterEach, before, beforeEach } from 'mocha';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { DEPLOYMENTS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
-import type { StatusReport } from '../../pkg/diagnosis/status/types.ts';
-import { secretNames, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
+import type { StatusReport } from '../../pkg/diagnosis/status/status.ts';
+import { serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
 import { startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { service, slice } from '../fixtures/core.ts';
@@ -30,8 +29,6 @@ export interface StatusWorld {
   /** Milliseconds since the epoch; installations are fresh at that time. */
   now: number;
   install(options?: Partial<InstallationOptions>): void;
-  /** The Secret with a serving certificate, and a key beside it. */
-  seedCertificate(): void;
   /** A Service of ours and its slice, which admission hints. */
   openShop(): Promise<void>;
   run(...flags: string[]): Promise<Ran>;
@@ -43,19 +40,11 @@ export interface StatusWorldOptions {
   readonly webhookPort?: number;
 }
 
-const servingSecret = (pem: string): KubernetesObject & { data: object } => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name: secretNames(COMMANDS.endpointSliceWebhook).server, namespace: OWN },
-  data: { 'tls.crt': Buffer.from(pem).toString('base64'), 'tls.key': Buffer.from('a key').toString('base64') },
-});
-
 /** To be called within a describe. */
 export const useStatusWorld = ({ webhookPort }: StatusWorldOptions = {}): StatusWorld => {
   const world = {
     install: (options = {}) =>
       world.sandbox.seed(installation({ now: world.now, caBundle: world.admission.ca, ...options })),
-    seedCertificate: () => world.sandbox.seed([servingSecret(world.admission.pki.issue('serving').cert)]),
     async openShop() {
       const labels = { [LABEL_STRATEGY]: 'same-zone' };
       world.sandbox.seed([service({ metadata: { name: 'web', namespace: 'shop', labels } })]);

@@ -20,7 +20,6 @@ describe('kubectl topology status', function onSandbox() {
 
   it('is healthy: everything on one screen, and exit code 0', async () => {
     world.install();
-    world.seedCertificate();
     await world.openShop();
     const { out, err, code } = await world.run();
     expect(out.split('\n')[0]).to.equal('Healthy');
@@ -41,7 +40,6 @@ describe('kubectl topology status', function onSandbox() {
 
   it('prints all of it as JSON', async () => {
     world.install();
-    world.seedCertificate();
     await world.openShop();
     const report = await world.status();
     expect([report.kind, report.verdict]).to.deep.equal(['TopologyStatus', 'Healthy']);
@@ -96,30 +94,52 @@ describe('kubectl topology status', function onSandbox() {
   it('names what may not be read, and shows the rest', async () => {
     world.install();
     await world.openShop();
-    const forbidden = ['pods', 'leases', 'nodes', 'secrets', 'mutatingwebhookconfigurations', 'events'];
+    const forbidden = ['pods', 'leases', 'nodes', 'mutatingwebhookconfigurations'];
     for (const resource of forbidden) world.sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
     const { out, code } = await world.run();
     expect(code, out).to.equal(0);
-    for (const what of ['pods', 'leases', 'nodes', 'webhooks', 'events'])
-      expect(out).to.contain(`${what} (you may not list`);
+    for (const what of ['pods', 'leases', 'nodes', 'webhooks']) expect(out).to.contain(`${what} (you may not list`);
     expect(out).to.contain('2/2');
     const report = await world.status();
     expect(report.installations[0]?.components[0]?.pods).to.equal(null);
     expect(report.cluster.nodes).to.equal(null);
   });
 
-  it('reports where the serving certificate was seen, or that it was not', async () => {
+  it('shows the rest where an object is malformed', async () => {
     world.install();
-    const serving = async () => (await world.status()).installations[0]?.webhooks[0]?.serving;
-    expect((await serving()) ?? {})
-      .to.have.property('why')
-      .that.contains('Secret endpointslice-webhook-webhook-server');
-    world.seedCertificate();
-    expect((await serving()) ?? {}).to.include({ daysLeft: 29, from: 'Secret endpointslice-webhook-webhook-server' });
-    world.sandbox.addFault({ kind: 'status', match: { resource: 'secrets' }, code: 403 });
-    expect((await serving()) ?? {})
-      .to.have.property('why')
-      .that.contains('(get secrets): not allowed');
+    await world.openShop();
+    world.sandbox.seed([
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'spoilt' },
+        status: { conditions: 'ready' },
+      } as KubernetesObject,
+    ]);
+    const report = await world.status();
+    expect(report.unseen).to.deep.equal([
+      { what: 'nodes (in part)', why: 'Node spoilt: status.conditions: expected a list, found a string' },
+    ]);
+    expect([report.verdict, report.cluster.nodes?.count]).to.deep.equal(['Healthy', 3]);
+  });
+
+  it('asks for a namespace where Deployments of all may not be listed', async () => {
+    world.sandbox.addFault({ kind: 'status', match: { resource: 'deployments' }, code: 403 });
+    const { err, code } = await world.run();
+    expect([code, err]).to.deep.equal([
+      2,
+      'error: installations cannot be looked for: you may not list deployments of all namespaces; name the one of the installation with --namespace\n',
+    ]);
+  });
+
+  it('needs the right to create slices for the dry run, and says so', async () => {
+    world.install();
+    await world.openShop();
+    world.sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'create' }, code: 403 });
+    const report = await world.status();
+    expect(report.verdict).to.equal('Healthy');
+    expect(report.admission.probes[0]?.outcome).to.equal('Unknown');
+    expect(report.admission.probes[0]?.message).to.contain('the right to create endpointslices');
   });
 
   describe('docs/usage/status.md', () => {
@@ -131,7 +151,6 @@ describe('kubectl topology status', function onSandbox() {
 
     it('shows what its commands print (UPDATE_DOCS=1 writes it anew)', async () => {
       world.install();
-      world.seedCertificate();
       await world.openShop();
       const text = readFileSync(page, 'utf8');
       const lines = shellBlocks('docs/usage/status.md').flatMap((block) => block.text.trim().split('\n'));

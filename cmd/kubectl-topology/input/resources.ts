@@ -14,7 +14,6 @@ import {
 } from '../../../pkg/apis/resources.ts';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
-import type { CertificateFacts, RegistrationEntry } from '../../../pkg/diagnosis/status/evidence.ts';
 
 export interface Source {
   readonly resource: Resource;
@@ -142,6 +141,14 @@ export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> 
   routers: ROUTERS_BUT_PODS,
 };
 
+/** A certificate, or the certificate of a bundle that is valid longest. */
+interface CertificateFacts {
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+  /** SHA-256 of the certificate, as colon-separated hexadecimal. */
+  readonly fingerprint: string;
+}
+
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 const factsOf = (pem: string): CertificateFacts[] => {
@@ -154,7 +161,7 @@ const factsOf = (pem: string): CertificateFacts[] => {
 };
 
 /** The certificate of PEM text that is valid longest; undefined if there is none. */
-export const certificateIn = (pem: string): CertificateFacts | undefined =>
+const certificateIn = (pem: string): CertificateFacts | undefined =>
   (pem.match(CERTIFICATE) ?? []).flatMap(factsOf).sort((a, b) => b.notAfter - a.notAfter)[0];
 
 const authorityIn = (caBundle: string): CertificateFacts | undefined =>
@@ -171,11 +178,3 @@ export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot =>
     : { ...snapshot, webhooks: known(itemsOf(snapshot.webhooks).map(withValidity)) };
 
 /** By caBundle, those that hold a certificate. */
-export const authoritiesOf = (registrations: readonly RegistrationEntry[]): Map<string, CertificateFacts> => {
-  const authorities = new Map<string, CertificateFacts>();
-  for (const caBundle of new Set(registrations.flatMap((entry) => entry.caBundle ?? []))) {
-    const facts = authorityIn(caBundle);
-    if (facts !== undefined) authorities.set(caBundle, facts);
-  }
-  return authorities;
-};

@@ -3,8 +3,8 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { StatusEvidence } from '../../../pkg/diagnosis/status/evidence.ts';
 import { status } from '../../../pkg/diagnosis/status/status.ts';
-import { renderStatus } from '../../../pkg/report/status.ts';
-import { changed, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../fixtures/status-evidence.ts';
+import { ageText, imageText, renderStatus } from '../../../pkg/report/status.ts';
+import { changed, statusEvidence } from '../../fixtures/status-evidence.ts';
 
 const PLAIN = { color: false, wide: false, columns: 100 };
 
@@ -12,26 +12,15 @@ const render = (
   overrides: Partial<StatusEvidence> = {},
   change?: (objects: KubernetesObject[]) => readonly KubernetesObject[],
   style = PLAIN,
-): string => renderStatus(status(statusEvidence(overrides, change), { events: 5 }), style);
+): string => renderStatus(status(statusEvidence(overrides, change)), style);
 
 /** The line that begins with the title. */
 const lineOf = (text: string, title: string): string =>
   text.split('\n').find((line) => line.trimStart().startsWith(title)) ?? '';
 
-const warning = (overrides: Partial<StatusEvidence['events'][number]> = {}) => ({
-  namespace: 'shop',
-  about: 'Service shop/web',
-  reason: 'ForeignValue',
-  message: 'somebody else',
-  source: 'settings-reconciler',
-  count: 1,
-  lastSeen: new Date(STATUS_NOW - 3_600_000).toISOString(),
-  ...overrides,
-});
-
 describe('status on a screen', () => {
   it('fits on one, without trailing blanks', () => {
-    const lines = render({ events: [warning()] }).split('\n');
+    const lines = render().split('\n');
     expect(lines.length).to.be.at.most(40);
     expect(lines.filter((line) => line !== line.trimEnd() || Array.from(line).length > 100)).to.deep.equal([]);
   });
@@ -51,30 +40,9 @@ describe('status on a screen', () => {
     expect(lineOf(render({}, shared), 'flow-controller')).to.match(/, 2 s ago in other$/);
   });
 
-  it('shows replicas that are not yet new, and why a container ended', () => {
+  it('shows replicas that are not yet new', () => {
     const old = changed('Deployment', 'flow-controller', () => ({ status: { readyReplicas: 2, updatedReplicas: 1 } }));
     expect(lineOf(render({}, old), 'flow-controller')).to.contain('2/2 (1 new)');
-    const ended = changed('Pod', WEBHOOK_POD, () => ({
-      status: {
-        containerStatuses: [
-          {
-            restartCount: 2,
-            lastState: { terminated: { reason: 'OOMKilled', exitCode: 137, finishedAt: '2026-11-20T21:00:00Z' } },
-          },
-        ],
-      },
-    }));
-    expect(lineOf(render({}, ended), 'ended')).to.equal(
-      `  ended     ✗ ${WEBHOOK_POD}: OOMKilled (exit code 137) 3 h ago`,
-    );
-  });
-
-  it('lists warnings with their age, cut to the width unless wide', () => {
-    const events = [warning({ count: 4, message: 'x'.repeat(200) })];
-    const narrow = lineOf(render({ events }), '60 min');
-    expect(narrow).to.match(/^ {2}60 min {2}Service shop\/web {2}ForeignValue ×4 {2}x+…$/);
-    expect(Array.from(narrow).length).to.equal(100);
-    expect(render({ events }, undefined, { ...PLAIN, wide: true })).to.contain('x'.repeat(200));
   });
 
   it('names what was not seen, and prints no control characters of others', () => {
@@ -89,24 +57,11 @@ describe('status on a screen', () => {
     expect(render()).not.to.contain('registry.example');
   });
 
-  it('FlowPolicies and Extensions where there are any, and no line where there are none', () => {
-    for (const title of ['FLOW', 'EXTENSIONS']) expect(lineOf(render(), title)).to.equal('');
-    const text = render(
-      {
-        extensions: [{ namespace: 'shoot--a', name: 'e', lastError: 'no', state: 'Error', conditions: [] }],
-      },
-      (objects) => [
-        ...objects,
-        {
-          apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
-          kind: 'FlowPolicy',
-          metadata: { name: 'web', namespace: 'shop' },
-          status: { conditions: [{ type: 'Observed', status: 'False', reason: 'NoCapacity', message: '' }] },
-        } as KubernetesObject,
-      ],
-    );
-    expect(lineOf(text, 'FLOW')).to.equal('FLOW        ✗ 1 FlowPolicy: Observed=False NoCapacity 1');
-    expect(lineOf(text, 'EXTENSIONS')).to.equal('EXTENSIONS  ✗ 1 Extension: shoot--a/e no');
+  it('ages and images in short', () => {
+    const ages = [null, 0, 119, 120, 7_199, 7_200, 172_799, 172_800].map(ageText);
+    expect(ages).to.deep.equal(['-', '0 s', '119 s', '2 min', '119 min', '2 h', '47 h', '2 d']);
+    expect(imageText('registry.example:5000/a/b:v1')).to.equal('b:v1');
+    expect(imageText(`b@sha256:${'0123456789ab'.padEnd(64, 'f')}`)).to.equal('b@sha256:0123456789ab');
   });
 
   it('colours only for a terminal', () => {

@@ -2,29 +2,28 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import {
-  ANNOTATION_APPLIED,
   ANNOTATION_EVACUATED,
-  ANNOTATION_ORIGIN,
-  COMMANDS,
   EXTENSION_NAME,
   HEARTBEAT_LEASE,
+  LABEL_STRATEGY,
 } from '../../../../pkg/apis/names.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../../../pkg/apis/resources.ts';
+import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderStatus } from '../../../../pkg/report/status.ts';
-import type { ExtensionFacts, StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
-import { status } from '../../../../pkg/diagnosis/status/status.ts';
-import type { StatusReport } from '../../../../pkg/diagnosis/status/types.ts';
+import type { StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
+import { leaseUsesOf } from '../../../../pkg/diagnosis/status/leases.ts';
+import { probedNamespace } from '../../../../pkg/diagnosis/status/findings.ts';
+import { type StatusReport, status } from '../../../../pkg/diagnosis/status/status.ts';
 import { installationDefaults, namespaceObject } from '../../../fixtures/installation.ts';
-import { node, service, slice } from '../../../fixtures/core.ts';
+import { service, slice } from '../../../fixtures/core.ts';
 import { changed, DAY_MS, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../../fixtures/status-evidence.ts';
 
 const { namespace: OWN } = installationDefaults;
-const OPTIONS = { proxy: { kind: 'kube-proxy' }, events: 5 } as const;
 
 const reportOf = (
   overrides: Partial<StatusEvidence> = {},
   change?: (objects: KubernetesObject[]) => readonly KubernetesObject[],
-): StatusReport => status(statusEvidence(overrides, change), OPTIONS);
+): StatusReport => status(statusEvidence(overrides, change));
 
 const found = ({ findings }: StatusReport): string[] => findings.map(({ reason, message }) => `${reason}: ${message}`);
 
@@ -33,14 +32,15 @@ const without =
   (objects: KubernetesObject[]): KubernetesObject[] =>
     objects.filter((object) => !matches(object));
 
-const extension = (overrides: Partial<ExtensionFacts>): ExtensionFacts => ({
-  namespace: 'shoot--foo--bar',
-  name: 'routing',
-  lastError: '',
-  state: 'Succeeded',
-  conditions: [],
-  ...overrides,
-});
+/** No caBundle of the fixture is PEM: how long it is valid is said here. */
+const withAuthority = (caNotAfter: number | undefined) => {
+  const { snapshot } = statusEvidence();
+  const webhooks = itemsOf(snapshot.webhooks).map(({ caNotAfter: _, ...webhook }) => ({
+    ...webhook,
+    ...(caNotAfter === undefined ? {} : { caNotAfter }),
+  }));
+  return { ...snapshot, webhooks: known(webhooks) };
+};
 
 describe('status', () => {
   it('is healthy where nothing is wrong, with nothing found', () => {
@@ -51,7 +51,7 @@ describe('status', () => {
     expect(report.installations[0]?.webhooks[0]).to.deep.include({
       configuration: EXTENSION_NAME,
       readyEndpoints: 2,
-      authority: { notAfter: '2026-12-16T00:00:00.000Z', daysLeft: 25, fingerprint: 'EF:01' },
+      authority: { notAfter: '2026-12-16T00:00:00.000Z', daysLeft: 25 },
     });
   });
 
@@ -145,19 +145,15 @@ describe('status', () => {
       found: [`LeaseStale: Lease ${OWN}/${HEARTBEAT_LEASE}: the last heartbeat is 60 seconds old.`],
     },
     {
-      name: 'a serving certificate in its last week',
-      overrides: {
-        serving: [
-          { namespace: OWN, certificate: { notAfter: STATUS_NOW + DAY_MS + 1, fingerprint: '' }, from: 'x', why: '' },
-        ],
-      },
+      name: 'an authority in its last week',
+      overrides: { snapshot: withAuthority(STATUS_NOW + DAY_MS + 1) },
       found: [
-        `CertificateExpiring: The serving certificate behind MutatingWebhookConfiguration ${EXTENSION_NAME} expires in 1 day (2026-11-22T00:00:00.001Z).`,
+        `AuthorityExpiring: The authority in MutatingWebhookConfiguration ${EXTENSION_NAME} expires in 1 day (2026-11-22T00:00:00.001Z).`,
       ],
     },
     {
       name: 'a caBundle without a certificate',
-      overrides: { authorities: new Map() },
+      overrides: { snapshot: withAuthority(undefined) },
       found: [
         `AuthorityMissing: MutatingWebhookConfiguration ${EXTENSION_NAME}: an entry has no certificate in its caBundle.`,
       ],
@@ -173,17 +169,6 @@ describe('status', () => {
       found: [],
       verdict: 'Healthy',
     },
-    {
-      name: 'Nodes whose proxies want the annotation, which is no failure',
-      change: (objects) => [...objects, node({ zone: 'eu-1d', kubeletVersion: 'v1.30.9' })],
-      found: ['OldProxies: 1 of 1.30 among the Nodes.'],
-      verdict: 'Healthy',
-    },
-    {
-      name: 'Extensions with an error',
-      overrides: { extensions: [extension({}), extension({ name: 'broken', lastError: 'no such strategy' })] },
-      found: ['ExtensionFailing: Extension shoot--foo--bar/broken: no such strategy'],
-    },
   ];
   for (const { name, overrides, change, found: wanted, verdict = 'Degraded' } of CASES) {
     it(`finds ${name}`, () => {
@@ -193,79 +178,71 @@ describe('status', () => {
     });
   }
 
-  describe('the label by which a namespace is kept', () => {
-    const LABEL = 'topology.extensions.gardener.cloud/routing';
-    const cluster =
-      (label: string | undefined, config: string, annotations: Record<string, string> = {}) =>
-      (objects: KubernetesObject[]): KubernetesObject[] => [
-        ...changed('ConfigMap', COMMANDS.settingsReconciler, () => ({ data: { 'config.yaml': config } }))(objects),
-        namespaceObject('shop', label === undefined ? {} : { [LABEL]: label }),
-        service({
-          metadata: { namespace: 'shop', name: 'web', annotations: { [ANNOTATION_APPLIED]: '{}', ...annotations } },
-        }),
-      ];
-    const SHOP = 'NamespaceNotKept: Namespace shop, 1 of its Services managed here,';
-    const lacks = `${SHOP} lacks the label ${LABEL}=true.`;
-    const managed = { [ANNOTATION_ORIGIN]: 'bed:garden/x' };
-    const LABELS: readonly [string, Parameters<typeof cluster>, string[]][] = [
-      ['nothing where the label is as it should be', ['true', 'keep: on'], []],
-      ['that it is missing where settings are always kept', [undefined, 'keep: on'], [lacks]],
-      ['nothing where settings are kept after a fight only', [undefined, 'keep: auto'], []],
-      ['that it is missing where a ManagedResource holds a Service', [undefined, 'keep: auto', managed], [lacks]],
-      ['the same where the configuration does not say', [undefined, 'modes: {}', managed], [lacks]],
-      ['nothing where settings are never kept', [undefined, 'keep: off', managed], []],
-      [
-        'a value that no installation gives',
-        ['runtime', 'keep: auto'],
-        [`${SHOP} has the label ${LABEL}=runtime, which no installation here uses (true).`],
-      ],
-      [
-        "an installation's own value",
-        ['true', 'installation: { routingLabel: runtime }'],
-        [`${SHOP} has the label ${LABEL}=true, which no installation here uses (runtime).`],
-      ],
+  it('judges nothing by what could not be seen', () => {
+    const unseen = ['pods', 'leases', 'webhooks', 'namespaces'].map((what) => ({ what, why: 'forbidden' }));
+    const report = reportOf(
+      { unseen, pods: [], leases: [] },
+      without(({ kind }) => kind === 'MutatingWebhookConfiguration'),
+    );
+    expect([report.verdict, found(report)]).to.deep.equal(['Healthy', []]);
+    expect(report.installations[0]?.components.map(({ pods }) => pods)).to.deep.equal([null, null, null]);
+  });
+
+  describe('Leases', () => {
+    const leasesOf = (change: (spec: object) => object, name = 'flow-controller') =>
+      reportOf(
+        {},
+        changed('Lease', name, ({ metadata, spec }) => ({ metadata, spec: change(spec) })),
+      ).installations[0]?.leases;
+    const renewed = (seconds: number) => ({ renewTime: new Date(STATUS_NOW - seconds * 1_000).toISOString() });
+    const AGES: readonly [title: string, spec: object, state: string, age: number | null, name?: string][] = [
+      ['late by less than the grace', renewed(30), 'Held', 30],
+      ['late by more', renewed(31), 'Stale', 31],
+      ['of a clock that is ahead', renewed(-9), 'Held', 0],
+      ['held by nobody', { holderIdentity: '' }, 'Released', 2],
+      ['never renewed', { renewTime: undefined }, 'Released', null],
+      ['a heartbeat that missed one beat', { leaseDurationSeconds: 30, ...renewed(60) }, 'Held', 60, HEARTBEAT_LEASE],
+      ['a heartbeat that missed two', { leaseDurationSeconds: 30, ...renewed(90) }, 'Stale', 90, HEARTBEAT_LEASE],
     ];
-    const labelFindings = (report: StatusReport): string[] =>
-      found(report).filter((text) => text.startsWith('NamespaceNotKept'));
-    for (const [name, given, wanted] of LABELS) {
-      it(`says ${name}`, () => {
-        const report = reportOf({}, cluster(...given));
-        expect(labelFindings(report)).to.deep.equal(wanted);
-        expect(report.verdict).to.equal(wanted.length === 0 ? 'Healthy' : 'Degraded');
+    for (const [title, own, state, age, name = 'flow-controller'] of AGES) {
+      it(`${state}: ${title}`, () => {
+        const lease = leasesOf((spec) => ({ ...spec, ...own }), name)?.find((each) => each.name === name);
+        expect([lease?.state, lease?.ageSeconds]).to.deep.equal([state, age]);
       });
     }
 
-    it('is not judged where other installations, or namespaces, were not looked at', () => {
-      const wrong = cluster('runtime', 'keep: on');
-      expect(labelFindings(reportOf({ namespace: OWN }, wrong))).to.deep.equal([]);
-      expect(labelFindings(reportOf({ unseen: [{ what: 'namespaces', why: 'forbidden' }] }, wrong))).to.deep.equal([]);
+    it('knows whether the holder is one of the Pods, also where the host name is a cut-off one', () => {
+      const gone = (holderIdentity: string) =>
+        leasesOf((spec) => ({ ...spec, holderIdentity }))?.find(({ component }) => component === 'flow-controller')
+          ?.holderGone;
+      expect(['flow-controller-5d8f7-abc_01', 'flow-controller-other_01'].map(gone)).to.deep.equal([false, true]);
+    });
+
+    it('are those that the configuration names, else the default ones', () => {
+      const config = {
+        leaderElection: { namespace: 'garden', name: 'shared' },
+        installation: { claim: { namespace: 'garden', name: 'claim' } },
+      };
+      const uses = leaseUsesOf([{ namespace: 'own', component: 'flow-controller', config }], 'own');
+      expect(uses.map(({ purpose, namespace, name }) => `${purpose} ${namespace}/${name}`)).to.deep.equal([
+        'leader garden/shared',
+        'claim garden/claim',
+        'leader own/settings-reconciler-leader-election',
+      ]);
     });
   });
 
-  it('judges nothing by what could not be seen', () => {
-    const unseen = ['pods', 'leases', 'webhooks', 'namespaces', 'extensions'].map((what) => ({
-      what,
-      why: 'forbidden',
-    }));
-    const report = reportOf({ unseen, pods: [], leases: [], registrations: [] });
-    expect([report.verdict, found(report)]).to.deep.equal(['Healthy', []]);
-    expect(report.installations[0]?.components.map(({ pods }) => pods)).to.deep.equal([null, null, null]);
-    expect([report.extensions, report.services?.keptNamespaces]).to.deep.equal([null, null]);
-  });
-
-  it('shows the newest events, no more than asked for', () => {
-    const event = (lastSeen: string) => ({
-      namespace: 'shop',
-      about: 'Service shop/web',
-      reason: 'ForeignValue',
-      message: '',
-      source: COMMANDS.settingsReconciler,
-      count: 1,
-      lastSeen,
-    });
-    const events = ['2026-11-20T01:00:00Z', '2026-11-20T03:00:00Z', '2026-11-20T02:00:00Z'].map(event);
-    const report = status(statusEvidence({ events }), { ...OPTIONS, events: 2 });
-    expect(report.events.map(({ lastSeen }) => lastSeen.slice(11, 13))).to.deep.equal(['03', '02']);
+  describe('the namespace in which admission is tried', () => {
+    const names = (...all: string[]) => all.map((name) => namespaceObject(name));
+    const own = service({ metadata: { name: 'web', namespace: 'zoo', labels: { [LABEL_STRATEGY]: 'same-zone' } } });
+    const CHOICES: readonly [string, readonly KubernetesObject[], string][] = [
+      ['is one that the webhook serves: never one that is left out', names('kube-system', 'zoo', 'shop'), 'shop'],
+      ['is rather one with a managed Service', [...names('shop'), own], 'zoo'],
+      ['is empty where all that is known is left out', names('default'), ''],
+    ];
+    for (const [title, objects, wanted] of CHOICES) {
+      it(title, () => expect(probedNamespace(statusEvidence({}, (all) => [...all, ...objects]))).to.equal(wanted));
+    }
   });
 
   describe('shows evacuations', () => {

@@ -1,0 +1,215 @@
+// Installations of the chart: which components each has, how they run, who leads, and who answers admission.
+import { type Lease, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { byText, isFields, nameOf } from '../../apis/values.ts';
+import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
+import {
+  type ComponentConfig,
+  type ComponentPod,
+  type Deployment,
+  type StatusEvidence,
+  identityOf,
+  isUnseen,
+  registrationsOf,
+} from './evidence.ts';
+
+/** Renewals may be late by as much as a busy API server takes, and clocks differ. */
+const GRACE_SECONDS = 15;
+/** Holders renew every few seconds, whatever else the Lease says. */
+const DEFAULT_DURATION_SECONDS = 15;
+/** Heartbeats are renewed only as often as the Lease lasts: one may be missed. */
+const HEARTBEAT_FACTOR = 2;
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+
+/** Where the configuration does not say: the Lease through which the component has one leader. */
+const DEFAULT_LEASES: Readonly<Record<string, string>> = {
+  [COMMANDS.settingsReconciler]: `${COMMANDS.settingsReconciler}-leader-election`,
+  [COMMANDS.flowController]: COMMANDS.flowController,
+};
+
+/** A Lease that a component goes by. */
+interface LeaseUse {
+  readonly component: string;
+  /** `leader`: the one of its replicas that works; `claim`: the one of several installations that changes slices. */
+  readonly purpose: 'leader' | 'claim';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Of a configuration, which nothing has checked: empty where it is no object. */
+const sectionOf = (object: unknown, key: string): Readonly<Record<string, unknown>> => {
+  const value = isFields(object) ? object[key] : undefined;
+  return isFields(value) ? value : {};
+};
+
+const usesIn = ({ config, component, namespace: home }: ComponentConfig): LeaseUse[] => {
+  const sections = [
+    ['leader', sectionOf(config, 'leaderElection')],
+    ['claim', sectionOf(sectionOf(config, 'installation'), 'claim')],
+  ] as const;
+  return sections.flatMap(([purpose, { name, namespace = home }]) =>
+    typeof name === 'string' && typeof namespace === 'string' ? [{ component, purpose, namespace, name }] : [],
+  );
+};
+
+/** Leases that the components of a namespace go by. */
+export const leaseUsesOf = (configs: readonly ComponentConfig[], namespace: string): LeaseUse[] => {
+  const said = configs.filter((config) => config.namespace === namespace).flatMap(usesIn);
+  const defaults = Object.entries(DEFAULT_LEASES)
+    .filter(([component]) => said.every((use) => use.component !== component || use.purpose !== 'leader'))
+    .map(([component, name]): LeaseUse => ({ component, purpose: 'leader', namespace, name }));
+  return [...said, ...defaults];
+};
+
+/** `pods`: all that were seen; undefined where they could not be. */
+const leaseStatus = (
+  { metadata, spec }: Lease,
+  use: LeaseUse | undefined,
+  pods: readonly ComponentPod[] | undefined,
+  now: number,
+) => {
+  const { namespace = '', name = '', annotations = {} } = metadata ?? {};
+  const { holderIdentity: holder = '', leaseDurationSeconds: lasts = DEFAULT_DURATION_SECONDS } = spec ?? {};
+  const purpose = name === HEARTBEAT_LEASE ? 'heartbeat' : (use?.purpose ?? 'other');
+  const renewedAt = Date.parse(spec?.renewTime ?? '');
+  const age = Number.isNaN(renewedAt) ? null : Math.max(0, Math.round((now - renewedAt) / SECOND_MS));
+  const patience = lasts * (purpose === 'heartbeat' ? HEARTBEAT_FACTOR : 1) + GRACE_SECONDS;
+  // An identity begins with the host's name, which is the Pod's; installations that were not looked for have Pods that were
+  // not seen.
+  const host = holder.split('_')[0] ?? '';
+  const own = pods?.map(identityOf).filter(({ component }) => component === use?.component) ?? [];
+  const seen = own.length === 0 || own.some((pod) => pod.name.startsWith(host));
+  return {
+    namespace,
+    name,
+    /** What it is for: `claim` is the one of several installations that changes slices. */
+    purpose,
+    /** Whose leader holds it; empty for other purposes. */
+    component: use?.purpose === 'leader' ? use.component : '',
+    /** Namespace of the installation that holds it, where several share it; empty where it does not say. */
+    installation: annotations[ANNOTATION_INSTALLATION] ?? '',
+    /** `Held`: renewed in time; `Stale`: not; `Released`: not held. */
+    state: holder === '' || age === null ? 'Released' : age > patience ? 'Stale' : 'Held',
+    holder,
+    /** Since the last renewal; null where there was none. */
+    ageSeconds: age,
+    /** The holder is none of the Pods that were seen. */
+    holderGone: purpose === 'leader' && holder !== '' && !seen,
+  } as const;
+};
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+const componentStatus = (evidence: StatusEvidence, deployment: Deployment) => {
+  const { namespace, name, release, component, version } = identityOf(deployment);
+  const { spec, status } = deployment;
+  const pods = evidence.pods.filter((pod) => {
+    const other = identityOf(pod);
+    return other.namespace === namespace && other.release === release && other.component === component;
+  });
+  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const nodes = new Set(pods.flatMap((pod) => pod.spec?.nodeName ?? []));
+  const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
+  const restarts = pods.flatMap((pod) => pod.status?.containerStatuses ?? []).map((one) => one.restartCount ?? 0);
+  return {
+    name,
+    component,
+    version,
+    image: spec?.template?.spec?.containers?.[0]?.image ?? '',
+    replicas: {
+      desired: spec?.replicas ?? 1,
+      ready: status?.readyReplicas ?? 0,
+      updated: status?.updatedReplicas ?? 0,
+    },
+    /** Null where Pods could not be seen. */
+    pods: isUnseen(evidence, 'pods')
+      ? null
+      : { restarts: sum(restarts), nodes: nodes.size, zones: [...used].sort(byText) },
+  };
+};
+
+const installationStatus = (
+  evidence: StatusEvidence,
+  deployments: readonly Deployment[],
+  webhooks: readonly WebhookStatus[],
+) => {
+  const { namespace, release } = identityOf(deployments[0] ?? {});
+  const uses = leaseUsesOf(evidence.configs, namespace);
+  const useOf = ({ metadata }: Lease): LeaseUse | undefined =>
+    uses.find((use) => use.namespace === metadata?.namespace && use.name === metadata.name);
+  const pods = isUnseen(evidence, 'pods') ? undefined : evidence.pods;
+  const own = evidence.configs.filter((config) => config.namespace === namespace);
+  const modes = own.flatMap(({ config }) => Object.keys(sectionOf(config, 'modes')));
+  return {
+    namespace,
+    release,
+    components: deployments
+      .map((deployment) => componentStatus(evidence, deployment))
+      .sort((a, b) => byText(a.component, b.component)),
+    /** Modes of the settings-reconciler; null where its configuration could not be seen. */
+    modes: modes.length === 0 ? null : modes.sort(byText),
+    leases: evidence.leases
+      .filter((lease) => lease.metadata?.namespace === namespace || useOf(lease) !== undefined)
+      .map((lease) => leaseStatus(lease, useOf(lease), pods, evidence.now))
+      .sort((a, b) => byText(a.name, b.name)),
+    webhooks: webhooks.filter(({ service }) => service?.namespace === namespace),
+  };
+};
+
+/** By namespace and release. */
+export const installationStatuses = (evidence: StatusEvidence, webhooks: readonly WebhookStatus[]) =>
+  [
+    ...Map.groupBy(evidence.deployments, (deployment) => {
+      const { namespace, release } = identityOf(deployment);
+      return `${namespace}/${release}`;
+    }),
+  ]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([, deployments]) => installationStatus(evidence, deployments, webhooks));
+
+/** Addresses may be listed in a slice each; a Pod counts once. */
+const readyEndpoints = (
+  { slices }: ClusterSnapshot,
+  { namespace, name }: NonNullable<WebhookSummary['service']>,
+): number | null => {
+  if (slices.kind === 'unknown') return null;
+  const own = slices.items.filter(
+    ({ metadata }) => metadata?.namespace === namespace && metadata.labels?.[LABEL_SERVICE_NAME] === name,
+  );
+  const ready = own.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
+  return new Set(ready.map(({ addresses, targetRef }) => targetRef?.name ?? addresses.join())).size;
+};
+
+/** Entries of one configuration that are answered by the same Service. */
+const webhookStatus = (entries: readonly WebhookSummary[], { snapshot, now }: StatusEvidence) => {
+  const service = entries[0]?.service ?? null;
+  const ends = entries.flatMap(({ caNotAfter }) => caNotAfter ?? []).sort((a, b) => a - b);
+  const [first] = ends;
+  return {
+    configuration: entries[0]?.configuration ?? '',
+    entries: entries.map(({ name, failurePolicy }) => ({ name, failurePolicy })),
+    /** Null where the entries name a URL. */
+    service,
+    /** Ready endpoints of the Service; null where slices could not be seen, or for a URL. */
+    readyEndpoints: service === null ? null : readyEndpoints(snapshot, service),
+    /** Of all entries the authority that ends first, in whole days; null where an entry has none. */
+    authority:
+      first === undefined || ends.length < entries.length
+        ? null
+        : { notAfter: new Date(first).toISOString(), daysLeft: Math.floor((first - now) / DAY_MS) },
+  };
+};
+
+/** One for each configuration and Service. */
+export const webhookStatuses = (evidence: StatusEvidence) =>
+  [
+    ...Map.groupBy(registrationsOf(evidence.snapshot), ({ configuration, service }) =>
+      [configuration, service?.namespace, service?.name].join('\n'),
+    ).values(),
+  ].map((entries) => webhookStatus(entries, evidence));
+
+export type WebhookStatus = ReturnType<typeof webhookStatuses>[number];
+export type InstallationStatus = ReturnType<typeof installationStatuses>[number];
+export type ComponentStatus = InstallationStatus['components'][number];
+export type LeaseStatus = InstallationStatus['leases'][number];
