@@ -1,7 +1,7 @@
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
 // FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
 import { type Fields, defined, isFields } from '../../apis/values.ts';
-import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
+import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { GROUP } from '../../apis/names.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import { expiryOf } from '../../evacuation/accept.ts';
@@ -40,155 +40,100 @@ import {
 import {
   DEFAULT_NAMESPACE,
   FieldError,
-  asFields,
-  booleanAt,
-  fieldsAt,
-  listAt,
+  fieldsIn,
+  listIn,
   metadataOf,
-  objectAt,
   requiredTextAt,
   textAt,
   textIn,
-  wholeAt,
+  wholeIn,
 } from './fields.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
 
-const countsOf = (services: Fields): string =>
-  ['moved', 'pending', 'left'].map((name) => `${wholeAt(services, name) ?? 0} ${name}`).join(', ');
-
 /** Undefined where it was deleted and is on its way out. */
 const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
-  const { name } = metadataOf(object, false);
-  const spec = fieldsAt(object, 'spec');
-  const { creationTimestamp = '', deletionTimestamp } =
-    objectAt(object, 'metadata', (inner) => ({
-      creationTimestamp: textAt(inner, 'creationTimestamp'),
-      deletionTimestamp: textAt(inner, 'deletionTimestamp'),
-    })) ?? {};
-  if (deletionTimestamp !== undefined) return undefined;
-  const until = expiryOf({ metadata: { creationTimestamp }, spec: { duration: textAt(spec, 'duration') ?? '' } });
-  const status = fieldsAt(object, 'status');
+  if (textIn(object, 'metadata.deletionTimestamp') !== '') return undefined;
+  const creationTimestamp = textIn(object, 'metadata.creationTimestamp');
+  const counts = ['moved', 'pending', 'left'].map(
+    (name) => `${wholeIn(object, `status.services.${name}`) ?? 0} ${name}`,
+  );
   return {
-    name,
-    zone: textAt(spec, 'zone') ?? '',
-    until,
-    reason: textAt(spec, 'reason') ?? '',
-    phase: textAt(status, 'phase') ?? '',
-    services: objectAt(status, 'services', countsOf) ?? '',
+    name: metadataOf(object, false).name,
+    zone: textIn(object, 'spec.zone'),
+    until: expiryOf({ metadata: { creationTimestamp }, spec: { duration: textIn(object, 'spec.duration') } }),
+    reason: textIn(object, 'spec.reason'),
+    phase: textIn(object, 'status.phase'),
+    services: Object.keys(fieldsIn(object, 'status.services')).length === 0 ? '' : counts.join(', '),
   };
 };
 
 const HUNDRED = 100;
 
-const oneOf = <T extends string>(fields: Fields, key: string, values: readonly T[]): T => {
-  const found = values.find((value) => value === fields[key]);
-  if (found === undefined) throw new FieldError([key], values.join(' or '), fields[key]);
-  return found;
-};
-
-const conditionOf = (item: unknown): Pick<FlowPolicyCondition, 'type' | 'status' | 'reason' | 'message'> => {
-  const fields = asFields(item);
-  return {
-    type: oneOf(fields, 'type', ['Observed', 'Effective', 'Stable']),
-    status: oneOf(fields, 'status', ['True', 'False', 'Unknown']),
-    reason: textIn(fields, 'reason'),
-    message: textIn(fields, 'message'),
-  };
-};
-
-const zoneOf = (item: unknown): FlowPolicyZoneStatus => {
-  const fields = asFields(item);
-  return {
-    zone: textIn(fields, 'zone'),
-    demand: textIn(fields, 'demand'),
-    endpoints: wholeAt(fields, 'endpoints') ?? 0,
-    utilizationPercent: wholeAt(fields, 'utilizationPercent') ?? 0,
-    spillPercent: wholeAt(fields, 'spillPercent') ?? 0,
-  };
-};
-
-const changeOf = (item: unknown): NonNullable<FlowLoopSummary['lastChange']> => {
-  const fields = asFields(item);
-  return { time: textIn(fields, 'time'), reason: textIn(fields, 'reason'), message: textIn(fields, 'message') };
-};
-
-/** `object`: the whole FlowPolicy. @throws FieldError where a field is not what the API has there. */
+/** The API server has checked a FlowPolicy by its schema, and only the controller writes its status. */
 const loopOf = (object: Fields): FlowLoopSummary => {
-  const spec = fieldsAt(object, 'spec');
-  const status = fieldsAt(object, 'status');
+  const change = listIn(object, 'status.lastChanges')[0];
+  const spread = fieldsIn(object, 'status.plan')['spread'];
+  const text = (path: string): string | undefined => textIn(object, path) || undefined;
   return {
-    mode: textAt(spec, 'mode') === 'Observe' ? 'Observe' : 'Enforce',
+    mode: textIn(object, 'spec.mode') === 'Observe' ? 'Observe' : 'Enforce',
     targetPercent:
-      wholeAt(spec, 'targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
-    zones: listAt(status, 'zones', zoneOf) ?? [],
-    conditions: listAt(status, 'conditions', conditionOf) ?? [],
+      wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
+    zones: listIn(object, 'status.zones').map((zone) => ({
+      zone: textIn(zone, 'zone'),
+      demand: textIn(zone, 'demand'),
+      endpoints: wholeIn(zone, 'endpoints') ?? 0,
+      utilizationPercent: wholeIn(zone, 'utilizationPercent') ?? 0,
+      spillPercent: wholeIn(zone, 'spillPercent') ?? 0,
+    })),
+    conditions: listIn(object, 'status.conditions').map((condition) => ({
+      type: textIn(condition, 'type') as FlowPolicyCondition['type'],
+      status: textIn(condition, 'status') as FlowPolicyCondition['status'],
+      reason: textIn(condition, 'reason'),
+      message: textIn(condition, 'message'),
+    })),
     ...defined({
-      source: textAt(status, 'source'),
-      demand: textAt(status, 'demand'),
-      inZonePercent: wholeAt(status, 'inZonePercent'),
-      maxUtilizationPercent: wholeAt(status, 'maxUtilizationPercent'),
-      boundPercent: objectAt(status, 'bounds', (bounds) => wholeAt(bounds, 'integralityPercent')),
-      spread: objectAt(status, 'plan', (plan) => booleanAt(plan, 'spread')),
-      lastChange: listAt(status, 'lastChanges', changeOf)?.[0],
+      source: text('status.source'),
+      demand: text('status.demand'),
+      inZonePercent: wholeIn(object, 'status.inZonePercent'),
+      maxUtilizationPercent: wholeIn(object, 'status.maxUtilizationPercent'),
+      boundPercent: wholeIn(object, 'status.bounds.integralityPercent'),
+      spread: typeof spread === 'boolean' ? spread : undefined,
+      lastChange:
+        change === undefined
+          ? undefined
+          : { time: textIn(change, 'time'), reason: textIn(change, 'reason'), message: textIn(change, 'message') },
     }),
   };
 };
 
 /** Only a status that says that load is observed is an answer; an old one is none. */
-const isObserved = (status: Fields): boolean =>
-  (listAt(status, 'conditions', asFields) ?? []).some(
-    (condition) => condition['type'] === 'Observed' && condition['status'] === 'True',
+const demandOf = (object: Fields): Record<string, number> | undefined => {
+  const observed = listIn(object, 'status.conditions').some(
+    ({ type, status }) => type === 'Observed' && status === 'True',
   );
-
-const demandOf = (status: Fields): Record<string, number> | undefined => {
-  if (!isObserved(status)) return undefined;
-  const zones = listAt(status, 'zones', (item) => {
-    const zone = asFields(item);
-    return [textAt(zone, 'zone') ?? '', unitsOf(textAt(zone, 'demand'))] as const;
-  });
-  const demands = (zones ?? []).flatMap(([zone, demand]) => (demand === undefined ? [] : [[zone, demand] as const]));
-  return demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;
+  const zones = listIn(object, 'status.zones').map((zone) => [textIn(zone, 'zone'), unitsOf(zone['demand'])] as const);
+  const demands = zones.filter((entry): entry is [string, number] => entry[1] !== undefined);
+  return observed && demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;
 };
-
-/** Samples of a query are in whatever unit it has; `Value` is then in that unit as well. */
-const inCores = (spec: Fields, from: string): boolean =>
-  from !== 'Value' || objectAt(spec, 'metrics', (metrics) => textAt(metrics, 'query')) === undefined;
 
 export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
-  const spec = fieldsAt(object, 'spec');
-  const capacityFrom = objectAt(spec, 'capacity', (inner) => textAt(inner, 'from')) ?? 'Requests';
-  const value = objectAt(spec, 'capacity', (inner) => unitsOf(textAt(inner, 'value')));
-  const percent = wholeAt(spec, 'targetUtilizationPercent');
-  const demand = inCores(spec, capacityFrom) ? objectAt(object, 'status', demandOf) : undefined;
+  const capacityFrom = textIn(object, 'spec.capacity.from') || 'Requests';
+  const percent = wholeIn(object, 'spec.targetUtilizationPercent');
+  // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.
+  const inCores = capacityFrom !== 'Value' || textIn(object, 'spec.metrics.query') === '';
   return {
     namespace,
     name,
     capacityFrom,
     loop: loopOf(object),
     ...defined({
-      demand,
-      capacity: capacityFrom === 'Value' ? value : undefined,
+      demand: inCores ? demandOf(object) : undefined,
+      capacity: capacityFrom === 'Value' ? unitsOf(fieldsIn(object, 'spec.capacity')['value']) : undefined,
       targetUtilization: percent === undefined ? undefined : percent / HUNDRED,
     }),
   };
 };
-
-export interface Collector {
-  /**
-   * Takes an object with apiVersion and kind; kinds that no diagnosis needs are passed over. A later object of the same
-   * kind and name replaces an earlier one.
-   *
-   * @throws FieldError where a field is not what the API has there.
-   */
-  add(object: unknown): void;
-  /** Items taken so far, of any kind. */
-  readonly count: number;
-  /** Collections of which at least one object was taken. */
-  readonly seen: ReadonlySet<CollectionName>;
-  /** `missing`: why a collection is not known; those not named are complete. */
-  snapshot(missing: ReadonlyMap<CollectionName, string>, version?: KubernetesVersion): ClusterSnapshot;
-}
 
 type Reader = (object: Fields) => readonly unknown[];
 
@@ -277,13 +222,19 @@ const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
-export const createCollector = (): Collector => {
+export const createCollector = () => {
   const readers = createReaders();
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
   const seen = new Set<CollectionName>();
   let count = 0;
   return {
-    add(object) {
+    /**
+     * Takes an object with apiVersion and kind; kinds that no diagnosis needs are passed over. A later object of the same
+     * kind and name replaces an earlier one.
+     *
+     * @throws FieldError where a field of a Node, Service or slice is not what the API has there.
+     */
+    add(object: unknown): void {
       if (!isFields(object)) throw new FieldError([], 'a Kubernetes object (apiVersion, kind, metadata)', object);
       const kind = requiredTextAt(object, 'kind');
       const group = groupOf(textAt(object, 'apiVersion') ?? '');
@@ -298,11 +249,14 @@ export const createCollector = (): Collector => {
         if (items.length > 0 || !MAY_TAKE_NOTHING.has(name)) seen.add(name);
       }
     },
+    /** Items taken so far, of any kind. */
     get count() {
       return count;
     },
-    seen,
-    snapshot(missing, version) {
+    /** Collections of which at least one object was taken. */
+    seen: seen as ReadonlySet<CollectionName>,
+    /** `missing`: why a collection is not known; those not named are complete. */
+    snapshot(missing: ReadonlyMap<CollectionName, string>, version?: KubernetesVersion): ClusterSnapshot {
       const of = (name: CollectionName) => {
         const why = missing.get(name);
         return why === undefined ? known([...(taken.get(name)?.values() ?? [])].flat()) : unknown(why);
@@ -313,3 +267,5 @@ export const createCollector = (): Collector => {
     },
   };
 };
+
+export type Collector = ReturnType<typeof createCollector>;

@@ -13,11 +13,13 @@ import {
   asText,
   booleanAt,
   listAt,
+  listIn,
   metadataOf,
   objectAt,
   requiredTextAt,
   stringsAt,
   textAt,
+  textIn,
   wholeAt,
 } from './fields.ts';
 
@@ -201,12 +203,6 @@ export const createSliceReader = (): ((object: Fields) => EndpointSlice) => {
   };
 };
 
-const textIn = (object: unknown, ...path: readonly string[]): string => {
-  let inner: unknown = object;
-  for (const key of path) inner = isFields(inner) ? inner[key] : undefined;
-  return typeof inner === 'string' ? inner : '';
-};
-
 const KEPT = [
   'kubernetes.io/ingress.class',
   'nginx.ingress.kubernetes.io/service-upstream',
@@ -243,32 +239,27 @@ const collect = <T>(value: unknown, take: (object: Fields) => readonly T[], dept
   return [...take(value), ...Object.values(value).flatMap((inner) => collect(inner, take, depth + 1))];
 };
 
-const listIn = (object: Fields, key: string): readonly Fields[] => {
-  const value: unknown = object[key];
-  return Array.isArray(value) ? value.filter(isFields) : [];
-};
-
 const unique = (names: readonly string[]): string[] => [...new Set(names)];
 
 /** `backend.service.name` of networking.k8s.io/v1, in rules and as default. */
 export const ingressOf = (object: Fields): EntryObject => {
   const own = base(object, true);
-  const names = collect(object['spec'], (inner) => [textIn(inner, 'service', 'name')].filter((name) => name !== ''));
+  const names = collect(object['spec'], (inner) => [textIn(inner, 'service.name')].filter((name) => name !== ''));
   return {
     ...own,
-    className: textIn(object, 'spec', 'ingressClassName'),
+    className: textIn(object, 'spec.ingressClassName'),
     services: unique(names.map((name) => `${own.namespace}/${name}`)),
   };
 };
 
 export const classOf = (object: Fields): EntryObject => ({
   ...base(object, false),
-  controller: textIn(object, 'spec', 'controller') || textIn(object, 'spec', 'controllerName'),
+  controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
 });
 
 export const gatewayOf = (object: Fields): EntryObject => ({
   ...base(object, true),
-  className: textIn(object, 'spec', 'gatewayClassName'),
+  className: textIn(object, 'spec.gatewayClassName'),
 });
 
 const placeOf = (reference: Fields, namespace: string): string =>
@@ -307,16 +298,16 @@ export const targetGroupOf = (object: Fields): EntryObject => {
   const own = base(object, true);
   return {
     ...own,
-    services: [`${own.namespace}/${textIn(object, 'spec', 'serviceRef', 'name')}`],
-    settings: { targetType: textIn(object, 'spec', 'targetType') },
+    services: [`${own.namespace}/${textIn(object, 'spec.serviceRef.name')}`],
+    settings: { targetType: textIn(object, 'spec.targetType') },
   };
 };
 
 /** Services behind the webhooks of a configuration, or behind an APIService. */
 export const registrationOf = (object: Fields): EntryObject => {
   const behind = (inner: unknown): string[] => {
-    const name = textIn(inner, 'service', 'name');
-    return name === '' ? [] : [`${textIn(inner, 'service', 'namespace')}/${name}`];
+    const name = textIn(inner, 'service.name');
+    return name === '' ? [] : [`${textIn(inner, 'service.namespace')}/${name}`];
   };
   const webhooks = listIn(object, 'webhooks').flatMap((webhook) => behind(webhook['clientConfig']));
   return { ...base(object, false), services: unique([...webhooks, ...behind(object['spec'])]) };

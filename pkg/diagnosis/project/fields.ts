@@ -93,11 +93,46 @@ export const stringsAt = (object: Fields, key: string): StringMap | undefined =>
     return inner as StringMap;
   });
 
-/** The object at the key; empty where there is none. */
-export const fieldsAt = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
+// Evidence is read without errors: what is not as the API has it is as if it were not there. Paths are dotted.
 
-/** The text at the key; empty where there is none. */
-export const textIn = (object: Fields, key: string): string => textAt(object, key) ?? '';
+const valueIn = (object: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((inner, key) => (isFields(inner) ? inner[key] : undefined), object);
+
+/** The object there; empty where there is none. */
+export const fieldsIn = (object: unknown, path: string): Fields => {
+  const value = valueIn(object, path);
+  return isFields(value) ? value : {};
+};
+
+/** The text there; empty where there is none. */
+export const textIn = (object: unknown, path: string): string => {
+  const value = valueIn(object, path);
+  return typeof value === 'string' ? value : '';
+};
+
+/** The whole number there; undefined where there is none. */
+export const wholeIn = (object: unknown, path: string): number | undefined => {
+  const value = valueIn(object, path);
+  return Number.isInteger(value) ? (value as number) : undefined;
+};
+
+/** Objects of the list there. */
+export const listIn = (object: unknown, path: string): readonly Fields[] => {
+  const value = valueIn(object, path);
+  return Array.isArray(value) ? value.filter(isFields) : [];
+};
+
+/** Texts of the list there. */
+export const textsIn = (object: unknown, path: string): string[] => {
+  const value = valueIn(object, path);
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+};
+
+/** Texts of the map there. */
+export const stringsIn = (object: unknown, path: string): StringMap =>
+  Object.fromEntries(
+    Object.entries(fieldsIn(object, path)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 
 // Settings of a configuration file inside a ConfigMap by dotted path: nested maps of plain values, which is all that
 // kube-proxy's and Antrea's files need. Lists, anchors and blocks of text are passed over.

@@ -8,131 +8,105 @@ import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import type { EventSummary, WebhookSummary } from '../snapshot.ts';
 import {
   DEFAULT_NAMESPACE,
-  asFields,
-  asText,
-  fieldsAt,
+  fieldsIn,
   flatYaml,
-  listAt,
+  listIn,
   metadataOf,
-  objectAt,
-  stringsAt,
-  textAt,
+  stringsIn,
+  textIn,
+  textsIn,
+  wholeIn,
 } from './fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
-export const selectorOf = (fields: Fields): LabelSelector => ({
-  matchLabels: stringsAt(fields, 'matchLabels') ?? {},
-  matchExpressions: (listAt(fields, 'matchExpressions', asFields) ?? []).flatMap((inner) => {
-    const operator = textAt(inner, 'operator') ?? '';
+export const selectorOf = (selector: unknown): LabelSelector => ({
+  matchLabels: stringsIn(selector, 'matchLabels'),
+  matchExpressions: listIn(selector, 'matchExpressions').flatMap((inner) => {
+    const operator = textIn(inner, 'operator');
     if (!OPERATORS.has(operator)) return [];
-    return [
-      {
-        key: textAt(inner, 'key') ?? '',
-        operator: operator as 'In',
-        values: listAt(inner, 'values', asText) ?? [],
-      },
-    ];
+    return [{ key: textIn(inner, 'key'), operator: operator as 'In', values: textsIn(inner, 'values') }];
   }),
 });
 
-const covers = (values: readonly string[] | undefined, wanted: string): boolean =>
-  (values ?? []).some((value) => value === wanted || value === '*');
+const covers = (rule: Fields, field: string, wanted: string): boolean =>
+  textsIn(rule, field).some((value) => value === wanted || value === '*');
 
-const servesSlices = (rule: unknown): boolean => {
-  const fields = asFields(rule);
-  return (
-    covers(listAt(fields, 'apiGroups', asText), 'discovery.k8s.io') &&
-    covers(listAt(fields, 'resources', asText), 'endpointslices') &&
-    covers(listAt(fields, 'operations', asText), 'UPDATE')
-  );
-};
+const servesSlices = (rule: Fields): boolean =>
+  covers(rule, 'apiGroups', 'discovery.k8s.io') &&
+  covers(rule, 'resources', 'endpointslices') &&
+  covers(rule, 'operations', 'UPDATE');
 
 /** The webhooks of one MutatingWebhookConfiguration; `caNotAfter` is filled in where certificates can be read. */
 export const webhooksOf = (object: Fields): WebhookSummary[] => {
   const { name: configuration } = metadataOf(object, false);
-  const read = (item: unknown): WebhookSummary => {
-    const fields = asFields(item);
-    const client = objectAt(fields, 'clientConfig', (inner) =>
-      defined({
-        service: objectAt(inner, 'service', (service) => ({
-          namespace: textAt(service, 'namespace') ?? '',
-          name: textAt(service, 'name') ?? '',
-        })),
-        caBundle: textAt(inner, 'caBundle'),
-      }),
-    );
+  return listIn(object, 'webhooks').map((item) => {
+    const service = fieldsIn(item, 'clientConfig.service');
+    const caBundle = textIn(item, 'clientConfig.caBundle');
     return {
       configuration,
-      name: textAt(fields, 'name') ?? '',
-      slices: (listAt(fields, 'rules', servesSlices) ?? []).some(Boolean),
-      objectSelector: objectAt(fields, 'objectSelector', selectorOf) ?? {},
-      namespaceSelector: objectAt(fields, 'namespaceSelector', selectorOf) ?? {},
-      failurePolicy: textAt(fields, 'failurePolicy') ?? 'Fail',
-      ...client,
+      name: textIn(item, 'name'),
+      slices: listIn(item, 'rules').some(servesSlices),
+      objectSelector: item['objectSelector'] === undefined ? {} : selectorOf(item['objectSelector']),
+      namespaceSelector: item['namespaceSelector'] === undefined ? {} : selectorOf(item['namespaceSelector']),
+      failurePolicy: textIn(item, 'failurePolicy') || 'Fail',
+      ...defined({
+        service:
+          textIn(service, 'name') === ''
+            ? undefined
+            : { namespace: textIn(service, 'namespace'), name: textIn(service, 'name') },
+        caBundle: caBundle === '' ? undefined : caBundle,
+      }),
     };
-  };
-  return listAt(object, 'webhooks', read) ?? [];
+  });
 };
 
 /** An event about a Service; undefined for any other. Reads core/v1 and events.k8s.io/v1. */
 export const eventOf = (object: Fields): EventSummary | undefined => {
   const { namespace = DEFAULT_NAMESPACE } = metadataOf(object, true);
-  const regarding = objectAt(object, 'involvedObject', (inner) => inner) ?? fieldsAt(object, 'regarding');
+  const regarding = fieldsIn(object, object['involvedObject'] === undefined ? 'regarding' : 'involvedObject');
   if (regarding['kind'] !== 'Service') return undefined;
-  const series = objectAt(object, 'series', (inner) => textAt(inner, 'lastObservedTime'));
-  const lastSeen = textAt(object, 'lastTimestamp') ?? series ?? textAt(object, 'eventTime') ?? '';
+  const times = ['lastTimestamp', 'series.lastObservedTime', 'eventTime'].map((path) => textIn(object, path));
   return {
-    namespace: textAt(regarding, 'namespace') ?? namespace,
-    service: textAt(regarding, 'name') ?? '',
-    type: textAt(object, 'type') ?? '',
-    reason: textAt(object, 'reason') ?? '',
-    message: textAt(object, 'message') ?? textAt(object, 'note') ?? '',
-    lastSeen,
+    namespace: textIn(regarding, 'namespace') || namespace,
+    service: textIn(regarding, 'name'),
+    type: textIn(object, 'type'),
+    reason: textIn(object, 'reason'),
+    message: textIn(object, 'message') || textIn(object, 'note'),
+    lastSeen: times.find((time) => time !== '') ?? '',
   };
 };
 
-const envOf = (container: Fields): StringMap => {
-  const entries = (listAt(container, 'env', asFields) ?? []).flatMap((entry) => {
-    const [name, value] = [entry['name'], entry['value']];
-    return typeof name === 'string' && typeof value === 'string' && name.startsWith('FELIX_') ? [[name, value]] : [];
-  });
-  return Object.fromEntries(entries) as StringMap;
-};
+const envOf = (container: Fields): StringMap =>
+  Object.fromEntries(
+    listIn(container, 'env').flatMap(({ name, value }) =>
+      typeof name === 'string' && typeof value === 'string' && name.startsWith('FELIX_')
+        ? [[name, value] as const]
+        : [],
+    ),
+  );
 
-const containerOf = (item: unknown): RouterContainer => {
-  const container = asFields(item);
-  return {
-    name: textAt(container, 'name') ?? '',
-    image: textAt(container, 'image') ?? '',
-    args: [...(listAt(container, 'command', asText) ?? []), ...(listAt(container, 'args', asText) ?? [])],
+const containersOf = (podSpec: Fields): RouterContainer[] =>
+  listIn(podSpec, 'containers').map((container) => ({
+    name: textIn(container, 'name'),
+    image: textIn(container, 'image'),
+    args: [...textsIn(container, 'command'), ...textsIn(container, 'args')],
     env: envOf(container),
-  };
-};
+  }));
 
 /** Node selector and the terms of a required node affinity, as alternatives. */
 const selectorsOf = (podSpec: Fields): LabelSelector[] => {
-  const matchLabels = stringsAt(podSpec, 'nodeSelector') ?? {};
-  const affinity = objectAt(podSpec, 'affinity', (inner) => objectAt(inner, 'nodeAffinity', (own) => own)) ?? {};
-  const terms =
-    objectAt(affinity, 'requiredDuringSchedulingIgnoredDuringExecution', (inner) =>
-      listAt(inner, 'nodeSelectorTerms', (term) => selectorOf(asFields(term)).matchExpressions ?? []),
-    ) ?? [];
+  const matchLabels = stringsIn(podSpec, 'nodeSelector');
+  const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const terms = listIn(podSpec, path).map((term) => selectorOf(term).matchExpressions ?? []);
   if (terms.length > 0) return terms.map((matchExpressions) => ({ matchLabels, matchExpressions }));
   return Object.keys(matchLabels).length === 0 ? [] : [{ matchLabels, matchExpressions: [] }];
 };
 
 const configMapsOf = (podSpec: Fields): string[] =>
-  (listAt(podSpec, 'volumes', asFields) ?? []).flatMap((volume) => {
-    const source = isFields(volume['configMap']) ? volume['configMap'] : {};
-    return typeof source['name'] === 'string' ? [source['name']] : [];
-  });
-
-const specAt = (object: Fields, ...path: readonly string[]): Fields => {
-  let inner: unknown = object;
-  for (const key of path) inner = isFields(inner) ? inner[key] : undefined;
-  return isFields(inner) ? inner : {};
-};
+  listIn(podSpec, 'volumes')
+    .map((volume) => textIn(volume, 'configMap.name'))
+    .filter((name) => name !== '');
 
 const base = (object: Fields, kind: string): RouterObject => {
   const { namespace = '', name, labels = {} } = metadataOf(object, false);
@@ -151,31 +125,25 @@ const base = (object: Fields, kind: string): RouterObject => {
   };
 };
 
-const numberAt = (object: Fields, key: string): number => {
-  const value = object[key];
-  return typeof value === 'number' ? value : 0;
-};
+const scheduled = (object: Fields, which: string): number => wholeIn(object, `status.${which}NumberScheduled`) ?? 0;
 
 /** Undefined while the DaemonSet's controller has not seen its last change, or a Pod is still to come or of an older template. */
 const scheduledOf = (object: Fields): { scheduled?: number } => {
-  const [metadata, status] = [specAt(object, 'metadata'), specAt(object, 'status')];
-  const [desired, updated] = [numberAt(status, 'desiredNumberScheduled'), numberAt(status, 'updatedNumberScheduled')];
-  const seen = status['observedGeneration'] !== undefined && status['observedGeneration'] === metadata['generation'];
-  return seen && updated === desired ? { scheduled: desired } : {};
+  const [desired, observed] = [scheduled(object, 'desired'), wholeIn(object, 'status.observedGeneration')];
+  const seen = observed !== undefined && observed === wholeIn(object, 'metadata.generation');
+  return seen && scheduled(object, 'updated') === desired ? { scheduled: desired } : {};
 };
 
 export const daemonSetOf = (object: Fields): RouterObject => {
-  const podSpec = specAt(object, 'spec', 'template', 'spec');
-  const status = specAt(object, 'status');
-  const labels = stringsAt(specAt(object, 'spec', 'template', 'metadata'), 'labels') ?? {};
+  const podSpec = fieldsIn(object, 'spec.template.spec');
   const own = base(object, 'DaemonSet');
   return {
     ...own,
-    labels: { ...own.labels, ...labels },
+    labels: { ...own.labels, ...stringsIn(object, 'spec.template.metadata.labels') },
     nodes: selectorsOf(podSpec),
-    containers: listAt(podSpec, 'containers', containerOf) ?? [],
+    containers: containersOf(podSpec),
     configMaps: configMapsOf(podSpec),
-    rolling: numberAt(status, 'updatedNumberScheduled') < numberAt(status, 'desiredNumberScheduled'),
+    rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
     ...scheduledOf(object),
   };
 };
@@ -183,21 +151,22 @@ export const daemonSetOf = (object: Fields): RouterObject => {
 const AGENTS = [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)];
 
 const ownerOf = (object: Fields): string =>
-  (listAt(specAt(object, 'metadata'), 'ownerReferences', asFields) ?? []).flatMap(({ kind, name }) =>
-    kind === 'DaemonSet' && typeof name === 'string' ? [name] : [],
-  )[0] ?? '';
+  textIn(
+    listIn(object, 'metadata.ownerReferences').find(({ kind }) => kind === 'DaemonSet'),
+    'name',
+  );
 
 /** A data plane's Pod; undefined for any other. */
 export const routerPodOf = (object: Fields): RouterObject | undefined => {
-  const podSpec = specAt(object, 'spec');
-  const nodeName = textAt(podSpec, 'nodeName') ?? '';
-  const phase = textAt(specAt(object, 'status'), 'phase') ?? 'Running';
+  const podSpec = fieldsIn(object, 'spec');
+  const nodeName = textIn(podSpec, 'nodeName');
+  const phase = textIn(object, 'status.phase');
   if (nodeName === '' || phase === 'Failed' || phase === 'Succeeded') return undefined;
   const pod: RouterObject = {
     ...base(object, 'Pod'),
     nodeName,
     owner: ownerOf(object),
-    containers: listAt(podSpec, 'containers', containerOf) ?? [],
+    containers: containersOf(podSpec),
   };
   if (!AGENTS.some((agent) => isAgent(agent, pod))) return undefined;
   return { ...pod, configMaps: configMapsOf(podSpec) };
@@ -215,16 +184,16 @@ const scalars = (fields: Fields, path: readonly string[], into: Record<string, s
 
 /** Settings of a custom resource, by dotted path from `spec`. */
 export const settingsObjectOf = (object: Fields): RouterObject => {
-  const kind = textAt(object, 'kind') ?? '';
+  const kind = textIn(object, 'kind');
   const settings: Record<string, string> = {};
-  scalars(specAt(object, 'spec'), ['spec'], settings);
+  scalars(fieldsIn(object, 'spec'), ['spec'], settings);
   return { ...base(object, kind), settings };
 };
 
 export const ciliumNodeConfigOf = (object: Fields): RouterObject => ({
   ...base(object, 'CiliumNodeConfig'),
-  nodes: [selectorOf(specAt(object, 'spec', 'nodeSelector'))],
-  settings: stringsAt(specAt(object, 'spec'), 'defaults') ?? {},
+  nodes: [selectorOf(fieldsIn(object, 'spec.nodeSelector'))],
+  settings: stringsIn(object, 'spec.defaults'),
 });
 
 const KUBE_OVN = /^kube-ovn-controller$/;
@@ -233,7 +202,7 @@ const KUBE_OVN = /^kube-ovn-controller$/;
 export const routerDeploymentOf = (object: Fields): RouterObject | undefined => {
   const own = base(object, 'Deployment');
   if (!KUBE_OVN.test(own.name)) return undefined;
-  const containers = listAt(specAt(object, 'spec', 'template', 'spec'), 'containers', containerOf) ?? [];
+  const containers = containersOf(fieldsIn(object, 'spec.template.spec'));
   const flags = containers.flatMap(({ args }) => args).flatMap((arg) => /^--([^=]+)=(.*)$/.exec(arg)?.slice(1) ?? []);
   const settings: Record<string, string> = {};
   for (let at = 0; at + 1 < flags.length; at += 2) settings[flags[at] ?? ''] = flags[at + 1] ?? '';
@@ -259,7 +228,7 @@ const only = (settings: StringMap, keep: (key: string) => boolean): StringMap =>
 /** Configuration of kube-proxy, Cilium or Antrea; undefined for any other ConfigMap. */
 export const routerConfigOf = (object: Fields): RouterObject | undefined => {
   const own = base(object, 'ConfigMap');
-  const data = (): StringMap => stringsAt(object, 'data') ?? {};
+  const data = (): StringMap => stringsIn(object, 'data');
   if (CILIUM.test(own.name)) return { ...own, settings: only(data(), (key) => CILIUM_KEYS.has(key)) };
   if (!ANTREA.test(own.name) && !KUBE_PROXY_CONFIGS.test(own.name)) return undefined;
   const flat = Object.values(data()).map((text) => only(flatYaml(text), (key) => FLAT_KEYS.test(key)));

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import {
-  ANNOTATION_EVACUATED,
-  EXTENSION_NAME,
-  HEARTBEAT_LEASE,
-  LABEL_STRATEGY,
-} from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_EVACUATED, EXTENSION_NAME, HEARTBEAT_LEASE, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../../../pkg/apis/resources.ts';
 import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderStatus } from '../../../../pkg/report/status.ts';
