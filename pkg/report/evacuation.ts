@@ -2,15 +2,21 @@
 // The answer to "would we survive losing this zone?" as text: a row a Service, the sum, and what hints would not move.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck, WritesEstimate } from '../diagnosis/survival/check.ts';
-import type {
-  LoadReport,
-  ServiceSurvival,
-  SurvivalReport,
-  SurvivalSum,
-  UnmovedGroup,
-} from '../diagnosis/survival/types.ts';
-import { clean, countText, evidenceText, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';
-import type { Paint } from './text.ts';
+import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
+import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/types.ts';
+import {
+  type Paint,
+  clean,
+  countText,
+  evidenceText,
+  paintFor,
+  percentText,
+  renderTable,
+  unseenText,
+  wrapText,
+} from './text.ts';
+
+type SurvivalSum = SurvivalReport['sum'];
 
 interface SurvivalStyle {
   readonly color: boolean;
@@ -96,7 +102,11 @@ const sumText = (sum: SurvivalSum): string[] => {
   ];
 };
 
-const groupText = ({ reason, services, evidence, remedy }: UnmovedGroup, columns: number, paint: Paint): string =>
+const groupText = (
+  { reason, services, evidence, remedy }: SurvivalReport['unmoved'][number],
+  columns: number,
+  paint: Paint,
+): string =>
   [`  ${paint.strong(reason)} (${countText(services, 'Service')})\n`, evidenceText(evidence, remedy, columns)].join('');
 
 const survivalRow = (service: ServiceSurvival, columns: readonly Column[]): string[] =>

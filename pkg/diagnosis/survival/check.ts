@@ -6,58 +6,45 @@ import { MAX_HINTS } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { survival, zonesOf } from './survival.ts';
-import type { SurvivalOptions, SurvivalReport } from './types.ts';
+import { type SurvivalReport, survival, zonesOf } from './survival.ts';
+import type { SurvivalOptions } from './types.ts';
 import { evacuatedSlices } from './service.ts';
-
-// What an evacuation costs the control plane: slices that are written, what of them every proxy receives, and the answers of the
-// EndpointSlice controller.
-
-export interface WritesEstimate {
-  /** Slices that are written, once each. */
-  readonly slices: number;
-  /** Of these as JSON, as far as they are known here: about what they are in storage without managed fields. */
-  readonly bytes: number;
-  /** Proxies that watch slices: one on each ready Node. */
-  readonly proxies: number;
-  /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
-  readonly fanOutBytes: number;
-  /**
-   * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
-   * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3).
-   */
-  readonly echo: {
-    readonly puts: number;
-    /** What kube-controller-manager allows its controllers together: --kube-api-qps. */
-    readonly requestsPerSecond: number;
-    /** For so long the controller's other work, new Pods among it, waits its turn. */
-    readonly seconds: number;
-  };
-}
 
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;
 
 const ENCODER = new TextEncoder();
 
-/** `slices`: those that would be written, as they would be. */
+/**
+ * What an evacuation costs the control plane: `slices` are those that would be written, as they would be, and `proxies` watch them,
+ * one on each ready Node.
+ */
 export const estimateWrites = (
   slices: readonly EndpointSlice[],
   {
     proxies,
     requestsPerSecond = CONTROLLER_REQUESTS_PER_SECOND,
   }: { readonly proxies: number; readonly requestsPerSecond?: number },
-): WritesEstimate => {
+) => {
   const bytes = slices.reduce((sum, slice) => sum + ENCODER.encode(JSON.stringify(slice)).length, 0);
   const puts = slices.filter(isControllerSlice).length;
   return {
     slices: slices.length,
+    /** As JSON, as far as they are known here: about what they are in storage without managed fields. */
     bytes,
     proxies,
+    /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
     fanOutBytes: bytes * proxies,
+    /**
+     * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
+     * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3). For so many seconds its other work,
+     * new Pods among it, waits its turn.
+     */
     echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
   };
 };
+
+export type WritesEstimate = ReturnType<typeof estimateWrites>;
 
 /** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {
@@ -81,16 +68,6 @@ interface Refusal {
   readonly message: string;
   /** `--force` goes on all the same. */
   readonly forcible: boolean;
-}
-
-export interface EvacuationCheck {
-  /** Of the Services in scope. */
-  readonly survival: SurvivalReport;
-  /** Empty: it can go on. */
-  readonly refusals: readonly Refusal[];
-  /** Names of evacuations of other zones that run already and about which the check is as well. */
-  readonly beside: readonly string[];
-  readonly writes: WritesEstimate;
 }
 
 const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusal[] => {
@@ -196,7 +173,7 @@ export const checkEvacuation = (
   wanted: Evacuation,
   running: readonly Evacuation[],
   options: Omit<SurvivalOptions, 'zones' | 'leavesOf' | 'selects'>,
-): EvacuationCheck => {
+) => {
   const all = [wanted, ...running];
   const ask = (evacuations: readonly Evacuation[]): SurvivalReport =>
     survival(snapshot, {
@@ -208,7 +185,9 @@ export const checkEvacuation = (
   const report = ask(all);
   const beside = running.filter(({ zone }) => zone !== wanted.zone).map(({ name }) => name);
   return {
+    /** Of the Services in scope. */
     survival: report,
+    /** Empty: it can go on. */
     refusals: [
       ...lastZone(snapshot, all),
       ...(beside.length === 0 ? [] : together(report, ask([wanted]))),
@@ -216,7 +195,10 @@ export const checkEvacuation = (
       ...byServices(report),
       ...byRouters(report),
     ],
+    /** Names of evacuations of other zones that run already and about which the check is as well. */
     beside,
     writes: writesOf(snapshot, report, new Set([wanted.zone])),
   };
 };
+
+export type EvacuationCheck = ReturnType<typeof checkEvacuation>;

@@ -9,7 +9,7 @@ import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../snapshot.ts';
 import { rankOf, survivalOf } from './service.ts';
-import type { ServiceSurvival, SurvivalOptions, SurvivalReport, SurvivalSum, Unmoved, UnmovedGroup } from './types.ts';
+import type { ServiceSurvival, SurvivalOptions, Unmoved } from './types.ts';
 
 /** Of Nodes and endpoints, in name order. */
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
@@ -44,7 +44,7 @@ const sumUp = (
   services: readonly ServiceSurvival[],
   { readyNodes, weights }: SnapshotIndex,
   zones: readonly string[],
-): SurvivalSum => {
+) => {
   const count = (answer: ServiceSurvival['answer']): number =>
     services.filter((service) => service.answer === answer).length;
   return {
@@ -57,20 +57,25 @@ const sumUp = (
       NoEndpointThere: count('NoEndpointThere'),
       NotTouched: count('NotTouched'),
     },
+    /** Services whose load is measured. */
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
+    /** Services whose clients are where they were measured. */
     clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,
+    /** How clients of the others are taken to be spread. */
     clientsBy: weights === undefined ? 'nodes' : 'cpu',
+    /** To add, of all Services. */
     replicas: sumBy(services, ({ replicas }) => sumOf(Object.values(replicas))),
+    /** Ready ones in the zones, of all; as are Nodes. */
     endpoints: {
       count: sumBy(services, ({ endpoints }) => endpoints.count),
       of: sumBy(services, ({ endpoints }) => endpoints.of),
     },
     nodes: { count: readyNodes.filter((node) => zones.includes(zoneOfNode(node))).length, of: readyNodes.length },
-  };
+  } as const;
 };
 
-/** A Service counts once for each reason. */
-const groupsOf = (services: readonly ServiceSurvival[]): UnmovedGroup[] => {
+/** A Service counts once for each reason; evidence is that of the first. */
+const groupsOf = (services: readonly ServiceSurvival[]) => {
   const groups = new Map<Unmoved['reason'], { first: Unmoved; of: Set<ServiceSurvival> }>();
   for (const service of services) {
     for (const item of service.unmoved) {
@@ -88,7 +93,7 @@ const groupsOf = (services: readonly ServiceSurvival[]): UnmovedGroup[] => {
 const SEEN: ReadonlySet<CollectionName> = new Set(['pods', 'routers', 'ingresses']);
 
 /** Clients of the zones still call, as they do in an evacuation; only what serves there is gone. */
-export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions): SurvivalReport => {
+export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) => {
   const { namespace, zones, selects = () => true } = options;
   const index = indexSnapshot(snapshot, options);
   const flows = Map.groupBy(options.measured?.flows ?? [], ({ service }) => service);
@@ -103,11 +108,17 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions): S
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),
     zones,
+    /** Of all Services the one looked at; null for all. */
     namespace: namespace ?? null,
+    /** No Service is overloaded or left without endpoints. */
     survives: sum.answers.NoEndpointElsewhere + sum.answers.Overloaded === 0,
+    /** Worst first. */
     services,
     sum,
+    /** What hints do not move, most Services first. */
     unmoved: groupsOf(services),
     unseen: unseenOf(snapshot).filter(({ what }) => SEEN.has(what)),
   };
 };
+
+export type SurvivalReport = ReturnType<typeof survival>;

@@ -4,8 +4,7 @@ import type { Service } from '../../apis/core.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import type { Part } from '../audit/types.ts';
-import type { CauseReason, ExplainOptions, Explanation } from '../explain/types.ts';
-import type { RoutersReport } from '../routers/types.ts';
+import type { CauseReason, ExplainOptions } from '../explain/types.ts';
 
 interface Rule {
   readonly sentence: string;
@@ -144,45 +143,4 @@ export interface ServiceSurvival {
   /** Endpoints to add by zone, so that the busiest stays within the limit. */
   readonly replicas: Readonly<Record<string, number>>;
   readonly unmoved: readonly Unmoved[];
-}
-
-/** Services to which the same applies. */
-export interface UnmovedGroup {
-  readonly reason: Unmoved['reason'];
-  readonly services: number;
-  /** Of the first Service. */
-  readonly evidence: string;
-  readonly remedy: string;
-}
-
-export interface SurvivalSum {
-  readonly services: number;
-  readonly answers: Readonly<Record<Answer, number>>;
-  /** Services whose load is measured. */
-  readonly measured: number;
-  /** Services whose clients are where they were measured. */
-  readonly clientsMeasured: number;
-  /** How clients of the others are taken to be spread. */
-  readonly clientsBy: 'cpu' | 'nodes';
-  /** To add, of all Services. */
-  readonly replicas: number;
-  /** Ready endpoints in the zones, of all. */
-  readonly endpoints: Part;
-  /** Ready Nodes in the zones, of all. */
-  readonly nodes: Part;
-}
-
-export interface SurvivalReport extends RoutersReport {
-  readonly kubernetesVersion: string;
-  readonly zones: readonly string[];
-  /** Of all Services the one looked at; null for all. */
-  readonly namespace: string | null;
-  /** No Service is overloaded or left without endpoints. */
-  readonly survives: boolean;
-  /** Worst first. */
-  readonly services: readonly ServiceSurvival[];
-  readonly sum: SurvivalSum;
-  /** What hints do not move, most Services first. */
-  readonly unmoved: readonly UnmovedGroup[];
-  readonly unseen: Explanation['unseen'];
 }

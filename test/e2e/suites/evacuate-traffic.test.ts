@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { SurvivalReport } from '../../../pkg/diagnosis/survival/types.ts';
+import type { SurvivalReport } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
