@@ -8,19 +8,6 @@ import type { InstallationOwner } from './owner.ts';
 import { type Lease, type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 
-export interface ClusterLockOptions {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
-  lease: Required<ObjectRef>;
-  /** Names the installation, not the process: all its processes hold the claim together. */
-  installation: string;
-  /** What the Lease goes with. Undefined: this process does not take the claim and only watches it. */
-  owner?: InstallationOwner;
-  clock: Clock;
-  /** In [0, 1): spreads the tries. */
-  random: () => number;
-  logger: Logger;
-}
-
 export interface ClusterLock {
   /** Whether the duty is this installation's; false until that is known. */
   held(): boolean;
@@ -59,7 +46,18 @@ export const soleInstallation = (): ClusterLock => ({
  * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
  * that. A server that cannot be reached changes nothing: no installation could act on it anyway.
  */
-export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
+export const createClusterLock = (options: {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  lease: Required<ObjectRef>;
+  /** Names the installation, not the process: all its processes hold the claim together. */
+  installation: string;
+  /** What the Lease goes with. Undefined: this process does not take the claim and only watches it. */
+  owner?: InstallationOwner;
+  clock: Clock;
+  /** In [0, 1): spreads the tries. */
+  random: () => number;
+  logger: Logger;
+}): ClusterLock => {
   const { client, lease, installation, owner, clock, random, logger } = options;
   const callbacks = new Set<() => void>();
   const first = new AbortController();

@@ -38,22 +38,20 @@ const look = async ({ client, deployment, clock, timeoutMs, logger }: Deployment
   }
 };
 
-export interface DeploymentWatch {
-  /**
-   * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where that is unknown, and
-   * for a process that never had one: a restart changes nothing then.
-   */
-  removed(): Promise<boolean>;
-}
-
 /** Looks at the Deployment for the first time at once. Rejects never. */
-export const watchDeployment = (options: DeploymentWatchOptions): DeploymentWatch => {
+export const watchDeployment = (options: DeploymentWatchOptions) => {
   const first = look(options);
   return {
-    async removed() {
+    /**
+     * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where that is unknown, and
+     * for a process that never had one: a restart changes nothing then.
+     */
+    async removed(): Promise<boolean> {
       const before = await first;
       const now = await look(options);
       return now === 'leaving' || (now === 'missing' && (before === 'there' || before === 'leaving'));
     },
   };
 };
+
+export type DeploymentWatch = ReturnType<typeof watchDeployment>;

@@ -5,15 +5,6 @@ import { ApiError, isForbidden, isNotFound } from '../kubernetes/errors.ts';
 import type { Client } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-interface InstallationOwnerOptions {
-  client: Pick<Client, 'get' | 'patch'>;
-  /** Own namespace. */
-  namespace: string;
-  /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
-  clusterRole: string | undefined;
-  logger: Logger;
-}
-
 /** Resolves with undefined where the owner does not exist or may not be read; rejects with other failures. */
 export type InstallationOwner = (signal?: AbortSignal) => Promise<OwnerReference | undefined>;
 
@@ -29,7 +20,14 @@ const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerR
  * them is gone; in a chain, the end of either one takes along what we wrote: of the release, which has the ClusterRole, or of
  * the namespace.
  */
-export const createInstallationOwner = (options: InstallationOwnerOptions): InstallationOwner => {
+export const createInstallationOwner = (options: {
+  client: Pick<Client, 'get' | 'patch'>;
+  /** Own namespace. */
+  namespace: string;
+  /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
+  clusterRole: string | undefined;
+  logger: Logger;
+}): InstallationOwner => {
   const { client, namespace, clusterRole, logger } = options;
 
   /** The ClusterRole that was given its owner, by uid: a writer that removes it is not fought. */

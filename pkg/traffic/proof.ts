@@ -20,13 +20,6 @@ export interface Verdict {
   readonly nodes: readonly string[];
 }
 
-export interface ProofWindow {
-  /** Counters of each meter at a monotonic time in milliseconds. What is older than the window is forgotten. */
-  add(now: number, readings: ReadonlyMap<string, ServiceCounts>): void;
-  /** What was judged within the window, by Service and Node. */
-  evidence(): Map<string, NodeCounts>;
-}
-
 /** What counts: long enough for a Service with a connection a second on each Node, short enough to see a fault within a minute. */
 export const WINDOW_MS = 60_000;
 
@@ -108,7 +101,7 @@ interface Step {
   readonly counts: OutcomeCounts;
 }
 
-export const createProofWindow = (): ProofWindow => {
+export const createProofWindow = () => {
   const last = new Map<string, ServiceCounts>();
   let steps: Step[] = [];
 
@@ -123,11 +116,13 @@ export const createProofWindow = (): ProofWindow => {
   };
 
   return {
-    add(now, readings) {
+    /** Counters of each meter at a monotonic time in milliseconds. What is older than the window is forgotten. */
+    add(now: number, readings: ReadonlyMap<string, ServiceCounts>): void {
       const kept = steps.filter((step) => now - step.at < WINDOW_MS);
       steps = [...kept, ...[...readings].flatMap(([node, counts]) => grown(now, node, counts))];
     },
-    evidence() {
+    /** What was judged within the window, by Service and Node. */
+    evidence(): Map<string, NodeCounts> {
       const services = new Map<string, Map<string, OutcomeCounts>>();
       for (const { service, node, counts } of steps) {
         const nodes = services.get(service) ?? new Map<string, OutcomeCounts>();

@@ -39,20 +39,6 @@ export const createApp = ({ routes, ...options }: AppOptions): Express => {
   return app;
 };
 
-export interface AdmissionServerOptions {
-  /** Address to bind. */
-  address: string;
-  /** 0 picks a free one. */
-  port: number;
-  certificates: Pick<CertificateSource, 'current' | 'onChange'>;
-  app: Express;
-  logger: Logger;
-  /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
-  maxConnections?: number;
-  /** Default 10 s: API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
-  handshakeTimeoutMs?: number;
-}
-
 export interface AdmissionServer {
   /** The port that is listened on. */
   readonly port: number;
@@ -91,7 +77,19 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 };
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
-export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
+export const startAdmissionServer = async (options: {
+  /** Address to bind. */
+  address: string;
+  /** 0 picks a free one. */
+  port: number;
+  certificates: Pick<CertificateSource, 'current' | 'onChange'>;
+  app: Express;
+  logger: Logger;
+  /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
+  maxConnections?: number;
+  /** Default 10 s: API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
+  handshakeTimeoutMs?: number;
+}): Promise<AdmissionServer> => {
   const { address, port, certificates, app, logger, maxConnections = 1_000, handshakeTimeoutMs = 10_000 } = options;
   const contextOf = () => contextOptions(certificates.current());
   const server = createServer(

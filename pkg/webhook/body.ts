@@ -32,32 +32,27 @@ const KIBIBYTE = 1024;
 /** What one read of a socket brings, and a review of a slice of 1,000 endpoints; the few bodies beyond get one of their own. */
 const LENT_BYTES: readonly number[] = [64 * KIBIBYTE, 1024 * KIBIBYTE];
 
-interface BodyBuffers {
-  /** The smallest buffer that is lent and holds `bytes`; `largest` where all of those are too small. */
-  capacity(bytes: number, largest: number): number;
-  /** A buffer of a size that `capacity` returned. */
-  take(capacity: number): Buffer;
-  /** Takes a buffer back; nothing may read or write it any more. */
-  giveBack(buffer: Buffer): void;
-  /** Buffers that wait to be lent again. */
-  readonly idle: number;
-}
-
 /** `keep` buffers of each size at most wait for the next body; the default fits the 25 connections of an API server. */
-export const createBodyBuffers = (keep = 16): BodyBuffers => {
+export const createBodyBuffers = (keep = 16) => {
   const idle = new Map<number, Buffer[]>(LENT_BYTES.map((bytes) => [bytes, []]));
   return {
-    capacity: (bytes, largest) => LENT_BYTES.find((lent) => bytes <= lent) ?? largest,
-    take: (capacity) => idle.get(capacity)?.pop() ?? Buffer.allocUnsafeSlow(capacity),
-    giveBack(buffer) {
+    /** The smallest buffer that is lent and holds `bytes`; `largest` where all of those are too small. */
+    capacity: (bytes: number, largest: number): number => LENT_BYTES.find((lent) => bytes <= lent) ?? largest,
+    /** A buffer of a size that `capacity` returned. */
+    take: (capacity: number): Buffer => idle.get(capacity)?.pop() ?? Buffer.allocUnsafeSlow(capacity),
+    /** Takes a buffer back; nothing may read or write it any more. */
+    giveBack(buffer: Buffer): void {
       const waiting = idle.get(buffer.length);
       if (waiting !== undefined && waiting.length < keep) waiting.push(buffer);
     },
+    /** Buffers that wait to be lent again. */
     get idle() {
       return [...idle.values()].reduce((sum, { length }) => sum + length, 0);
     },
   };
 };
+
+type BodyBuffers = ReturnType<typeof createBodyBuffers>;
 
 export interface BudgetOptions {
   /** Most requests between their headers and their answer; default 256, far above what one API server opens. */
@@ -69,38 +64,28 @@ export interface BudgetOptions {
   readonly maxBytes?: number;
 }
 
-/** Counts what is in flight. Every successful `enter` needs one `leave`, every successful `reserve` its `free`. */
-export interface Budget {
-  /** False when there are too many requests already. */
-  enter(): boolean;
-  leave(): void;
-  /** False when the bytes would not fit. */
-  reserve(bytes: number): boolean;
-  free(bytes: number): void;
-  readonly requests: number;
-  readonly bytes: number;
-}
-
 const MEBIBYTE = 1024 * 1024;
 
-export const createBudget = ({ maxRequests = 256, maxBytes = 64 * MEBIBYTE }: BudgetOptions = {}): Budget => {
+export const createBudget = ({ maxRequests = 256, maxBytes = 64 * MEBIBYTE }: BudgetOptions = {}) => {
   let requests = 0;
   let bytes = 0;
   return {
-    enter() {
+    /** False when there are too many requests already. */
+    enter(): boolean {
       if (requests >= maxRequests) return false;
       requests += 1;
       return true;
     },
-    leave() {
+    leave(): void {
       requests -= 1;
     },
-    reserve(more) {
+    /** False when the bytes would not fit. */
+    reserve(more: number): boolean {
       if (bytes + more > maxBytes) return false;
       bytes += more;
       return true;
     },
-    free(less) {
+    free(less: number): void {
       bytes -= less;
     },
     get requests() {
@@ -111,6 +96,9 @@ export const createBudget = ({ maxRequests = 256, maxBytes = 64 * MEBIBYTE }: Bu
     },
   };
 };
+
+/** Counts what is in flight. Every successful `enter` needs one `leave`, every successful `reserve` its `free`. */
+export type Budget = ReturnType<typeof createBudget>;
 
 /** A review of 1,000 endpoints takes 4 ms; what takes longer than this holds others up, and pays with a rest. */
 const LONG_MS = 10;
@@ -181,30 +169,13 @@ export const BODY_TIMEOUT_MS = 6_000;
  */
 const [FREE_PIECES, BYTES_A_PIECE] = [64, 256];
 
-interface ReadBodyOptions {
-  budget: Budget;
-  buffers: BodyBuffers;
-  takeTurn: TakeTurn;
-  /** From the end of the headers to the turn of the body, milliseconds. */
-  timeoutMs: number;
-}
-
-/** Where the pieces of one body go. */
-interface Gathering {
-  /** False where the budget has no room for it. */
-  add(piece: Buffer): boolean;
-  text(): string;
-  /** Must be called once, after which the gathering is not used again. */
-  release(): void;
-}
-
 const EMPTY = Buffer.alloc(0);
 
 /**
  * A body that comes in one piece is read where it is. Any other is copied into one buffer that grows as bytes arrive, and is
  * reserved at its full capacity: a list of pieces would hold ~200 bytes for each, of which a budget of bytes knows nothing.
  */
-const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gathering => {
+const gather = (announced: number, budget: Budget, buffers: BodyBuffers) => {
   let [length, reserved] = [0, 0];
   let held: Buffer = EMPTY;
   let lent = false;
@@ -223,7 +194,8 @@ const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gather
     return true;
   };
   return {
-    add(piece) {
+    /** False where the budget has no room for it. */
+    add(piece: Buffer): boolean {
       const needed = length + piece.length;
       if (piece.length === announced) {
         if (!reserve(needed)) return false;
@@ -235,8 +207,9 @@ const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gather
       length = needed;
       return true;
     },
-    text: () => held.toString('utf8', 0, length),
-    release() {
+    text: (): string => held.toString('utf8', 0, length),
+    /** Must be called once, after which the gathering is not used again. */
+    release(): void {
       budget.free(reserved);
       if (lent) buffers.giveBack(held);
     },
@@ -249,7 +222,18 @@ const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gather
  */
 export const readBody = (
   request: IncomingMessage,
-  { budget, buffers, takeTurn, timeoutMs }: ReadBodyOptions,
+  {
+    budget,
+    buffers,
+    takeTurn,
+    timeoutMs,
+  }: {
+    budget: Budget;
+    buffers: BodyBuffers;
+    takeTurn: TakeTurn;
+    /** From the end of the headers to the turn of the body, milliseconds. */
+    timeoutMs: number;
+  },
   done: (body: Body) => void,
 ): void => {
   const header = request.headers['content-length'];

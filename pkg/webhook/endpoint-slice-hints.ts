@@ -14,17 +14,6 @@ import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS, decideHints, pat
 import type { RegistrationOptions, WebhookEntry } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler } from './review.ts';
 
-interface EndpointSliceHintsOptions {
-  /** Users whose planned hints pass untouched. */
-  flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
-  /** False while the flow controller is known to be gone. */
-  plannerAlive: () => boolean;
-  /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
-  nodeHints: () => boolean;
-  /** Slices arrive that were chosen by namespace and name instead of a label. Default false. */
-  chosen?: boolean;
-}
-
 /** The decision as the server answers it. */
 export const answerOf = (decision: HintsDecision): AdmissionDecision => {
   switch (decision.kind) {
@@ -38,7 +27,21 @@ export const answerOf = (decision: HintsDecision): AdmissionDecision => {
 };
 
 export const createEndpointSliceHintsHandler =
-  ({ flowControllerUsers, plannerAlive, nodeHints, chosen = false }: EndpointSliceHintsOptions): AdmissionHandler =>
+  ({
+    flowControllerUsers,
+    plannerAlive,
+    nodeHints,
+    chosen = false,
+  }: {
+    /** Users whose planned hints pass untouched. */
+    flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
+    /** False while the flow controller is known to be gone. */
+    plannerAlive: () => boolean;
+    /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
+    nodeHints: () => boolean;
+    /** Slices arrive that were chosen by namespace and name instead of a label. Default false. */
+    chosen?: boolean;
+  }): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) =>
     answerOf(
       decideHints({

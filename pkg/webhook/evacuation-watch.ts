@@ -10,14 +10,6 @@ import type { Client, Clock } from '../kubernetes/types.ts';
 import { sleep } from '../kubernetes/wait.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-interface EvacuationWatchOptions {
-  client: Pick<Client, 'list' | 'pages' | 'watch'>;
-  clock: Clock;
-  /** In [0, 1): spreads retries. */
-  random: () => number;
-  logger: Logger;
-}
-
 export interface EvacuationWatch {
   /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
   isLeft(zone: string): boolean;
@@ -34,7 +26,13 @@ export interface EvacuationWatch {
 /** Expiry comes without an event. */
 const LOOK_MS = 5_000;
 
-export const createEvacuationWatch = (options: EvacuationWatchOptions): EvacuationWatch => {
+export const createEvacuationWatch = (options: {
+  client: Pick<Client, 'list' | 'pages' | 'watch'>;
+  clock: Clock;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+  logger: Logger;
+}): EvacuationWatch => {
   const { clock, logger } = options;
   const cache = createCache<ZoneEvacuation & KubernetesObject>({
     ...options,

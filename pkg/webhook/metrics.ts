@@ -7,27 +7,19 @@ import type { UnservedReason } from './review.ts';
 export const REVIEW_OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;
 export type Outcome = (typeof REVIEW_OUTCOMES)[number];
 
-export interface AdmissionMetrics {
-  /** `seconds` between the request's headers and its answer. */
-  answered(path: string, outcome: Outcome, seconds: number): void;
-  unserved(path: string, reason: UnservedReason): void;
-}
-
-export interface AdmissionMetricsOptions {
+export const createAdmissionMetrics = ({
+  metrics,
+  budget,
+  certificateNotAfter,
+  paths = [],
+}: {
   metrics: Metrics;
   budget: Budget;
   /** End of the serving certificate's validity, milliseconds since the epoch. */
   certificateNotAfter: () => number;
   /** Paths whose series are there from the start: what begins with its first count has no rate before the second. Default none. */
   paths?: readonly string[];
-}
-
-export const createAdmissionMetrics = ({
-  metrics,
-  budget,
-  certificateNotAfter,
-  paths = [],
-}: AdmissionMetricsOptions): AdmissionMetrics => {
+}) => {
   const latency = metrics.histogram({
     name: 'admission_duration_seconds',
     help: 'Time from the headers of an admission request to its answer, by path and outcome.',
@@ -56,7 +48,10 @@ export const createAdmissionMetrics = ({
     collect: (gauge) => gauge.set(certificateNotAfter() / 1000),
   });
   return {
-    answered: (path, outcome, seconds) => latency.observe({ path, outcome }, seconds),
-    unserved: (path, reason) => unserved.inc({ path, reason }),
+    /** `seconds` between the request's headers and its answer. */
+    answered: (path: string, outcome: Outcome, seconds: number): void => latency.observe({ path, outcome }, seconds),
+    unserved: (path: string, reason: UnservedReason): void => unserved.inc({ path, reason }),
   };
 };
+
+export type AdmissionMetrics = ReturnType<typeof createAdmissionMetrics>;

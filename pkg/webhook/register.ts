@@ -266,13 +266,6 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
 const withOwner = (wanted: MutatingWebhookConfiguration, owner: OwnerReference | undefined) =>
   owner === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, ownerReferences: [owner] } };
 
-export interface RegistrationKeeper {
-  /** True once the configuration was seen to be as wanted. */
-  readonly registered: boolean;
-  /** Watches and repairs until the signal aborts; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Two replicas that disagree (during an upgrade) must not fight faster than this. */
 const MIN_INTERVAL_MS = 5_000;
 const MAX_BACKOFF_MS = 60_000;
@@ -304,7 +297,7 @@ const createTrigger = () => {
   };
 };
 
-export const createRegistrationKeeper = (options: KeepRegisteredOptions): RegistrationKeeper => {
+export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
   const { client, name, wanted, onWantedChange, clock, random, logger, keepFailurePolicy } = options;
   const trigger = createTrigger();
   const informer = createInformer<MutatingWebhookConfiguration>({
@@ -338,10 +331,12 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions): Regist
   };
 
   return {
+    /** True once the configuration was seen to be as wanted. */
     get registered() {
       return registered;
     },
-    async run(signal) {
+    /** Watches and repairs until the signal aborts; rejects never. */
+    async run(signal: AbortSignal): Promise<void> {
       const unsubscribe = onWantedChange(() => trigger.raise());
       const following = informer.run(signal);
       while (!signal.aborted) {
@@ -354,3 +349,5 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions): Regist
     },
   };
 };
+
+export type RegistrationKeeper = ReturnType<typeof createRegistrationKeeper>;

@@ -139,16 +139,17 @@ export const decideSettings = (input: SettingsInput): SettingsDecision => {
   return operations.length === 0 ? unchanged : { kind: 'patch', operations };
 };
 
-interface EtcdClientsOptions {
-  /** Whether the namespace asks for routing by zone: the registration has a path for either. */
-  enabled: boolean;
-  /** Version of the API server. */
-  version: () => KubernetesVersion;
-}
-
 /** For Services that etcd-druid makes: sets what routes by zone in druid's own write, or reverts it there. */
 export const createEtcdClientsHandler =
-  ({ enabled, version }: EtcdClientsOptions): AdmissionHandler =>
+  ({
+    enabled,
+    version,
+  }: {
+    /** Whether the namespace asks for routing by zone: the registration has a path for either. */
+    enabled: boolean;
+    /** Version of the API server. */
+    version: () => KubernetesVersion;
+  }): AdmissionHandler =>
   ({ object, oldObject, operation }): AdmissionDecision => {
     const service = readObject(object);
     if (typeof service === 'string') return { kind: 'unserved', reason: 'HostileFields', message: service };
@@ -165,11 +166,6 @@ export const createEtcdClientsHandler =
     return { kind: 'patch', patch: JSON.stringify(operations), operations: operations.length };
   };
 
-interface RoutingSettingsOptions {
-  /** The user whose writes are never changed. */
-  settingsReconcilerUser: string;
-}
-
 /**
  * Another installation's reconciler knows as well what it reverts. Who calls an account of their own so gains what the
  * label `managed: "false"` gives to every account that may write the Service.
@@ -178,7 +174,12 @@ const isReconciler = (userName: string): boolean =>
   userName.startsWith('system:serviceaccount:') && userName.endsWith(`:${COMMANDS.settingsReconciler}`);
 
 export const createRoutingSettingsHandler =
-  ({ settingsReconcilerUser }: RoutingSettingsOptions): AdmissionHandler =>
+  ({
+    settingsReconcilerUser,
+  }: {
+    /** The user whose writes are never changed. */
+    settingsReconcilerUser: string;
+  }): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) => {
     const userName = userInfo?.username ?? '';
     const decision = decideSettings({

@@ -44,7 +44,17 @@ const keepsEvacuated = async (
   }
 };
 
-export interface AcceptanceOptions {
+export interface Acceptance {
+  /** Why it is not begun (yet); undefined: nothing is against it. */
+  refusalOf(one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined>;
+}
+
+/** How long admission may take to follow a new evacuation before that is given as the reason. */
+const PATIENCE_MS = 30_000;
+
+const ENOUGH = { overloaded: [], together: [] } as const;
+
+export const createAcceptance = (options: {
   readonly client: Client;
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
   readonly clock: Clock;
@@ -58,19 +68,7 @@ export interface AcceptanceOptions {
   view(): View | undefined;
   /** Admission is waited for from now on. */
   onWait(): void;
-}
-
-export interface Acceptance {
-  /** Why it is not begun (yet); undefined: nothing is against it. */
-  refusalOf(one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined>;
-}
-
-/** How long admission may take to follow a new evacuation before that is given as the reason. */
-const PATIENCE_MS = 30_000;
-
-const ENOUGH = { overloaded: [], together: [] } as const;
-
-export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
+}): Acceptance => {
   const { client, caches, clock, logger, own, view, evacuations, scope } = options;
 
   const dropping = (): string[] => {

@@ -77,7 +77,21 @@ export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): 
   });
 };
 
-interface EvacuationOptions {
+interface Evacuation {
+  /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
+  readonly objects: ControllerSpec;
+  /** The key is `namespace/name` of a Service. */
+  readonly services: ControllerSpec;
+  /** Reads what is needed while something is evacuated; while this process leads. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Of Services, each of which writes one slice at a time. An API server that is busy because of us says so by 429, which the client waits out. */
+const CONCURRENCY = 16;
+
+const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
+
+export const createEvacuation = (options: {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
   /** Opens the cache of evacuations. */
@@ -94,23 +108,7 @@ interface EvacuationOptions {
   random: () => number;
   readonly metrics: Metrics;
   readonly logger: Logger;
-}
-
-interface Evacuation {
-  /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
-  readonly objects: ControllerSpec;
-  /** The key is `namespace/name` of a Service. */
-  readonly services: ControllerSpec;
-  /** Reads what is needed while something is evacuated; while this process leads. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** Of Services, each of which writes one slice at a time. An API server that is busy because of us says so by 429, which the client waits out. */
-const CONCURRENCY = 16;
-
-const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
-
-export const createEvacuation = (options: EvacuationOptions): Evacuation => {
+}): Evacuation => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, { transform: dropManagedFields });
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;

@@ -15,25 +15,6 @@ import { type Cache, type ChangeHandler, createCache } from '../../kubernetes/ca
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-export interface Evacuations {
-  get(name: string): ZoneEvacuation | undefined;
-  /** Oldest first. */
-  list(): ZoneEvacuation[];
-  /** Oldest first. */
-  running(): ZoneEvacuation[];
-  /** By this process, or by one that led before. */
-  isAccepted(one: ZoneEvacuation): boolean;
-  /** By this process. */
-  isBegun(one: ZoneEvacuation): boolean;
-  /** Only admission is waited for. */
-  isWaiting(one: ZoneEvacuation): boolean;
-  begin(one: ZoneEvacuation): void;
-  /** Admission is waited for; since when, monotonic milliseconds. */
-  wait(one: ZoneEvacuation): number;
-  refuse(one: ZoneEvacuation): void;
-  end(one: ZoneEvacuation): void;
-}
-
 const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';
 
 /** @param off - hints are switched off in the whole cluster: nothing runs. */
@@ -41,48 +22,53 @@ export const createEvacuations = (
   cache: Pick<Cache<ZoneEvacuation>, 'list' | 'get'>,
   clock: Clock,
   off: () => boolean,
-): Evacuations => {
+) => {
   const begun = new Set<string>();
   /** Since when. */
   const waiting = new Map<string, number>();
   const list = (): ZoneEvacuation[] => cache.list().sort(byAge);
   return {
-    get: (name) => cache.get({ name }),
+    get: (name: string): ZoneEvacuation | undefined => cache.get({ name }),
+    /** Oldest first. */
     list,
-    running: () => (off() ? [] : list().filter((one) => isRunning(one, clock.now()))),
-    isAccepted: (one) => begun.has(uidOf(one)) || isAccepted(one),
-    isBegun: (one) => begun.has(uidOf(one)),
-    isWaiting: (one) => waiting.has(uidOf(one)),
-    begin(one) {
+    /** Oldest first. */
+    running: (): ZoneEvacuation[] => (off() ? [] : list().filter((one) => isRunning(one, clock.now()))),
+    /** By this process, or by one that led before. */
+    isAccepted: (one: ZoneEvacuation): boolean => begun.has(uidOf(one)) || isAccepted(one),
+    /** By this process. */
+    isBegun: (one: ZoneEvacuation): boolean => begun.has(uidOf(one)),
+    /** Only admission is waited for. */
+    isWaiting: (one: ZoneEvacuation): boolean => waiting.has(uidOf(one)),
+    begin(one: ZoneEvacuation): void {
       begun.add(uidOf(one));
       waiting.delete(uidOf(one));
     },
-    wait(one) {
+    /** Admission is waited for; since when, monotonic milliseconds. */
+    wait(one: ZoneEvacuation): number {
       const since = waiting.get(uidOf(one)) ?? clock.monotonic();
       waiting.set(uidOf(one), since);
       return since;
     },
-    refuse: (one) => void waiting.delete(uidOf(one)),
-    end: (one) => void begun.delete(uidOf(one)),
+    refuse: (one: ZoneEvacuation): void => void waiting.delete(uidOf(one)),
+    end: (one: ZoneEvacuation): void => void begun.delete(uidOf(one)),
   };
 };
 
-interface ScopeOptions {
+export type Evacuations = ReturnType<typeof createEvacuations>;
+
+/** Services by `namespace/name`. */
+export const createScope = ({
+  evacuations,
+  services,
+  labelsOf,
+  own,
+}: {
   readonly evacuations: Pick<Evacuations, 'running' | 'isAccepted' | 'isWaiting'>;
   readonly services: Pick<Cache<Service>, 'get'>;
   labelsOf(namespace: string): StringMap | undefined;
   /** Key of the webhook's own Service, whose slices are the first to be written: it has to be reached wherever it runs. */
   readonly own: string;
-}
-
-export interface Scope {
-  concerns(one: ZoneEvacuation, service: string): boolean;
-  /** Of the evacuations that are about a Service, oldest first. */
-  leavesOf(service: string): Leave[];
-}
-
-/** Services by `namespace/name`. */
-export const createScope = ({ evacuations, services, labelsOf, own }: ScopeOptions): Scope => {
+}) => {
   const isAbout = (one: ZoneEvacuation, key: string): boolean => {
     const [namespace = '', name = ''] = key.split('/');
     const labels = services.get({ namespace, name })?.metadata?.labels;
@@ -92,7 +78,8 @@ export const createScope = ({ evacuations, services, labelsOf, own }: ScopeOptio
     evacuations.isAccepted(one) || (key === own && evacuations.isWaiting(one));
   return {
     concerns: isAbout,
-    leavesOf: (key) =>
+    /** Of the evacuations that are about a Service, oldest first. */
+    leavesOf: (key: string): Leave[] =>
       evacuations
         .running()
         .filter((one) => isOn(one, key) && isAbout(one, key))
@@ -100,23 +87,14 @@ export const createScope = ({ evacuations, services, labelsOf, own }: ScopeOptio
   };
 };
 
+export type Scope = ReturnType<typeof createScope>;
+
 export interface ViewOptions {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
   clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
-}
-
-export interface View {
-  readonly slices: Pick<Cache<EndpointSlice>, 'list' | 'beginWrite'>;
-  /** Both are filled. */
-  ready(): boolean;
-  /** Of one Service, by `namespace/name`. */
-  slicesOf(service: string): EndpointSlice[];
-  labelsOf(namespace: string): ObjectMeta['labels'];
-  onSlice(handler: ChangeHandler<EndpointSlice>): void;
-  run(signal: AbortSignal): Promise<void>;
 }
 
 const INDEX_SERVICE = 'service';
@@ -159,7 +137,7 @@ const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
   return { metadata: { name, ...(labels && { labels }), ...(resourceVersion && { resourceVersion }) } };
 };
 
-export const createView = (options: ViewOptions): View => {
+export const createView = (options: ViewOptions) => {
   const slices = createCache<EndpointSlice>({
     ...options,
     resource: ENDPOINT_SLICES,
@@ -174,15 +152,19 @@ export const createView = (options: ViewOptions): View => {
   const namespaces = createCache<Namespace>({ ...options, resource: NAMESPACES, transform: projectNamespace });
   return {
     slices,
-    ready: () => slices.state === 'synced' && namespaces.state === 'synced',
-    slicesOf: (service) => slices.byIndex(INDEX_SERVICE, service),
-    labelsOf: (namespace) => namespaces.get({ name: namespace })?.metadata?.labels,
-    onSlice: (handler) => slices.onChange(handler),
-    async run(signal) {
+    /** Both are filled. */
+    ready: (): boolean => slices.state === 'synced' && namespaces.state === 'synced',
+    /** Of one Service, by `namespace/name`. */
+    slicesOf: (service: string): EndpointSlice[] => slices.byIndex(INDEX_SERVICE, service),
+    labelsOf: (namespace: string): ObjectMeta['labels'] => namespaces.get({ name: namespace })?.metadata?.labels,
+    onSlice: (handler: ChangeHandler<EndpointSlice>): void => slices.onChange(handler),
+    async run(signal: AbortSignal): Promise<void> {
       await Promise.all([slices.run(signal), namespaces.run(signal)]);
     },
   };
 };
+
+export type View = ReturnType<typeof createView>;
 
 /** What a FlowPolicy says of its Service. */
 interface ServiceTraffic {

@@ -26,17 +26,10 @@ interface ReadingOptions extends ViewOptions {
   onSlice(service: string, slice: EndpointSlice): void;
 }
 
-interface Reading {
-  view(): View | undefined;
-  /** Look again whether it is needed. */
-  look(): void;
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const LOOK_MS = 5_000;
 const FILLED_MS = 50;
 
-export const createReading = (options: ReadingOptions): Reading => {
+export const createReading = (options: ReadingOptions) => {
   const { clock } = options;
   const marked = new Set<string>();
   let view: View | undefined;
@@ -81,9 +74,10 @@ export const createReading = (options: ReadingOptions): Reading => {
   };
 
   return {
-    view: () => view,
-    look: () => wake.abort(),
-    async run(signal) {
+    view: (): View | undefined => view,
+    /** Look again whether it is needed. */
+    look: (): void => wake.abort(),
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         if (needed()) await read(signal);
         else await pause(LOOK_MS, signal);
@@ -92,7 +86,9 @@ export const createReading = (options: ReadingOptions): Reading => {
   };
 };
 
-interface SweepOptions {
+type Reading = ReturnType<typeof createReading>;
+
+export const createSweep = (options: {
   readonly evacuations: Pick<Evacuations, 'running' | 'isAccepted'>;
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
   readonly client: Pick<Client, 'pages'>;
@@ -102,22 +98,7 @@ interface SweepOptions {
   readonly own: string;
   /** Has a Service looked at, by `namespace/name`. */
   enqueue(service: string): void;
-}
-
-interface Sweep {
-  /** Services were looked at since this process leads. */
-  readonly began: boolean;
-  /** Services that are still to be looked at for what is asked now. */
-  readonly pending: number;
-  /** Reads what orders Services: those with most traffic come first. */
-  sort(signal: AbortSignal): Promise<void>;
-  run(slices: readonly EndpointSlice[]): void;
-  /** A Service was looked at. */
-  done(service: string): void;
-  forget(): void;
-}
-
-export const createSweep = (options: SweepOptions): Sweep => {
+}) => {
   const { evacuations, caches, clock, own } = options;
   /** What Services were looked at for, as text. */
   let last = '';
@@ -132,16 +113,19 @@ export const createSweep = (options: SweepOptions): Sweep => {
     ]);
 
   return {
+    /** Services were looked at since this process leads. */
     get began() {
       return last !== '';
     },
+    /** Services that are still to be looked at for what is asked now. */
     get pending() {
       return pending.size;
     },
-    async sort(signal) {
+    /** Reads what orders Services: those with most traffic come first. */
+    async sort(signal: AbortSignal): Promise<void> {
       traffic = await readTraffic(options, signal);
     },
-    run(slices) {
+    run(slices: readonly EndpointSlice[]): void {
       const now = asked();
       if (now === last && clock.monotonic() - lastAt < RESYNC_MS) return;
       const keys = inOrder(slices, traffic, own);
@@ -150,13 +134,16 @@ export const createSweep = (options: SweepOptions): Sweep => {
       lastAt = clock.monotonic();
       for (const key of keys) options.enqueue(key);
     },
-    done: (service) => void pending.delete(service),
-    forget() {
+    /** A Service was looked at. */
+    done: (service: string): void => void pending.delete(service),
+    forget(): void {
       last = '';
       pending.clear();
     },
   };
 };
+
+type Sweep = ReturnType<typeof createSweep>;
 
 interface EvacuationReconcilerOptions extends ReportOptions {
   readonly evacuations: Evacuations;

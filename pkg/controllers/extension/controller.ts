@@ -6,7 +6,7 @@ import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import type { SeenNamespace } from '../../gardener/extension/condition.ts';
 import { type ReadExtension, extensionClassOf, extensionNameOf } from '../../gardener/extension/select.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { type Table, type Watch, objects, signals } from '../../kubernetes/watches.ts';
+import { type Table, objects, signals } from '../../kubernetes/watches.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
 import { type SettingsCaches, createExtensionProjection, inNamespace, namespaceNames } from '../settings/caches.ts';
@@ -23,15 +23,6 @@ interface SubjectsOptions {
   /** Which settings are on, by namespace. */
   readonly enabled: Table<EnabledSettings>;
   readonly clock: Pick<Clock, 'monotonic'>;
-}
-
-interface Subjects {
-  /** What was decided in the namespaces that the Extension is about. */
-  decisions(extension: ReadExtension): NamespaceDecision[];
-  /** Those namespaces, with their Services and whether they have effect. */
-  seen(extension: ReadExtension): SeenNamespace[];
-  /** What makes an Extension worth another look. */
-  readonly watch: Watch;
 }
 
 /** Classes that are about all namespaces of an owner; class shoot is about the one that its Extension is in. */
@@ -82,7 +73,7 @@ const seenIn = (
   }),
 });
 
-const createSubjects = (options: SubjectsOptions): Subjects => {
+const createSubjects = (options: SubjectsOptions) => {
   const { config, caches, decide, effects, enabled } = options;
   const slices = createSliceInterest(options);
 
@@ -107,8 +98,12 @@ const createSubjects = (options: SubjectsOptions): Subjects => {
     namespacesOf(extension).flatMap((name) => decide(name) ?? []);
 
   return {
+    /** What was decided in the namespaces that the Extension is about. */
     decisions,
-    seen: (extension) => decisions(extension).map((decision) => seenIn(decision, slices.effectOf)),
+    /** Those namespaces, with their Services and whether they have effect. */
+    seen: (extension: ReadExtension): SeenNamespace[] =>
+      decisions(extension).map((decision) => seenIn(decision, slices.effectOf)),
+    /** What makes an Extension worth another look. */
     watch: signals((enqueue) => {
       enabled.onChange((name) => {
         const listed = slices.update(name);

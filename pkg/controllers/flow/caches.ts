@@ -118,16 +118,6 @@ export const projectNode = ({ metadata = {}, status }: Node): Node => {
   };
 };
 
-export interface FlowCaches {
-  readonly services: Cache<Service>;
-  readonly slices: Cache<FlowSlice>;
-  readonly pods: Cache<FlowPod>;
-  readonly nodes: Cache<Node>;
-  /** Absent where the definition is not installed: every Service then has the defaults. */
-  readonly policies: Cache<FlowPolicy & KubernetesObject>;
-  readonly namespaces: Cache<Namespace>;
-}
-
 const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
 
@@ -160,7 +150,7 @@ const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
   };
 };
 
-export const openFlowCaches = (open: OpenCache): FlowCaches => {
+export const openFlowCaches = (open: OpenCache) => {
   const project = createSliceProjection();
   return {
     services: open<Service>(SERVICES, { transform: projectService }),
@@ -174,21 +164,13 @@ export const openFlowCaches = (open: OpenCache): FlowCaches => {
     }),
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
     nodes: open<Node>(NODES, { transform: projectNode }),
+    /** Absent where the definition is not installed: every Service then has the defaults. */
     policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
 };
 
-interface Snapshots {
-  /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
-  known(): boolean;
-  /** Undefined: there is no such Service, or it is not served. */
-  snapshot(key: string): Snapshot | undefined;
-  /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
-  foreign(key: string): Snapshot | undefined;
-  /** Keys of all served Services. */
-  services(): string[];
-}
+export type FlowCaches = ReturnType<typeof openFlowCaches>;
 
 /** `namespace/name` as two. */
 export const splitKey = (key: string): { namespace: string; name: string } => {
@@ -212,7 +194,7 @@ export const createSnapshots = (
     namespaceSelector,
     excludedNamespaces,
   }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
-): Snapshots => {
+) => {
   let zones: ClientZones | undefined;
   // Asked in every turn: thousands of Nodes are not to be listed for it.
   let anyNode = false;
@@ -239,20 +221,27 @@ export const createSnapshots = (
   };
   const selects = Object.keys(namespaceSelector).length > 0;
   return {
-    known: () => {
+    /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
+    known: (): boolean => {
       anyNode ||= nodes.list().length > 0;
       return anyNode && (!selects || namespaces.state === 'synced');
     },
-    snapshot: (key) => snapshotIn(key, true),
+    /** Undefined: there is no such Service, or it is not served. */
+    snapshot: (key: string): Snapshot | undefined => snapshotIn(key, true),
     // What is excluded may be another planner's.
-    foreign: (key) => (excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false)),
-    services: () =>
+    /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
+    foreign: (key: string): Snapshot | undefined =>
+      excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false),
+    /** Keys of all served Services. */
+    services: (): string[] =>
       services
         .list()
         .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
         .map(keyOf),
   };
 };
+
+type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Whose load is asked for: the Pods of a Service that have ready endpoints. */
 export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {

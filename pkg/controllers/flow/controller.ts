@@ -21,7 +21,11 @@ import { createFlowReconciler } from './reconciler.ts';
 import { type FlowReporterOptions, createFlowReporter } from './reporter.ts';
 import { createStatusWriter } from './write.ts';
 
-export interface FlowControllerOptions {
+/** Most of a reconcile is waiting for the source of load and the API server. */
+const CONCURRENCY = 8;
+
+/** The key is `namespace/name` of a Service. */
+export const createFlowController = (options: {
   readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;
   readonly client: Client;
   readonly caches: FlowCaches;
@@ -40,13 +44,7 @@ export interface FlowControllerOptions {
   /** In [0, 1): spreads the Services over their interval. */
   random: () => number;
   readonly logger: Logger;
-}
-
-/** Most of a reconcile is waiting for the source of load and the API server. */
-const CONCURRENCY = 8;
-
-/** The key is `namespace/name` of a Service. */
-export const createFlowController = (options: FlowControllerOptions): ControllerSpec => {
+}): ControllerSpec => {
   const { config, client, caches, clock, logger, metrics } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);

@@ -39,14 +39,6 @@ export interface KnownLoad {
   readonly awaited?: boolean;
 }
 
-export interface LoadReader {
-  /** What is known now; rejects with the signal's reason. */
-  read(key: string, settings: FlowSettings, query: LoadQuery, signal: AbortSignal): Promise<KnownLoad>;
-  /** Calls back when a reading came after its reconcile had gone on without it: the Service wants another one. */
-  onLate(callback: (key: string) => void): void;
-  forget(key: string): void;
-}
-
 interface Remembered {
   readonly question: string;
   readonly readAt: number;
@@ -142,7 +134,7 @@ const settlesWithin = async (work: Promise<void>, limitMs: number, clock: Clock)
   }
 };
 
-export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
+export const createLoadReader = (options: LoadReaderOptions) => {
   const { sources, clock, patienceMs = 200 } = options;
   const known = new Map<string, Remembered>();
   const asked = new Map<string, Asked>();
@@ -170,7 +162,8 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
   };
 
   return {
-    async read(key, settings, query, signal) {
+    /** What is known now; rejects with the signal's reason. */
+    async read(key: string, settings: FlowSettings, query: LoadQuery, signal: AbortSignal): Promise<KnownLoad> {
       const name = settings.source ?? sources.keys().next().value ?? '';
       const source = sources.get(name);
       const intervalSeconds = settings.intervalSeconds ?? source?.intervalSeconds ?? DEFAULT_INTERVAL_SECONDS;
@@ -216,10 +209,13 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
       const { isKnown: _, ...read } = now();
       return entry.late ? { ...read, dueInMs: intervalMs, awaited: true } : read;
     },
-    onLate: (callback) => void listeners.push(callback),
-    forget(key) {
+    /** Calls back when a reading came after its reconcile had gone on without it: the Service wants another one. */
+    onLate: (callback: (key: string) => void): void => void listeners.push(callback),
+    forget(key: string): void {
       known.delete(key);
       asked.delete(key);
     },
   };
 };
+
+export type LoadReader = ReturnType<typeof createLoadReader>;

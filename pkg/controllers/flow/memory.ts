@@ -80,18 +80,12 @@ export const isSameBasis = (one: Basis | undefined, other: Basis): boolean =>
   one.slices.length === other.slices.length &&
   one.slices.every((slice, index) => slice === other.slices[index]);
 
-interface Memories {
-  has(key: string): boolean;
-  /** That of the Service; a new one where the strategy is another than before. */
-  of(key: string, strategy: PlannedStrategy): Memory;
-  forget(key: string): void;
-}
-
-export const createMemories = (): Memories => {
+export const createMemories = () => {
   const memories = new Map<string, Memory>();
   return {
-    has: (key) => memories.has(key),
-    of(key, strategy) {
+    has: (key: string): boolean => memories.has(key),
+    /** That of the Service; a new one where the strategy is another than before. */
+    of(key: string, strategy: PlannedStrategy): Memory {
       const known = memories.get(key);
       if (known?.strategy === strategy) return known;
       const fresh: Memory = {
@@ -104,7 +98,7 @@ export const createMemories = (): Memories => {
       memories.set(key, fresh);
       return fresh;
     },
-    forget: (key) => void memories.delete(key),
+    forget: (key: string): void => void memories.delete(key),
   };
 };
 
@@ -144,7 +138,13 @@ const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
   return cpu;
 };
 
-interface JobInput {
+export const jobOf = ({
+  memory,
+  snapshot,
+  load,
+  remembered,
+  time,
+}: {
   readonly memory: Memory;
   readonly snapshot: Snapshot;
   readonly load: KnownLoad | undefined;
@@ -152,9 +152,7 @@ interface JobInput {
   readonly remembered: HintsInForce | undefined;
   /** Seconds since 1970. */
   readonly time: number;
-}
-
-export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): PlanJob => {
+}): PlanJob => {
   const { slices, zones, policy } = snapshot;
   const spec = policy?.spec ?? {};
   if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };

@@ -22,17 +22,6 @@ export interface FlowFigures {
   services(): Iterable<ServiceFigures>;
 }
 
-export interface FlowCounters {
-  /** A plan changed, and so did the hints of so many endpoints. */
-  changed(reason: string, endpoints: number): void;
-  /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
-  wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
-  /** A source of load was read. */
-  read(source: string, outcome: string, durationMs: number): void;
-  /** A plan was made, cut short, given up at the deadline, or failed. */
-  planned(outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void;
-}
-
 const SERVICE = SERVICE_LABELS;
 const ZONE = [...SERVICE_LABELS, 'zone'] as const;
 
@@ -147,7 +136,7 @@ export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
   showTraffic(metrics, look);
 };
 
-export const createFlowCounters = (metrics: Metrics): FlowCounters => {
+export const createFlowCounters = (metrics: Metrics) => {
   const changes = metrics.counter({ name: 'flow_plan_changes_total', help: 'Plans that changed.', labels: ['reason'] });
   const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
   const writes = metrics.counter({
@@ -173,15 +162,23 @@ export const createFlowCounters = (metrics: Metrics): FlowCounters => {
     buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   return {
-    changed(reason, endpoints) {
+    /** A plan changed, and so did the hints of so many endpoints. */
+    changed(reason: string, endpoints: number): void {
       changes.inc({ reason });
       hints.inc(endpoints);
     },
-    wrote: (cause, slices) => writes.inc({ cause }, slices),
-    read(source, outcome, durationMs) {
+    /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
+    wrote: (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void =>
+      writes.inc({ cause }, slices),
+    /** A source of load was read. */
+    read(source: string, outcome: string, durationMs: number): void {
       reads.inc({ source, outcome });
       seconds.observe({ source }, durationMs / 1_000);
     },
-    planned: (outcome, durationMs) => planning.observe({ outcome }, durationMs / 1_000),
+    /** A plan was made, cut short, given up at the deadline, or failed. */
+    planned: (outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void =>
+      planning.observe({ outcome }, durationMs / 1_000),
   };
 };
+
+export type FlowCounters = ReturnType<typeof createFlowCounters>;

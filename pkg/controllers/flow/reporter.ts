@@ -26,13 +26,6 @@ export interface FlowReporterOptions {
   logger: Logger;
 }
 
-export interface FlowReporter {
-  report(outcome: Outcome, signal: AbortSignal): Promise<void>;
-  /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
-  released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
-  services(): Iterable<ServiceFigures>;
-}
-
 interface Known {
   readonly findings: Findings;
   readonly figures: TurnFigures | undefined;
@@ -98,7 +91,7 @@ const isOnlyWaiting = (previous: FlowPolicyStatus | undefined, findings: Finding
   );
 };
 
-export const createFlowReporter = (options: FlowReporterOptions): FlowReporter => {
+export const createFlowReporter = (options: FlowReporterOptions) => {
   const { status, events, counters, clock, logger } = options;
   const known = new Map<string, Known>();
   const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
@@ -163,7 +156,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
   };
 
   return {
-    async report(outcome, signal) {
+    async report(outcome: Outcome, signal: AbortSignal): Promise<void> {
       const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
       const figures = figuresIn(outcome);
       const { source = '', problem } = load ?? {};
@@ -196,7 +189,8 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       tellChange(outcome, before?.plan);
       await writeStatus(outcome, findings, figures, signal);
     },
-    async released(key, snapshot, signal) {
+    /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
+    async released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> {
       known.delete(key);
       status.forget(key);
       const { service, policy } = snapshot ?? {};
@@ -212,7 +206,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       await status.write({ key, service, policy }, next, signal);
       status.forget(key);
     },
-    *services() {
+    *services(): Iterable<ServiceFigures> {
       for (const [key, { findings, figures, strategy, freshAt }] of known) {
         const { namespace, name: service } = splitKey(key);
         yield {

@@ -99,27 +99,18 @@ interface Applied {
   readonly inForce: boolean;
 }
 
-interface PlanWriter {
-  /** Brings the plan to the slices, unless it was overwritten a moment ago. */
-  apply(key: string, plan: HintsInForce, slices: readonly FlowSlice[], signal: AbortSignal): Promise<Applied>;
-  /** Removes what a plan wrote; the next strategy, if there is one, has the slices then. */
-  release(slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result>;
-  /** Another writer overwrites the plan again and again. */
-  isLosing(key: string): boolean;
-  forget(key: string): void;
-}
-
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
-export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions): PlanWriter => {
+export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions) => {
   const guard = createPlanGuard(clock);
   const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
     if (written > 0) onWrite?.(cause, written);
     if (conflicts > 0) onWrite?.('conflict', conflicts);
   };
   return {
-    async apply(key, plan, slices, signal) {
+    /** Brings the plan to the slices, unless it was overwritten a moment ago. */
+    async apply(key: string, plan: HintsInForce, slices: readonly FlowSlice[], signal: AbortSignal): Promise<Applied> {
       const fingerprint = fingerprintOf(plan);
       if (!slices.some((slice) => differs(slice, plan))) {
         guard.confirmed(key, fingerprint);
@@ -133,15 +124,19 @@ export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions):
       const lost = writes.conflicts > 0;
       return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
     },
-    async release(slices, signal) {
+    /** Removes what a plan wrote; the next strategy, if there is one, has the slices then. */
+    async release(slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result> {
       const writes = await writePlannedSlices(slices, revertPatch, client, signal);
       count('takeback', writes);
       return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : { kind: 'done' };
     },
-    isLosing: (key) => guard.fighting(key),
-    forget: (key) => guard.forget(key),
+    /** Another writer overwrites the plan again and again. */
+    isLosing: (key: string): boolean => guard.fighting(key),
+    forget: (key: string): void => guard.forget(key),
   };
 };
+
+type PlanWriter = ReturnType<typeof createPlanWriter>;
 
 const NOTHING: SettingsPlan = { kind: 'unchanged', foreign: [] };
 
@@ -176,23 +171,17 @@ export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan 
   return planStrategyLabel(service, () => (observeOnly ? observeLabel(strategy) : strategy));
 };
 
-interface LabelWriter {
-  /** Carries the plan out, if it is not too early; resolves with when it is due again, milliseconds. */
-  write(key: string, service: Service, plan: SettingsPlan, signal: AbortSignal): Promise<number | undefined>;
-  /** The Service is gone, or no longer served. */
-  forget(key: string): void;
-}
-
 const labelIn = ({ patch }: Extract<SettingsPlan, { kind: 'patch' }>): string => {
   const { labels } = (patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
   return labels?.[LABEL_STRATEGY] ?? '';
 };
 
 /** Writes the label less and less often where the Service's owner removes it each time. */
-export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clock, 'monotonic'>): LabelWriter => {
+export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clock, 'monotonic'>) => {
   const guard = createPlanGuard(clock);
   return {
-    async write(key, service, plan, signal) {
+    /** Carries the plan out, if it is not too early; resolves with when it is due again, milliseconds. */
+    async write(key: string, service: Service, plan: SettingsPlan, signal: AbortSignal): Promise<number | undefined> {
       if (plan.kind === 'unchanged') {
         const label = service.metadata?.labels?.[LABEL_STRATEGY];
         if (label !== undefined) guard.confirmed(key, label);
@@ -204,7 +193,8 @@ export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clo
       if (await writeService(service, plan, client, signal)) guard.written(key, label);
       return undefined;
     },
-    forget: (key) => guard.forget(key),
+    /** The Service is gone, or no longer served. */
+    forget: (key: string): void => guard.forget(key),
   };
 };
 
@@ -218,16 +208,6 @@ export interface StatusWriterOptions {
   /** Whether the definition is installed: without it nothing is written. */
   available(): boolean;
   logger: Logger;
-}
-
-export interface StatusWriter {
-  /** What is known to be written: by this process, else what the policy carries. */
-  last(key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined;
-  /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next reconcile. */
-  write(subject: StatusSubject, status: FlowPolicyStatus, signal: AbortSignal): Promise<boolean>;
-  /** Removes a policy of our own that has no spec. */
-  remove(policy: FlowPolicy, signal: AbortSignal): Promise<void>;
-  forget(key: string): void;
 }
 
 interface StatusSubject {
@@ -260,7 +240,7 @@ const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {
   };
 };
 
-export const createStatusWriter = (options: StatusWriterOptions): StatusWriter => {
+export const createStatusWriter = (options: StatusWriterOptions) => {
   const { client, clock, minIntervalMs, create, logger } = options;
   const known = new Map<string, Written>();
 
@@ -284,8 +264,11 @@ export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =
   };
 
   return {
-    last: (key, policy) => known.get(key)?.status ?? policy?.status,
-    async write(subject, status, signal) {
+    /** What is known to be written: by this process, else what the policy carries. */
+    last: (key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined =>
+      known.get(key)?.status ?? policy?.status,
+    /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next reconcile. */
+    async write(subject: StatusSubject, status: FlowPolicyStatus, signal: AbortSignal): Promise<boolean> {
       const { key, service, policy } = subject;
       if (!options.available()) return false;
       const previous = policy === undefined && !create ? undefined : (known.get(key)?.status ?? policy?.status);
@@ -306,49 +289,45 @@ export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =
         return false;
       }
     },
-    async remove({ metadata }, signal) {
+    /** Removes a policy of our own that has no spec. */
+    async remove({ metadata }: FlowPolicy, signal: AbortSignal): Promise<void> {
       const { namespace = '', name = '', uid } = metadata;
       const preconditions = uid === undefined ? {} : { preconditions: { uid } };
       await client.delete(FLOW_POLICIES, { namespace, name }, preconditions, signal).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
     },
-    forget: (key) => void known.delete(key),
+    forget: (key: string): void => void known.delete(key),
   };
 };
+
+export type StatusWriter = ReturnType<typeof createStatusWriter>;
 
 /** As the settings reconciler waits (ADR 0009): the namespace's labels may come back. */
 const LEAVE_AFTER_MS = 300_000;
 
-interface LeavingOptions {
+export const createLeaving = ({
+  client,
+  clock,
+  writer,
+}: {
   client: Pick<Client, 'patch'>;
   clock: Pick<Clock, 'monotonic'>;
   writer: Pick<PlanWriter, 'release'>;
-}
-
-interface Leaving {
-  /** Whether anything that this project set is left on it; `known`: this process has planned it. */
-  isLeftBehind(key: string, snapshot: Snapshot, known: boolean): boolean;
-  /** Releases it once it has been out of our namespaces for long enough; `done` when it is released. */
-  release(key: string, snapshot: Snapshot, signal: AbortSignal): Promise<Result>;
-  /** It is served (again), or carries nothing to revert. */
-  stays(key: string): void;
-  /** It is gone, or served again: what admission writes on it from now on is not left behind. */
-  forget(key: string): void;
-}
-
-export const createLeaving = ({ client, clock, writer }: LeavingOptions): Leaving => {
+}) => {
   /** Since when the namespace is not served, monotonic milliseconds. */
   const since = new Map<string, number>();
   /** Services that this process released: admission may give them the label again that their annotation asks for. */
   const released = new Set<string>();
   return {
-    isLeftBehind: (key, { service, slices, policy }, known) =>
+    /** Whether anything that this project set is left on it; `known`: this process has planned it. */
+    isLeftBehind: (key: string, { service, slices, policy }: Snapshot, known: boolean): boolean =>
       known ||
       slices.some(({ mark }) => mark !== undefined) ||
       (policy !== undefined && isOwnPolicy(policy)) ||
       (!released.has(key) && revertLabel(service).kind === 'patch'),
-    async release(key, { service, slices }, signal) {
+    /** Releases it once it has been out of our namespaces for long enough; `done` when it is released. */
+    async release(key: string, { service, slices }: Snapshot, signal: AbortSignal): Promise<Result> {
       const from = since.get(key) ?? clock.monotonic();
       since.set(key, from);
       const afterMs = from + LEAVE_AFTER_MS - clock.monotonic();
@@ -362,8 +341,10 @@ export const createLeaving = ({ client, clock, writer }: LeavingOptions): Leavin
       since.delete(key);
       return result;
     },
-    stays: (key) => void since.delete(key),
-    forget(key) {
+    /** It is served (again), or carries nothing to revert. */
+    stays: (key: string): void => void since.delete(key),
+    /** It is gone, or served again: what admission writes on it from now on is not left behind. */
+    forget(key: string): void {
       since.delete(key);
       released.delete(key);
     },

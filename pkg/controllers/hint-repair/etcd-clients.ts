@@ -44,14 +44,6 @@ export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean 
   return service !== undefined && isMadeByDruid(service) && !asksItself(service);
 };
 
-export interface HintReleaseOptions {
-  client: Pick<Client, 'patch'>;
-  /** Slices as cached, of managed namespaces. */
-  slices(): readonly EndpointSlice[];
-  view: EtcdClientView;
-  logger: Logger;
-}
-
 /** All work is one key. */
 export const HINT_RELEASE_KEY = 'etcd-clients';
 
@@ -67,7 +59,18 @@ const removal = ({ metadata, endpoints }: EndpointSlice) => [
 ];
 
 /** kube-controller-manager would remove them as well, but only when something else makes it write the slice. */
-export const createHintRelease = ({ client, slices, view, logger }: HintReleaseOptions): Reconciler => ({
+export const createHintRelease = ({
+  client,
+  slices,
+  view,
+  logger,
+}: {
+  client: Pick<Client, 'patch'>;
+  /** Slices as cached, of managed namespaces. */
+  slices(): readonly EndpointSlice[];
+  view: EtcdClientView;
+  logger: Logger;
+}): Reconciler => ({
   async reconcile(_key, signal) {
     const found = slices().filter((slice) => isLeftOver(slice, view));
     let again = false;

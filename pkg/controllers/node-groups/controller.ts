@@ -39,14 +39,6 @@ export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) =
   return (outcome) => touches.inc({ outcome });
 };
 
-export interface NodeGroupCaches {
-  /** Absent where KubeEdge's definitions are not installed. */
-  readonly groups: Cache<NodeGroup>;
-  readonly nodes: Cache<GroupNode>;
-  readonly services: Cache<Service>;
-  readonly slices: Cache<PlacedSlice>;
-}
-
 const INDEX_SERVICE = 'service';
 const INDEX_NODE = 'node';
 
@@ -63,10 +55,11 @@ const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
   spec: { ...spec },
 });
 
-export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
+export const openNodeGroupCaches = (open: OpenCache) => {
   const groups = open<NodeGroup>(NODE_GROUPS, { transform: projectGroup });
   const after = groups as unknown as Cache<never>;
   return {
+    /** Absent where KubeEdge's definitions are not installed. */
     groups,
     // What comes from the server is the whole object; what is cached is what the type says.
     nodes: open<GroupNode>(NODES, { transform: projectGroupNode, after }),
@@ -84,6 +77,8 @@ export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
     }),
   };
 };
+
+export type NodeGroupCaches = ReturnType<typeof openNodeGroupCaches>;
 
 /** Nodes: each for itself, and all of them for the groups that they may be in. */
 export const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
@@ -106,7 +101,10 @@ export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) =>
   return [...objects(caches.slices, ofSlice), ...changes(caches.nodes, onNode)];
 };
 
-interface NodeGroupsOptions {
+/** By name; they do nothing while the API server serves no NodeGroups, since their caches begin after those. */
+type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
+
+export const createNodeGroupControllers = (options: {
   readonly caches: NodeGroupCaches;
   readonly client: Client;
   readonly clock: Clock;
@@ -117,12 +115,7 @@ interface NodeGroupsOptions {
   readonly touchesPerSecond: number;
   /** Their Services are never written. */
   readonly excludedNamespaces: readonly string[];
-}
-
-/** By name; they do nothing while the API server serves no NodeGroups, since their caches begin after those. */
-type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
-
-export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGroupControllers => {
+}): NodeGroupControllers => {
   const { caches, excludedNamespaces, metrics } = options;
   const { groups, nodes, services } = caches;
   const shared = { ...options, logger: options.logger.child({ part: 'node-groups' }) };

@@ -10,20 +10,6 @@ import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-export interface TouchOptions {
-  client: Pick<Client, 'patch'>;
-  clock: Clock;
-  /** Over all Services. */
-  touchesPerSecond: number;
-  /** By `namespace/name`; undefined: there is none, or it must not be written. */
-  service(key: string): Service | undefined;
-  slices(key: string): readonly PlacedSlice[];
-  zoneOf: ZoneLookup;
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-  onTouch?(outcome: TouchOutcome): void;
-}
-
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
 export type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
 
@@ -49,7 +35,19 @@ const SETTLE_MS = 500;
 const FIRST_WAIT_MS = 2_000;
 const MAX_TOUCHES = 6;
 
-export const createServiceResync = (options: TouchOptions): ServiceResync => {
+export const createServiceResync = (options: {
+  client: Pick<Client, 'patch'>;
+  clock: Clock;
+  /** Over all Services. */
+  touchesPerSecond: number;
+  /** By `namespace/name`; undefined: there is none, or it must not be written. */
+  service(key: string): Service | undefined;
+  slices(key: string): readonly PlacedSlice[];
+  zoneOf: ZoneLookup;
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+  onTouch?(outcome: TouchOutcome): void;
+}): ServiceResync => {
   const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
   const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
   const attempts = new Map<string, Attempt>();

@@ -81,25 +81,12 @@ export const readVolumesAgainst = async (
   return volumesAgainst(zone, claiming, await listAll<PersistentVolume>(client, PERSISTENT_VOLUMES, {}, signal));
 };
 
-interface ReportsOptions {
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-  group(name: string): NodeGroup | undefined;
-}
-
 export interface ZoneCount {
   /** Empty for a Node that is in no group any more. */
   readonly group: string;
   /** Reason of the decision. */
   readonly state: string;
   readonly nodes: number;
-}
-
-export interface Reports {
-  /** What was decided, and done where it says so. */
-  report(node: KubernetesObject, decision: ZoneDecision): void;
-  forget(node: string): void;
-  counts(): ZoneCount[];
 }
 
 interface Reported {
@@ -116,7 +103,15 @@ const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] 
   ...defined({ uid: metadata?.uid }),
 });
 
-export const createReports = ({ events, logger, group }: ReportsOptions): Reports => {
+export const createReports = ({
+  events,
+  logger,
+  group,
+}: {
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+  group(name: string): NodeGroup | undefined;
+}) => {
   const known = new Map<string, Reported>();
 
   const regardingGroup = (name: string): EventInput['regarding'] => {
@@ -147,7 +142,8 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
   };
 
   return {
-    report(node, decision) {
+    /** What was decided, and done where it says so. */
+    report(node: KubernetesObject, decision: ZoneDecision): void {
       const name = nameOf(node);
       if (decision.kind === 'none') {
         known.delete(name);
@@ -162,8 +158,8 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
       if (decision.kind === 'write' || before?.state !== now.state || before.group !== now.group)
         record(node, decision);
     },
-    forget: (node) => void known.delete(node),
-    counts() {
+    forget: (node: string): void => void known.delete(node),
+    counts(): ZoneCount[] {
       const counts = new Map<string, ZoneCount>();
       for (const { group: of, state } of known.values()) {
         const key = `${of}\n${state}`;
@@ -174,15 +170,7 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
   };
 };
 
-interface ZoneReconcilerOptions {
-  /** From the cache. */
-  node(name: string): GroupNode | undefined;
-  /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
-  groups(): readonly NodeGroup[] | undefined;
-  client: Pick<Client, 'patch' | 'pages'>;
-  reports: Pick<Reports, 'report' | 'forget'>;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-}
+export type Reports = ReturnType<typeof createReports>;
 
 const DONE: Result = { kind: 'done' };
 /** After a conflict the watch brings the newer Node; a safety resync. */
@@ -192,7 +180,15 @@ const VOLUME_RETRY_MS = 60_000;
 /** Least time between two reassertions of one zone. */
 const REASSERT_MS = 60_000;
 
-export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler => {
+export const createZoneReconciler = (options: {
+  /** From the cache. */
+  node(name: string): GroupNode | undefined;
+  /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
+  groups(): readonly NodeGroup[] | undefined;
+  client: Pick<Client, 'patch' | 'pages'>;
+  reports: Pick<Reports, 'report' | 'forget'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+}): Reconciler => {
   const { client, reports, clock } = options;
   const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
 

@@ -37,17 +37,6 @@ interface RouterEvidenceOptions {
   readonly pods?: boolean;
 }
 
-export interface RouterEvidence {
-  /** Undefined until all of it was read or refused once. */
-  objects(): readonly RouterObject[] | undefined;
-  /** Calls back when what was read became another. */
-  onChange(callback: () => void): void;
-  /** Reads once; what goes wrong is logged, and what was known before stays. */
-  read(signal: AbortSignal): Promise<void>;
-  /** Resolves when the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const named = (kind: string, object: KubernetesObject): KubernetesObject => ({ ...object, kind });
 
 /** Objects whose fields are not what the API has there say nothing. */
@@ -112,7 +101,7 @@ const partsOf = ({
   ],
 ];
 
-export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions): RouterEvidence => {
+export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions) => {
   const parts = partsOf({ client, ...defined({ pods }) });
   const known = new Map<string, readonly RouterObject[]>();
   const callbacks: (() => void)[] = [];
@@ -136,10 +125,14 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
   };
 
   return {
-    objects: () => last,
-    onChange: (callback) => void callbacks.push(callback),
+    /** Undefined until all of it was read or refused once. */
+    objects: (): readonly RouterObject[] | undefined => last,
+    /** Calls back when what was read became another. */
+    onChange: (callback: () => void): void => void callbacks.push(callback),
+    /** Reads once; what goes wrong is logged, and what was known before stays. */
     read,
-    async run(signal) {
+    /** Resolves when the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           await sleep(clock, last === undefined ? RETRY_MS : PERIOD_MS, signal);
@@ -151,6 +144,8 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
     },
   };
 };
+
+export type RouterEvidence = ReturnType<typeof createRouterEvidence>;
 
 /** Labels by which DaemonSets of data planes select Nodes, and by which Nodes show who routes. */
 const PLACING = /^(?:kubernetes\.io\/(?:os|arch)$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;

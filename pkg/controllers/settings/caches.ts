@@ -239,14 +239,6 @@ export interface SettingsCaches {
   readonly extensions?: Cache<ReadExtension>;
 }
 
-interface SettingsCachesOptions {
-  /** Of the virtual garden. */
-  gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
-  modes: SettingsReconcilerConfiguration['modes'];
-  /** Follow Extension resources. Default true. */
-  extensions?: boolean;
-}
-
 /** Longest wait for the Seed in the virtual garden; then the next source is taken until it can be read. */
 const LIVE_SEED_PATIENCE_MS = 30_000;
 
@@ -302,7 +294,17 @@ const sliceIndex: Indexers<EndpointSlice> = {
 
 export const openSettingsCaches = (
   open: OpenCache,
-  { gardenClient, modes, extensions = true }: SettingsCachesOptions,
+  {
+    gardenClient,
+    modes,
+    extensions = true,
+  }: {
+    /** Of the virtual garden. */
+    gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
+    modes: SettingsReconcilerConfiguration['modes'];
+    /** Follow Extension resources. Default true. */
+    extensions?: boolean;
+  },
 ): SettingsCaches => {
   const gardener = modes.garden !== undefined || modes.seed !== undefined;
   const core = {

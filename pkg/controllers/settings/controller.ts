@@ -56,7 +56,11 @@ export const createWriteCounter = (metrics: Metrics): ((cause: WriteCause) => vo
   return (cause) => writes.inc({ kind: 'Service', cause });
 };
 
-interface SettingsControllerOptions {
+/** Namespaces worked on at once: enough to keep one connection busy, few enough to be easy on the API server. */
+const CONCURRENCY = 4;
+
+/** The key is the name of a namespace. */
+export const createSettingsController = (options: {
   readonly config: SettingsReconcilerConfiguration;
   readonly client: Pick<Client, 'patch'>;
   readonly caches: SettingsCaches;
@@ -70,13 +74,7 @@ interface SettingsControllerOptions {
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** Namespaces worked on at once: enough to keep one connection busy, few enough to be easy on the API server. */
-const CONCURRENCY = 4;
-
-/** The key is the name of a namespace. */
-export const createSettingsController = (options: SettingsControllerOptions): ControllerSpec => {
+}): ControllerSpec => {
   const { config, client, caches, context, version, routers, metrics, clock, events, logger } = options;
   // Who owns a Service may change its labels as often as they like.
   const reporter = createReporter({

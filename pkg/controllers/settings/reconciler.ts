@@ -9,25 +9,6 @@ import type { Reporter } from './reporter.ts';
 import { isRoutingLabelled } from './context.ts';
 import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision } from './context.ts';
 
-export interface SettingsReconcilerOptions {
-  decide: Decider;
-  /** What is to be reverted in a namespace without owner; undefined: nothing there is to be reverted. */
-  decideRelease: Decider;
-  /** Whether some mode owns the namespace. */
-  isOwned(namespace: Namespace): boolean;
-  /** How long a namespace may be without owner before its settings are released, milliseconds. Default 5 minutes. */
-  releaseAfterMs?: number;
-  clock: Pick<Clock, 'monotonic'>;
-  /** As last seen; undefined once it is gone. */
-  namespace(name: string): Namespace | undefined;
-  keep: SettingsReconcilerConfiguration['keep'];
-  apply: ApplyOptions;
-  label: LabelWriter;
-  reporter: Reporter;
-  /** Where is published what is on, by namespace. */
-  enabled: Pick<Table<EnabledSettings>, 'set'>;
-}
-
 /** Labels of namespaces come back within one reconcile of Gardener's; to revert settings and set them again would move all traffic twice. */
 const RELEASE_AFTER_MS = 300_000;
 
@@ -61,7 +42,24 @@ const createMemory = (apply: ApplyOptions) => {
 };
 
 /** The key is the name of a namespace. */
-export const createSettingsReconciler = (options: SettingsReconcilerOptions): Reconciler => {
+export const createSettingsReconciler = (options: {
+  decide: Decider;
+  /** What is to be reverted in a namespace without owner; undefined: nothing there is to be reverted. */
+  decideRelease: Decider;
+  /** Whether some mode owns the namespace. */
+  isOwned(namespace: Namespace): boolean;
+  /** How long a namespace may be without owner before its settings are released, milliseconds. Default 5 minutes. */
+  releaseAfterMs?: number;
+  clock: Pick<Clock, 'monotonic'>;
+  /** As last seen; undefined once it is gone. */
+  namespace(name: string): Namespace | undefined;
+  keep: SettingsReconcilerConfiguration['keep'];
+  apply: ApplyOptions;
+  label: LabelWriter;
+  reporter: Reporter;
+  /** Where is published what is on, by namespace. */
+  enabled: Pick<Table<EnabledSettings>, 'set'>;
+}): Reconciler => {
   const { decide, decideRelease, isOwned, keep, apply, label, reporter, clock } = options;
   const { releaseAfterMs = RELEASE_AFTER_MS } = options;
   const memory = createMemory(apply);

@@ -5,24 +5,6 @@ import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
-interface ReporterOptions {
-  logger: Logger;
-  events: Pick<EventRecorder, 'record'>;
-}
-
-export interface Reporter {
-  /** Namespaces that were there when this process became active: their unchanged decisions are logged, but no event repeats them. */
-  adopt(namespaces: Iterable<string>): void;
-  report(decision: NamespaceDecision, written: readonly ObjectDecision[], fighting: readonly ObjectDecision[]): void;
-  forget(namespace: string): void;
-  /** Objects by owner and reason, for metrics. */
-  counts(): { owner: string; reason: string; objects: number }[];
-  /** Values of another writer that stand in the way. */
-  foreignValues(): number;
-  /** Namespaces whose settings are overwritten again and again. */
-  fights(): number;
-}
-
 interface Known {
   readonly summary: DecisionSummary;
   readonly owner: string;
@@ -49,7 +31,7 @@ const fightOf = ({ regarding }: NamespaceDecision, fighting: readonly ObjectDeci
   return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message: shorten(message) };
 };
 
-export const createReporter = ({ logger, events }: ReporterOptions): Reporter => {
+export const createReporter = ({ logger, events }: { logger: Logger; events: Pick<EventRecorder, 'record'> }) => {
   const known = new Map<string, Known>();
   const adopted = new Set<string>();
 
@@ -66,10 +48,11 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
   };
 
   return {
-    adopt(namespaces) {
+    /** Namespaces that were there when this process became active: their unchanged decisions are logged, but no event repeats them. */
+    adopt(namespaces: Iterable<string>): void {
       for (const namespace of namespaces) adopted.add(namespace);
     },
-    report(decision, written, fighting) {
+    report(decision: NamespaceDecision, written: readonly ObjectDecision[], fighting: readonly ObjectDecision[]): void {
       const { namespace, owner, objects } = decision;
       const summary = summarize(decision);
       const before = known.get(namespace);
@@ -100,11 +83,12 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
         fighting: fighting.length > 0,
       });
     },
-    forget(namespace) {
+    forget(namespace: string): void {
       known.delete(namespace);
       adopted.delete(namespace);
     },
-    counts() {
+    /** Objects by owner and reason, for metrics. */
+    counts(): { owner: string; reason: string; objects: number }[] {
       const counts = new Map<string, { owner: string; reason: string; objects: number }>();
       for (const { owner, reasons } of known.values()) {
         for (const reason of reasons) {
@@ -115,7 +99,11 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
       }
       return [...counts.values()];
     },
-    foreignValues: () => [...known.values()].reduce((sum, { foreign }) => sum + foreign, 0),
-    fights: () => [...known.values()].filter(({ fighting }) => fighting).length,
+    /** Values of another writer that stand in the way. */
+    foreignValues: (): number => [...known.values()].reduce((sum, { foreign }) => sum + foreign, 0),
+    /** Namespaces whose settings are overwritten again and again. */
+    fights: (): number => [...known.values()].filter(({ fighting }) => fighting).length,
   };
 };
+
+export type Reporter = ReturnType<typeof createReporter>;

@@ -23,15 +23,17 @@ export interface CertificateHolder extends CertificateSource {
   set(next: HeldCertificate): boolean;
 }
 
-interface HolderOptions {
+const day = (ms: number): string => new Date(ms).toISOString();
+
+export const createHolder = ({
+  initial,
+  clock,
+  logger,
+}: {
   readonly initial: HeldCertificate;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-}
-
-const day = (ms: number): string => new Date(ms).toISOString();
-
-export const createHolder = ({ initial, clock, logger }: HolderOptions): CertificateHolder => {
+}): CertificateHolder => {
   let held = initial;
   const isValid = ({ notBefore, notAfter }: HeldCertificate): boolean =>
     notBefore <= clock.now() && clock.now() < notAfter;
@@ -77,13 +79,6 @@ export const certificateCheck = (
   name: 'certificate',
   check: () => (clock.now() < source.notAfter ? undefined : `serving certificate expired ${day(source.notAfter)}`),
 });
-
-interface FileCertificatesOptions {
-  /** Folder with tls.crt and tls.key, and optionally ca.crt (what callers should trust). */
-  directory: string;
-  clock: Clock;
-  logger: Logger;
-}
 
 /** Milliseconds between looks at the files. Polled, because a mounted Secret changes by a symbolic link that file events miss. */
 const POLL_INTERVAL_MS = 10_000;
@@ -137,7 +132,12 @@ const check = ({ cert, key, ca }: Contents, directory: string): HeldCertificate 
 };
 
 /** Loads the files; rejects with CertificateError if they cannot be used. Once resolved, a bad change is logged and not taken. */
-export const openFileCertificates = async (options: FileCertificatesOptions): Promise<RefreshingCertificateSource> => {
+export const openFileCertificates = async (options: {
+  /** Folder with tls.crt and tls.key, and optionally ca.crt (what callers should trust). */
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+}): Promise<RefreshingCertificateSource> => {
   const { directory, clock, logger } = options;
   const warnIfExpired = ({ notAfter }: HeldCertificate): void => {
     if (notAfter <= clock.now()) logger.warn('certificate has expired', { directory, notAfter: new Date(notAfter) });

@@ -1,0 +1,225 @@
+// Tests of what is told about a Service: events when something changes, figures for metrics, and a status that is news.
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
+import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
+import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
+import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.ts';
+import { turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
+import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
+import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
+import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
+import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
+import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
+import { service } from '../../../fixtures/core.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
+
+const KEY = 'shop/web';
+const signal = new AbortController().signal;
+const settings = settingsFromSpec({ upDwell: '1s', planInterval: '1s' });
+const zones = { zones: ['a', 'b'], weights: { a: 1, b: 1 } };
+const slices = [flowSlice(['a', 'b'].map((zone) => flowEndpoint(zone, { forZones: [zone] })))];
+const podCpu = () => ({ requests: 1, limits: null });
+const policy: FlowPolicy = {
+  apiVersion: 'x',
+  kind: 'FlowPolicy',
+  metadata: { name: 'web', namespace: 'shop', generation: 1 },
+};
+const snapshot = (more: Partial<Snapshot> = {}): Snapshot => ({
+  service: service({ metadata: { name: 'web', namespace: 'shop', uid: 'u' } }),
+  slices,
+  policy,
+  zones,
+  podCpu,
+  ...more,
+});
+
+/** Turns of a Service whose zone a has this load. */
+const turns = (loads: readonly number[]): Turn[] => {
+  const all: Turn[] = [];
+  for (const [index, cores] of loads.entries()) {
+    const time = index * 10;
+    const samples = [
+      { pod: 'a1', load: cores, sampledAt: time, window: 5 },
+      { pod: 'b1', load: 0.1, sampledAt: time, window: 5 },
+    ];
+    const { state } = all.at(-1) ?? {};
+    all.push(turnByLoad({ settings, time, slices, zones, podCpu, load: { kind: 'pods', samples }, state }));
+  }
+  return all;
+};
+
+describe('the reporter of loops', () => {
+  let events: EventInput[];
+  let written: FlowPolicyStatus[];
+  let removed: string[];
+  let changes: [string, number][];
+  let reporter: ReturnType<typeof createFlowReporter>;
+  let following: Following;
+
+  const outcome = (more: Partial<Outcome> = {}): Outcome => ({
+    key: KEY,
+    strategy: 'load-aware',
+    snapshot: snapshot(),
+    settings,
+    time: 0,
+    refused: undefined,
+    turn: undefined,
+    load: { source: 'metrics.k8s.io', load: undefined, problem: undefined, dueInMs: 0 },
+    inForce: true,
+    losing: false,
+    ...more,
+  });
+  const report = (more: Partial<Outcome>): Promise<void> => reporter.report(outcome(more), signal);
+  const told = (): string[] => events.map(({ type, reason }) => `${type} ${reason}`);
+
+  beforeEach(() => {
+    [events, written, removed, changes] = [[], [], [], []];
+    following = { kind: 'followed' };
+    reporter = createFlowReporter({
+      status: {
+        last: () => written.at(-1),
+        write: (_subject, status) => Promise.resolve(void written.push(status)).then(() => true),
+        remove: ({ metadata }) => Promise.resolve(void removed.push(metadata.name ?? '')),
+        forget: () => undefined,
+      },
+      events: { record: (event) => void events.push(event) },
+      counters: { changed: (reason, endpoints) => void changes.push([reason, endpoints]) },
+      following: () => following,
+      clock: createFakeClock(),
+      logger: recordingLogger(),
+    });
+  });
+
+  it('warns of a data plane that ignores the plan, and says when it follows', async () => {
+    const [first, second] = turns([0.3, 0.3]);
+    following = { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' };
+    await report({ turn: first });
+    expect(told()).to.deep.equal(['Warning HintsNotFollowed']);
+    expect(written.at(-1)?.conditions?.[1]).to.include({ status: 'False', reason: 'HintsNotFollowed' });
+    following = { kind: 'followed' };
+    await report({ turn: second });
+    expect(told()).to.deep.equal(['Warning HintsNotFollowed', 'Normal PlanInForce']);
+  });
+
+  it('says nothing while all is well', async () => {
+    for (const turn of turns([0.3, 0.3, 0.3])) await report({ turn });
+    expect(told()).to.deep.equal([]);
+    expect(written.at(-1)?.conditions?.map(({ reason }) => reason)).to.deep.equal([
+      'MetricsFresh',
+      'PlanInForce',
+      'Steady',
+    ]);
+  });
+
+  it('reports a change of the plan, once, with how many endpoints have other hints', async () => {
+    const all = turns([0.85, 0.85, 0.85, 0.85]);
+    for (const [index, turn] of all.entries())
+      await report({ turn, time: index * 10 + 7, bounds: { lp: 0.9, integrality: 0.8 } });
+    const change = events.find(({ reason }) => reason === 'PlanChanged');
+    expect(change?.regarding).to.deep.equal({
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: 'shop',
+      name: 'web',
+      uid: 'u',
+    });
+    expect(change?.message).to.match(/^Overloaded: b1 serves a, b/);
+    expect(changes).to.deep.equal([['Overloaded', 1]]);
+    expect(written.at(-1)?.lastChanges).to.have.length(1);
+    expect(written.at(-1)?.lastChanges?.[0]?.sampleAgeSeconds, 'samples ended 7 s before').to.equal(7);
+    expect(written.at(-1)?.bounds).to.deep.equal({ lpPercent: 90, integralityPercent: 80 });
+  });
+
+  it('leaves a status that was fresh as it is while a new process waits for samples', async () => {
+    const [turn] = turns([0.3]);
+    const waiting = turnByLoad({ settings, time: 0, slices, zones, podCpu, load: undefined, state: undefined });
+    const conditions = [
+      ['Observed', 'MetricsFresh'],
+      ['Effective', 'PlanInForce'],
+    ].map(([type, reason]) => ({ type, status: 'True', reason, message: '', lastTransitionTime: '' }));
+    written.push({ observedGeneration: 1, conditions: conditions as FlowPolicyCondition[] });
+    await report({ turn: waiting });
+    expect(written, 'as the process before left it').to.have.lengthOf(1);
+    await report({ turn: waiting, inForce: false, losing: true });
+    expect(written, 'something else is new').to.have.lengthOf(2);
+    await report({ ...(turn && { turn }) });
+    await report({ turn: waiting });
+    expect(written.at(-1)?.conditions?.[0]?.reason, 'lost within one process').to.equal('WaitingForMetrics');
+  });
+
+  it('reports that something went wrong, once, and that it is over', async () => {
+    const [turn] = turns([0.3]);
+    for (const losing of [true, true, false, false]) await report({ ...(turn && { turn }), losing, inForce: !losing });
+    expect(told()).to.deep.equal(['Warning WebhookUnavailable', 'Normal PlanInForce']);
+    expect(events.at(-1)?.message).to.contain('was: WebhookUnavailable');
+  });
+
+  it('reports a reason that all conditions share once', async () => {
+    const refused = { reason: 'ConflictingMode', message: 'two modes' };
+    await report({ refused });
+    await report({ refused });
+    expect(told()).to.deep.equal(['Warning ConflictingMode']);
+  });
+
+  it('writes no status for what has no loop, unless a policy was written', async () => {
+    const [turn] = turns([0.3]);
+    const plain = { ...(turn && { turn }), strategy: 'proportional' as const };
+    await report({ ...plain, snapshot: snapshot({ policy: undefined }) });
+    expect(written).to.have.length(0);
+    await report(plain);
+    expect(written.at(-1)?.conditions?.[0]?.reason).to.equal('ByNodes');
+  });
+
+  it('has figures for metrics, and forgets a Service that asks for nothing any more', async () => {
+    for (const turn of turns([0.3, 0.3])) await report({ turn });
+    const metrics = createMetrics({ defaultMetrics: false });
+    showFlow(metrics, { services: () => reporter.services() });
+    const text = await metrics.text();
+    for (const line of [
+      'topology_aware_routing_flow_services{strategy="load-aware",condition="Effective",reason="PlanInForce"} 1',
+      'topology_aware_routing_flow_in_zone_ratio{service_namespace="shop",service_name="web"} 1',
+      'topology_aware_routing_flow_spill_ratio{service_namespace="shop",service_name="web",zone="a"} 0',
+      'topology_aware_routing_services_without_series 0',
+    ])
+      expect(text).to.contain(line);
+    await reporter.released(KEY, undefined, signal);
+    expect([...reporter.services()]).to.deep.equal([]);
+    expect(await metrics.text()).not.to.contain('"web"');
+  });
+
+  const released: { name: string; policy: FlowPolicy; removes: string[]; writes: number }[] = [
+    {
+      name: 'ours goes',
+      policy: {
+        ...policy,
+        metadata: { ...policy.metadata, labels: { 'app.kubernetes.io/managed-by': 'flow-controller' } },
+      },
+      removes: ['web'],
+      writes: 0,
+    },
+    { name: 'without status stays as it is', policy, removes: [], writes: 0 },
+    {
+      name: 'with a status says that nobody asks',
+      policy: {
+        ...policy,
+        status: {
+          conditions: [{ type: 'Stable', status: 'True', reason: 'Steady', message: '', lastTransitionTime: '' }],
+        },
+      },
+      removes: [],
+      writes: 1,
+    },
+  ];
+  for (const { name, policy: found, removes, writes } of released) {
+    it(`of a Service that opts out: a policy ${name}`, async () => {
+      await reporter.released(KEY, snapshot({ policy: found }), signal);
+      expect(removed).to.deep.equal(removes);
+      expect(written.map(({ conditions }) => conditions?.map(({ reason }) => reason))).to.deep.equal(
+        Array.from({ length: writes }, () => ['NotRequested', 'NotRequested', 'NotRequested']),
+      );
+    });
+  }
+});
