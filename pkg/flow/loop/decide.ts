@@ -7,11 +7,6 @@ import type { Demand, EvaluateInput, FlowEndpoint, Plan, PlanFigures, PlanInput 
 import { leastCrossZoneCost, planHints } from '../planner.ts';
 import type { LoopPolicy, LoopReason, PastDemand } from './types.ts';
 
-// A plan for a demand that may be more than the target allows; endpoints that it sends to other zones alone serve their own as well
-// where that costs nothing.
-
-/** Cores that are rounding. */
-
 /** What is lost without need, as a fraction of the demand, before a spread is better. */
 const TOLERATED_LOSS = 0.01;
 
@@ -233,7 +228,7 @@ const figuresOf = (input: DecideInput, plan: Plan, demand: Demand): PlanFigures 
     endpoints: input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] })),
     demand,
     targetUtilization: input.policy.targetUtilization,
-    ...(input.policy.cost === undefined ? {} : { cost: input.policy.cost }),
+    ...defined({ cost: input.policy.cost }),
   });
 };
 
@@ -273,8 +268,7 @@ const returned = (input: DecideInput): Found => {
     minEndpoints,
     stickiness: worthwhileSaving,
     spreadInForce: current.spread,
-    ...(cost === undefined ? {} : { cost }),
-    ...(effort === undefined ? {} : { effort }),
+    ...defined({ cost, effort }),
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.
@@ -331,13 +325,7 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
   const cutShort = first.cutShort || found.cutShort;
   // What is believed may itself be a guess still: samples under the plan before correct it then, and nothing waits for the dwell.
   const guessed = input.past.at(-1)?.atLeast === true;
-  return {
-    plan: found.hints ?? input.current,
-    reason,
-    safe: false,
-    cutShort,
-    guessed,
-  };
+  return { plan: found.hints ?? input.current, reason, safe: false, cutShort, guessed };
 };
 
 /**
@@ -350,6 +338,20 @@ const mayReturnEarly = ({ policy, time, fellAt, quickAt }: DecideInput): boolean
   time - fellAt >= policy.upDwellSeconds &&
   time - fellAt < policy.downDwellSeconds &&
   (quickAt === null || time - quickAt >= policy.quickReturnSeconds);
+
+/** Back to less traffic between zones: once the down dwell has passed, or early. */
+const returnNow = (input: DecideInput): Choice => {
+  const { policy, time, past, fellAt } = input;
+  const dwellPassed = time - (past[0]?.time ?? time) >= policy.downDwellSeconds - policy.planIntervalSeconds;
+  // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
+  const patient = dwellPassed || input.guessed ? returned(input) : NOTHING;
+  const quick = patient.hints === undefined && mayReturnEarly(input);
+  const sinceFall = past.filter((entry) => entry.time > (fellAt ?? 0));
+  const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
+  return hints === undefined
+    ? keep(input, 'Steady', cutShort)
+    : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
+};
 
 /** The hints from now on, and why. */
 export const decidePlan = (input: DecideInput): Choice => {
@@ -380,17 +382,5 @@ export const decidePlan = (input: DecideInput): Choice => {
           guessed: input.saturated || input.surging,
         };
   }
-  const oldest = input.past[0]?.time ?? time;
-  // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
-  const young = time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds;
-  const blind = young && !input.guessed;
-  const early = mayReturnEarly(input);
-  if (blind && !early) return keep(input, 'Steady');
-  const patient = blind ? NOTHING : returned(input);
-  const quick = patient.hints === undefined && early;
-  const sinceFall = input.past.filter((entry) => entry.time > (input.fellAt ?? 0));
-  const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
-  return hints === undefined
-    ? keep(input, 'Steady', cutShort)
-    : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
+  return returnNow(input);
 };
