@@ -17,59 +17,21 @@ import { node, slice } from '../../fixtures/core.ts';
 
 const HEAD = 'apiVersion: topology.extensions.gardener.cloud/v1alpha1\nkind: FlowPolicy\nmetadata: {name: web}\n';
 
-const wrong: { name: string; spec: object; field: string; says: RegExp }[] = [
-  { name: 'an unknown mode', spec: { mode: 'Maybe' }, field: 'spec.mode', says: /Maybe/ },
-  {
-    name: 'upper at target',
-    spec: { upperUtilizationPercent: 70 },
-    field: 'spec',
-    says: /above/,
-  },
-  {
-    name: 'target above the default upper',
-    spec: { targetUtilizationPercent: 85 },
-    field: 'spec',
-    says: /above/,
-  },
-  { name: 'no duration', spec: { upDwell: 'soon' }, field: 'spec.upDwell', says: /must match/ },
-  { name: 'less than a second', spec: { planInterval: '500ms' }, field: 'spec.planInterval', says: /at least 1s/ },
-  {
-    name: 'a query without a source',
-    spec: { metrics: { query: 'up' } },
-    field: 'spec.metrics',
-    says: /Prometheus/,
-  },
-  { name: 'a value without from', spec: { capacity: { value: '1' } }, field: 'spec.capacity', says: /from: Value/ },
-  {
-    name: 'a value of nothing',
-    spec: { capacity: { from: 'Value', value: '0' } },
-    field: 'spec.capacity.value',
-    says: /above 0/,
-  },
-  {
-    name: 'safe mode before hold',
-    spec: { staleness: { safeModeAfter: '1m' } },
-    field: 'spec.staleness',
-    says: /longer than/,
-  },
-  {
-    name: 'readings rarer than hold',
-    spec: { metrics: { interval: '3m' } },
-    field: 'spec',
-    says: /not be longer/,
-  },
-  {
-    name: 'a pair of one zone',
-    spec: { zoneCosts: [{ from: 'a', to: 'a', cost: 1 }] },
-    field: 'spec.zoneCosts[0]',
-    says: /two zones/,
-  },
-  {
-    name: 'a pair twice',
-    spec: { zoneCosts: [1, 2].map((cost) => ({ from: 'a', to: 'b', cost })) },
-    field: 'spec.zoneCosts',
-    says: /two items of the same from and to/,
-  },
+const pair = (from: string, to: string, cost = 1): object => ({ from, to, cost });
+
+const wrong: [name: string, spec: object, field: string, says: RegExp][] = [
+  ['an unknown mode', { mode: 'Maybe' }, 'spec.mode', /Maybe/],
+  ['upper at target', { upperUtilizationPercent: 70 }, 'spec', /above/],
+  ['target above the default upper', { targetUtilizationPercent: 85 }, 'spec', /above/],
+  ['no duration', { upDwell: 'soon' }, 'spec.upDwell', /must match/],
+  ['less than a second', { planInterval: '500ms' }, 'spec.planInterval', /at least 1s/],
+  ['a query without a source', { metrics: { query: 'up' } }, 'spec.metrics', /Prometheus/],
+  ['a value without from', { capacity: { value: '1' } }, 'spec.capacity', /from: Value/],
+  ['a value of nothing', { capacity: { from: 'Value', value: '0' } }, 'spec.capacity.value', /above 0/],
+  ['safe mode before hold', { staleness: { safeModeAfter: '1m' } }, 'spec.staleness', /longer than/],
+  ['readings rarer than hold', { metrics: { interval: '3m' } }, 'spec', /not be longer/],
+  ['a pair of one zone', { zoneCosts: [pair('a', 'a')] }, 'spec.zoneCosts[0]', /two zones/],
+  ['a pair twice', { zoneCosts: [pair('a', 'b'), pair('a', 'b', 2)] }, 'spec.zoneCosts', /the same from and to/],
 ];
 
 describe('a FlowPolicy in a file', () => {
@@ -83,7 +45,7 @@ describe('a FlowPolicy in a file', () => {
     expect(readFlowPolicy(json, 'fp.json').spec).to.equal(undefined);
   });
 
-  for (const { name, spec, field, says } of wrong) {
+  for (const [name, spec, field, says] of wrong) {
     it(`is refused with ${name}, at its place`, () => {
       const read = () => readFlowPolicy(`${HEAD}spec: ${JSON.stringify(spec)}\n`, 'fp.yaml');
       expect(read).to.throw(ConfigError, says);
@@ -109,7 +71,7 @@ describe('the check of specs', () => {
       expect(check(spec), JSON.stringify(spec)).to.equal(undefined);
   });
 
-  for (const { name, spec } of wrong) {
+  for (const [name, spec] of wrong) {
     it(`finds ${name}`, () => expect(check(spec)).to.match(/^spec/));
   }
 });

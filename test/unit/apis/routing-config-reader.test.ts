@@ -27,79 +27,71 @@ describe('a providerConfig', () => {
     expect(given).to.deep.equal(before);
   });
 
-  const wrong: { name: string; config: unknown; says: RegExp }[] = [
-    { name: 'text', config: 'services', says: /^spec\.providerConfig: must be of type object/ },
-    { name: 'an empty block', config: {}, says: /^spec\.providerConfig\.apiVersion: is required/ },
-    {
-      name: 'another kind',
-      config: { ...routingConfig(), kind: 'Config' },
-      says: /^spec\.providerConfig\.kind: is "Config"\. \(allowed: RoutingConfig\)/,
-    },
-    {
-      name: 'an unknown field',
-      config: routingConfig({ service: [] }),
-      says: /^spec\.providerConfig\.service: is not a field of this kind\. \(allowed: .*services, exclude\)/,
-    },
-    {
-      name: 'an unknown field inside',
-      config: routingConfig({ services: [{ name: 'a' }, { name: 'b', zone: 'x' }] }),
-      says: /^spec\.providerConfig\.services\[1\]\.zone: is not a field/,
-    },
-    {
-      name: 'a strategy that does not exist',
-      config: routingConfig({ services: [{ name: 'a', strategy: 'nearest' }] }),
-      says: /^spec\.providerConfig\.services\[0\]\.strategy: is "nearest"\. \(allowed: same-zone, same-node, proportional, load-aware\)/,
-    },
-    {
-      name: 'neither name nor selector',
-      config: routingConfig({ services: [{ strategy: 'same-zone' }] }),
-      says: /^spec\.providerConfig\.services\[0\]: needs either name or selector, one of them/,
-    },
-    {
-      name: 'both name and selector',
-      config: routingConfig({ exclude: [{ name: 'a', selector: { matchLabels: { a: 'b' } } }] }),
-      says: /^spec\.providerConfig\.exclude\[0\]: needs either name or selector/,
-    },
-    {
-      name: 'a selector of everything',
-      config: routingConfig({ services: [{ selector: { matchLabels: {} } }] }),
-      says: /^spec\.providerConfig\.services\[0\]\.selector: would select every Service/,
-    },
-    {
-      name: 'In without values',
-      config: routingConfig({ services: [{ selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }] }),
-      says: /services\[0\]\.selector\.matchExpressions\[0\]: In and NotIn need values/,
-    },
-    {
-      name: 'Exists with values',
-      config: routingConfig({
-        services: [{ selector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] } }],
-      }),
-      says: /matchExpressions\[0\]: .*Exists and DoesNotExist take none/,
-    },
-    {
-      name: 'no name of a Service',
-      config: routingConfig({ services: [{ name: 'A_b' }] }),
-      says: /services\[0\]\.name: is "A_b"; it must match/,
-    },
-    {
-      name: 'more entries than anybody needs',
-      config: routingConfig({ services: Array.from({ length: 101 }, (_, index) => ({ name: `s${index}` })) }),
-      says: /^spec\.providerConfig\.services: /,
-    },
-    {
-      name: 'more text than anybody writes',
-      config: routingConfig({ services: [{ name: 'a'.repeat(70_000) }] }),
-      says: /^spec\.providerConfig: has more than 65536 characters/,
-    },
-  ];
-  for (const { name, config, says } of wrong) {
-    it(`is refused with the field's path: ${name}`, () => {
-      const problems = problemsOf(config);
-      expect(problems).not.to.be.empty;
-      expect(problems[0]).to.match(says);
+  it('takes every field', () => {
+    const selector = {
+      matchLabels: { app: 'x' },
+      matchExpressions: [
+        { key: 'tier', operator: 'In', values: ['a'] },
+        { key: 'old', operator: 'DoesNotExist' },
+      ],
+    };
+    const full = routingConfig({
+      services: [{ selector, namespace: 'extension-x', strategy: 'load-aware' }],
+      exclude: [{ name: 'vpa-webhook' }, { selector: { matchExpressions: [{ key: 'off', operator: 'Exists' }] } }],
     });
+    expect(read(full)).to.have.property('kind', 'valid');
+  });
+
+  const services = (...list: object[]): unknown => routingConfig({ services: list as never });
+  const requires = (expression: object): unknown => services({ selector: { matchExpressions: [expression] } });
+  const wrong: [name: string, config: unknown, says: RegExp][] = [
+    ['text', 'services', /^spec\.providerConfig: must be of type object/],
+    ['an empty block', {}, /^spec\.providerConfig\.apiVersion: is required/],
+    ['another kind', { ...routingConfig(), kind: 'Config' }, /\.kind: is "Config"\. \(allowed: RoutingConfig\)/],
+    [
+      'an unknown field',
+      { ...routingConfig(), service: [] },
+      /^spec\.providerConfig\.service: is not a field of this kind\. \(allowed: .*services, exclude\)/,
+    ],
+    [
+      'an unknown field inside',
+      services({ name: 'a' }, { name: 'b', zone: 'x' }),
+      /\.services\[1\]\.zone: is not a field/,
+    ],
+    [
+      'a strategy that does not exist',
+      services({ name: 'a', strategy: 'nearest' }),
+      /services\[0\]\.strategy: is "nearest"\. \(allowed: same-zone, same-node, proportional, load-aware\)/,
+    ],
+    ['neither name nor selector', services({ strategy: 'same-zone' }), /services\[0\]: needs either name or selector/],
+    [
+      'both name and selector',
+      routingConfig({ exclude: [{ name: 'a', selector: { matchLabels: { a: 'b' } } }] }),
+      /exclude\[0\]: needs either name or selector/,
+    ],
+    [
+      'a selector of everything',
+      services({ selector: { matchLabels: {} } }),
+      /\[0\]\.selector: would select every Service/,
+    ],
+    ['In without values', requires({ key: 'a', operator: 'In' }), /matchExpressions\[0\]: In and NotIn need values/],
+    ['Exists with values', requires({ key: 'a', operator: 'Exists', values: ['b'] }), /DoesNotExist take none/],
+    ['no name of a Service', services({ name: 'A_b' }), /services\[0\]\.name: is "A_b"; it must match/],
+    [
+      'more entries than anybody needs',
+      services(...Array.from({ length: 101 }, (_, index) => ({ name: `s${index}` }))),
+      /^spec\.providerConfig\.services: /,
+    ],
+    ['more text than anybody writes', services({ name: 'a'.repeat(70_000) }), /has more than 65536 characters/],
+  ];
+  for (const [name, config, says] of wrong) {
+    it(`is refused with the field's path: ${name}`, () => expect(problemsOf(config)[0]).to.match(says));
   }
+
+  it('reports several problems, but no more than a person reads', () => {
+    const many = Array.from({ length: 20 }, () => ({ name: 'a', strategy: 'nearest' }));
+    expect(problemsOf(services(...many))).to.have.lengthOf(5);
+  });
 
   it('never throws, whatever was written', () => {
     const field = fc.constantFrom('services', 'exclude', 'apiVersion', 'kind', '__proto__', 'constructor');

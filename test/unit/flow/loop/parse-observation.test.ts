@@ -29,15 +29,15 @@ describe('an observation as JSON', () => {
     });
   });
 
-  const accepted = [
-    { name: 'weights of clients', change: { clients: { a: 2, b: 0 } }, expected: { clients: { a: 2, b: 0 } } },
-    { name: 'no weights, said so', change: { clients: null }, expected: {} },
-    { name: 'another window', change: { window: 60 }, expected: { window: 60 } },
-    { name: 'a window of less than a second', change: { window: 0.5 }, expected: { window: 0.5 } },
-    { name: 'no endpoints', change: { endpoints: [] }, expected: { endpoints: [] } },
-    { name: 'fields that it does not know', change: { more: true }, expected: {} },
+  const accepted: [name: string, change: object, expected: object][] = [
+    ['weights of clients', { clients: { a: 2, b: 0 } }, { clients: { a: 2, b: 0 } }],
+    ['no weights, said so', { clients: null }, {}],
+    ['another window', { window: 60 }, { window: 60 }],
+    ['a window of less than a second', { window: 0.5 }, { window: 0.5 }],
+    ['no endpoints', { endpoints: [] }, { endpoints: [] }],
+    ['fields that it does not know', { more: true }, {}],
   ];
-  for (const { name, change, expected } of accepted) {
+  for (const [name, change, expected] of accepted) {
     it(`may have ${name}`, () => {
       const parsed = parseObservation(JSON.stringify({ ...valid, ...change }));
       expect(parsed.kind === 'observation' && parsed.observation).to.deep.include(expected);
@@ -58,64 +58,31 @@ describe('an observation as JSON', () => {
     expect([load, sampledAt]).to.deep.equal([0.5, 30]);
   });
 
-  const refused = [
-    { name: 'no JSON', text: '{', field: '', message: /^expected JSON: / },
-    { name: 'a list', text: '[]', field: '', message: /must be of type object/ },
-    { name: 'no time', change: { time: undefined }, field: 'time', message: /required/ },
-    { name: 'a time in words', change: { time: 'now' }, field: 'time', message: /must be of type number/ },
-    { name: 'no zones', change: { zones: undefined }, field: 'zones', message: /required/ },
-    { name: 'a zone without name', change: { zones: ['a', ''] }, field: 'zones[1]', message: /not be empty/ },
-    { name: 'endpoints by name', change: { endpoints: {} }, field: 'endpoints', message: /must be of type array/ },
-    {
-      name: 'an endpoint that is a text',
-      change: { endpoints: ['a1'] },
-      field: 'endpoints[0]',
-      message: /must be of type object/,
-    },
-    {
-      name: 'no readiness',
-      change: { endpoints: [{ ...endpoint, ready: 'yes' }] },
-      field: 'endpoints[0].ready',
-      message: /must be of type boolean/,
-    },
-    {
-      name: 'no capacity',
-      change: { endpoints: [{ ...endpoint, capacity: 0 }] },
-      field: 'endpoints[0].capacity',
-      message: /allowed: 1e-9/,
-    },
-    {
-      name: 'a negative load',
-      change: { endpoints: [{ ...endpoint, load: -1 }] },
-      field: 'endpoints[0].load',
-      message: /allowed: 0 to/,
-    },
-    {
-      name: 'two endpoints of one name',
-      change: { endpoints: [endpoint, endpoint] },
-      field: 'endpoints',
-      message: /two items of the same name/,
-    },
-    { name: 'a negative weight', change: { clients: { a: -1 } }, field: 'clients.a', message: /allowed: 0 to/ },
-    { name: 'weights in a list', change: { clients: [1] }, field: 'clients', message: /must be of type object/ },
-    {
-      name: 'a load beyond anything real',
-      change: { endpoints: [{ ...endpoint, load: 1e308 }] },
-      field: 'endpoints[0].load',
-      message: /to 1000000000000000\)/,
-    },
-    {
-      name: 'a capacity beneath anything real',
-      change: { endpoints: [{ ...endpoint, capacity: 1e-320 }] },
-      field: 'endpoints[0].capacity',
-      message: /allowed: 1e-9/,
-    },
-    { name: 'a time beyond anything real', change: { time: -1e308 }, field: 'time', message: /to 1000000000000000\)/ },
-    { name: 'no window', change: { window: 0 }, field: 'window', message: /allowed: 1e-9/ },
+  const withOne = (change: object): object => ({ endpoints: [{ ...endpoint, ...change }] });
+  const refused: [name: string, change: object | string, field: string, message: RegExp][] = [
+    ['no JSON', '{', '', /^expected JSON: /],
+    ['a list', '[]', '', /must be of type object/],
+    ['no time', { time: undefined }, 'time', /required/],
+    ['a time in words', { time: 'now' }, 'time', /must be of type number/],
+    ['no zones', { zones: undefined }, 'zones', /required/],
+    ['a zone without name', { zones: ['a', ''] }, 'zones[1]', /not be empty/],
+    ['endpoints by name', { endpoints: {} }, 'endpoints', /must be of type array/],
+    ['an endpoint that is a text', { endpoints: ['a1'] }, 'endpoints[0]', /must be of type object/],
+    ['no readiness', withOne({ ready: 'yes' }), 'endpoints[0].ready', /must be of type boolean/],
+    ['no capacity', withOne({ capacity: 0 }), 'endpoints[0].capacity', /allowed: 1e-9/],
+    ['a negative load', withOne({ load: -1 }), 'endpoints[0].load', /allowed: 0 to/],
+    ['two endpoints of one name', { endpoints: [endpoint, endpoint] }, 'endpoints', /two items of the same name/],
+    ['a negative weight', { clients: { a: -1 } }, 'clients.a', /allowed: 0 to/],
+    ['weights in a list', { clients: [1] }, 'clients', /must be of type object/],
+    ['a load beyond anything real', withOne({ load: 1e308 }), 'endpoints[0].load', /to 1000000000000000\)/],
+    ['a capacity beneath anything real', withOne({ capacity: 1e-320 }), 'endpoints[0].capacity', /allowed: 1e-9/],
+    ['a time beyond anything real', { time: -1e308 }, 'time', /to 1000000000000000\)/],
+    ['no window', { window: 0 }, 'window', /allowed: 1e-9/],
   ];
-  for (const { name, text, change, field, message } of refused) {
+  for (const [name, change, field, message] of refused) {
     it(`names the field of ${name}`, () => {
-      const parsed = parseObservation(text ?? JSON.stringify({ ...valid, ...change }));
+      const text = typeof change === 'string' ? change : JSON.stringify({ ...valid, ...change });
+      const parsed = parseObservation(text);
       expect(parsed).to.deep.include({ kind: 'invalid', field });
       expect(parsed.kind === 'invalid' && parsed.message).to.match(message);
     });
