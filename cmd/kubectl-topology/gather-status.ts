@@ -16,8 +16,8 @@ import {
   type StatusEvidence,
   type StatusObjects,
 } from '../../pkg/diagnosis/status/evidence.ts';
-import { leaseUsesOf } from '../../pkg/diagnosis/status/leases.ts';
-import { probedNamespace } from '../../pkg/diagnosis/status/findings.ts';
+import { leaseUsesOf } from '../../pkg/diagnosis/status/installations.ts';
+import { probedNamespace } from '../../pkg/diagnosis/status/services.ts';
 import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';

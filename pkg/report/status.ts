@@ -1,6 +1,6 @@
 // The status of installations on one screen.
 import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
-import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/leases.ts';
+import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/installations.ts';
 import type { StatusReport } from '../diagnosis/status/status.ts';
 import {
   type Paint,

@@ -45,20 +45,13 @@ export const prefixOf = (cidr: string): Prefix | undefined => {
 };
 
 /** Values by range of addresses; the longest range wins. */
-interface RangeMap<T> {
-  set(prefix: Prefix, value: T): void;
-  delete(prefix: Prefix): void;
-  /** `address` in canonical spelling. */
-  get(address: string): T | undefined;
-}
-
-export const createRangeMap = <T>(): RangeMap<T> => {
+export const createRangeMap = <T>() => {
   const values = new Map<string, T>();
   /** How many ranges have this family and length: few kinds, whatever the number of Nodes. */
   const lengths = new Map<string, { family: 4 | 6; length: number; count: number }>();
   const keyOf = ({ family, bits }: Prefix): string => `${family}/${bits}`;
   return {
-    set(prefix, value) {
+    set(prefix: Prefix, value: T): void {
       if (!values.has(keyOf(prefix))) {
         const { family, bits } = prefix;
         const kind = lengths.get(`${family}/${bits.length}`) ?? { family, length: bits.length, count: 0 };
@@ -66,14 +59,15 @@ export const createRangeMap = <T>(): RangeMap<T> => {
       }
       values.set(keyOf(prefix), value);
     },
-    delete(prefix) {
+    delete(prefix: Prefix): void {
       if (!values.delete(keyOf(prefix))) return;
       const name = `${prefix.family}/${prefix.bits.length}`;
       const kind = lengths.get(name);
       if (kind === undefined || kind.count <= 1) lengths.delete(name);
       else lengths.set(name, { ...kind, count: kind.count - 1 });
     },
-    get(address) {
+    /** `address` in canonical spelling. */
+    get(address: string): T | undefined {
       const [family, bits] = [familyOf(address), bitsOf(address)];
       let best = -1;
       let found: T | undefined;

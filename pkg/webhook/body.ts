@@ -100,7 +100,7 @@ export const createBudget = ({ maxRequests = 256, maxBytes = 64 * MEBIBYTE }: Bu
 /** Counts what is in flight. Every successful `enter` needs one `leave`, every successful `reserve` its `free`. */
 export type Budget = ReturnType<typeof createBudget>;
 
-/** A review of 1,000 endpoints takes 4 ms; what takes longer than this holds others up, and pays with a rest. */
+/** A review of 1,000 endpoints takes 4 ms of CPU; what takes longer than this holds others up, and pays with a rest. */
 const LONG_MS = 10;
 /** Times as long as it ran: four fifths of the processor stay for reviews that do not wait here. */
 const REST = 4;
@@ -108,8 +108,14 @@ const REST = 4;
 /** Runs the task now or later, each in a turn of the event loop of its own; what is returned gives its place up. */
 export type TakeTurn = (task: () => void) => () => void;
 
+/** CPU time of the process, milliseconds: one that waits for the processor, or is throttled, has held nobody up. */
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
 export const createTurns = (
-  monotonic: () => number,
+  used: () => number = cpuMs,
   wait: (next: () => void, milliseconds: number) => void = (next, milliseconds) =>
     void (milliseconds === 0 ? setImmediate(next) : setTimeout(next, milliseconds).unref()),
 ): TakeTurn => {
@@ -117,9 +123,9 @@ export const createTurns = (
   let free = true;
   const run = (task: () => void): void => {
     free = false;
-    const started = monotonic();
+    const before = used();
     task();
-    const took = monotonic() - started;
+    const took = used() - before;
     wait(next, took > LONG_MS ? took * REST : 0);
   };
   const next = (): void => {

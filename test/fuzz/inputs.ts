@@ -1,6 +1,6 @@
 // Hostile inputs as fast-check makes and shrinks them: a valid document with one to three fields changed, or one whose text is damaged.
 import fc from 'fast-check';
-import { createRandom } from '../e2e/chaos-random.ts';
+import { createRandom } from '../e2e/chaos-faults.ts';
 import { print, Raw } from './print.ts';
 import type { Input, OpenTarget, Target } from './types.ts';
 

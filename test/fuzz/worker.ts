@@ -6,7 +6,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import fc from 'fast-check';
-import { createRandom } from '../e2e/chaos-random.ts';
+import { createRandom } from '../e2e/chaos-faults.ts';
 import { inputsOf } from './inputs.ts';
 import { loadTarget } from './targets/index.ts';
 import { must } from './types.ts';

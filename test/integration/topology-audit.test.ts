@@ -13,7 +13,7 @@ import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import type { SurvivalReport } from '../../pkg/diagnosis/survival/types.ts';
+import type { SurvivalReport } from '../../pkg/diagnosis/survival/survival.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 
 const listOf = (items: readonly unknown[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });

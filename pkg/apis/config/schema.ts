@@ -144,16 +144,10 @@ export const SERVED_NAMESPACES = {
   excludedNamespaces: namespaceList('Namespaces never served, besides kube-system, default and the own one.'),
 };
 
-/** Which namespaces admission serves. */
-interface ServedNamespaces {
-  includedNamespaces: string[];
-  excludedNamespaces: string[];
-}
-
 /** A namespace cannot be both; `field` is the block that holds the two lists. */
 export const servedNamespacesProblems = (
   field: string,
-  { includedNamespaces, excludedNamespaces }: ServedNamespaces,
+  { includedNamespaces, excludedNamespaces }: Record<keyof typeof SERVED_NAMESPACES, string[]>,
 ): CrossFieldProblem[] => {
   const both = includedNamespaces.find((namespace) => excludedNamespaces.includes(namespace));
   if (both === undefined) return [];

@@ -1,7 +1,8 @@
 // What is wrong with an installation, the gravest first: stable code, what it says, and the remedy.
 import { COMMANDS } from '../../apis/names.ts';
 import { type StatusEvidence, identityOf, isUnseen, registrationsOf, waitingOf } from './evidence.ts';
-import type { ComponentStatus, InstallationStatus, WebhookStatus } from './leases.ts';
+import type { ComponentStatus, InstallationStatus, WebhookStatus } from './installations.ts';
+import type { ServicesStatus } from './services.ts';
 
 export const STATUS_REASONS = {
   ReplicasNotReady: {

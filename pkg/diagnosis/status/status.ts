@@ -9,8 +9,9 @@ import { routersOf } from '../routers/of-snapshot.ts';
 import { routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { CHART_SELECTOR, type StatusEvidence } from './evidence.ts';
-import { NOTES, servicesStatus, statusFindings } from './findings.ts';
-import { installationStatuses, webhookStatuses } from './leases.ts';
+import { NOTES, statusFindings } from './findings.ts';
+import { installationStatuses, webhookStatuses } from './installations.ts';
+import { servicesStatus } from './services.ts';
 
 const UNKNOWN = 'unknown';
 

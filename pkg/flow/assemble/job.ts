@@ -1,6 +1,6 @@
 // What a Service's turn asks the planner, as data that can be sent to another thread, and the answer.
 // What a turn of the loop comes to in figures: for status, metrics and dry runs.
-import { defined } from '../../apis/values.ts';
+import { defined, sumBy, sumOf } from '../../apis/values.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { type HintsInForce, hintsOf, sharingOf } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
@@ -11,30 +11,9 @@ import type { Bounds, Demand } from '../types.ts';
 import type { ClientZones, FlowSlice } from './slice.ts';
 import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad } from './turn.ts';
 
-interface ZoneLine {
-  readonly zone: string;
-  /** Of its clients, in the unit of capacity. */
-  readonly demand: number;
-  /** Ready endpoints that run in it. */
-  readonly endpoints: number;
-  /** Load of these by their capacity, as a fraction. */
-  readonly utilization: number;
-  /** Share of its demand that other zones serve, as a fraction. */
-  readonly spill: number;
-}
-
-export interface TurnFigures {
-  readonly zones: readonly ZoneLine[];
-  readonly demand: number;
-  readonly capacity: number;
-  readonly endpoints: number;
-  readonly inZoneShare: number;
-  readonly maxUtilization: number;
-}
-
 /**
  * Zones that only endpoints name: as many as their slices' author likes. In status and metrics each is a line or a series, so
- * so that no Service gets more of them than this.
+ * that no Service gets more of them than this.
  */
 const MAX_ZONES_WITHOUT_CLIENTS = 8;
 
@@ -56,13 +35,15 @@ const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<str
   );
 };
 
-/** Figures of a plan under a demand. */
+export type TurnFigures = ReturnType<typeof loopFiguresOf>;
+
+/** Figures of a plan under a demand: loads in the unit of capacity, shares and utilizations as fractions. */
 export const loopFiguresOf = (
   observation: Observation,
   plan: HintsInForce,
   demand: Demand,
   { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
-): TurnFigures => {
+) => {
   const { endpoints } = observation;
   const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
   const spill = spillOf(observation, plan);
@@ -72,15 +53,18 @@ export const loopFiguresOf = (
   const shown = Object.entries(evaluated.zones).filter(([zone]) => !left.has(zone));
   const zones = shown.map(([zone, figures]) => ({
     zone,
+    /** Of its clients. */
     demand: figures.demand,
+    /** Ready endpoints that run in it. */
     endpoints: endpoints.filter((one) => one.zone === zone).length,
     utilization: figures.utilization,
+    /** Share of its demand that other zones serve. */
     spill: figures.demand === 0 ? 0 : (spill.get(zone) ?? 0),
   }));
   return {
     zones,
-    demand: zones.reduce((sum, zone) => sum + zone.demand, 0),
-    capacity: endpoints.reduce((sum, { capacity }) => sum + capacity, 0),
+    demand: sumBy(zones, (zone) => zone.demand),
+    capacity: sumBy(endpoints, ({ capacity }) => capacity),
     endpoints: endpoints.length,
     inZoneShare: evaluated.inZoneShare,
     maxUtilization: evaluated.maxUtilization,
@@ -90,20 +74,9 @@ export const loopFiguresOf = (
 /** What no plan at the target could beat; undefined without demand or endpoints. */
 export const boundsOf = (observation: Observation, demand: Demand, policy: LoopPolicy): Bounds | undefined => {
   const { targetUtilization, minEndpoints, cost } = policy;
-  const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
-  if (total === 0 || observation.endpoints.length === 0) return undefined;
-  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({
-    name,
-    zone,
-    capacity,
-  }));
-  return boundsAtTarget({
-    endpoints,
-    demand,
-    targetUtilization,
-    minEndpoints,
-    ...defined({ cost }),
-  });
+  if (sumOf(Object.values(demand)) === 0 || observation.endpoints.length === 0) return undefined;
+  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
+  return boundsAtTarget({ endpoints, demand, targetUtilization, minEndpoints, ...defined({ cost }) });
 };
 
 interface Common {

@@ -76,11 +76,8 @@ export const describePlan = (plan: HintsInForce, endpoints: StatusInput['endpoin
 const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): NonNullable<FlowPolicyStatus['plan']> => {
   const other = otherwise(plan, endpoints);
   const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones }) => ({ name, forZones: [...forZones] }));
-  return {
-    spread: plan.spread,
-    endpoints: listed,
-    ...(other.length > listed.length ? { omitted: other.length - listed.length } : {}),
-  };
+  const omitted = other.length - listed.length;
+  return { spread: plan.spread, endpoints: listed, ...(omitted > 0 ? { omitted } : {}) };
 };
 
 const conditionsOf = ({ previous, findings, honored, generation, now }: StatusInput): FlowPolicyCondition[] =>
@@ -88,12 +85,13 @@ const conditionsOf = ({ previous, findings, honored, generation, now }: StatusIn
     ...(['Observed', 'Effective', 'Stable'] as const).map((type) => [type, findings[type]] as const),
     ...(honored === undefined ? [] : [['TrafficDistributionHonored', honored] as const]),
   ].map(([type, { status, reason, message }]) => {
-    const finding = { status, reason, message };
     const before = previous?.conditions?.find((condition) => condition.type === type);
     return {
       type,
-      ...finding,
-      lastTransitionTime: before?.status === finding.status ? before.lastTransitionTime : now,
+      status,
+      reason,
+      message,
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
       ...defined({ observedGeneration: generation }),
     };
   });

@@ -13,8 +13,6 @@ import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
-import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
-import type { FlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.ts';
 import { turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
@@ -22,6 +20,7 @@ import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
+import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 
 describe('the writer of status', () => {
   const WEB = service({ metadata: { name: 'web', namespace: 'shop', uid: 'u' } });
@@ -151,7 +150,7 @@ describe('the reporter of loops', () => {
   let written: FlowPolicyStatus[];
   let removed: string[];
   let changes: [string, number][];
-  let reporter: FlowReporter;
+  let reporter: ReturnType<typeof createFlowReporter>;
   let following: Following;
 
   const outcome = (more: Partial<Outcome> = {}): Outcome => ({

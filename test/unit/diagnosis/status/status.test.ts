@@ -6,8 +6,8 @@ import { apiVersionOf, ZONE_EVACUATIONS } from '../../../../pkg/apis/resources.t
 import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderStatus } from '../../../../pkg/report/status.ts';
 import type { StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
-import { leaseUsesOf } from '../../../../pkg/diagnosis/status/leases.ts';
-import { probedNamespace } from '../../../../pkg/diagnosis/status/findings.ts';
+import { leaseUsesOf } from '../../../../pkg/diagnosis/status/installations.ts';
+import { probedNamespace } from '../../../../pkg/diagnosis/status/services.ts';
 import { type StatusReport, status } from '../../../../pkg/diagnosis/status/status.ts';
 import { installationDefaults, namespaceObject } from '../../../fixtures/installation.ts';
 import { service, slice } from '../../../fixtures/core.ts';
