@@ -131,20 +131,14 @@ export type Load =
       readonly counts?: { readonly unit: string; readonly pods: readonly PodLoad[] };
     };
 
-export interface ObservationInput {
-  /** Seconds since 1970; never goes back. */
-  readonly time: number;
+export type ObservationInput = Pick<TurnInput, 'time' | 'podCpu' | 'load'> & {
   readonly endpoints: readonly SliceView[];
   /** Zones of Nodes that are ready. */
   readonly zones: readonly string[];
   /** Weight of each zone's clients. */
   readonly weights: Demand;
   readonly capacity: CapacitySource;
-  /** Undefined while the Pod is not known yet. */
-  podCpu(pod: string): PodCpu | undefined;
-  /** Undefined where nothing was read. */
-  readonly load: Load | undefined;
-}
+};
 
 type ObservationResult =
   | { readonly kind: 'observation'; readonly observation: Observation }
@@ -227,6 +221,7 @@ export interface TurnInput {
   /** All slices of the Service. */
   readonly slices: readonly FlowSlice[];
   readonly zones: ClientZones;
+  /** Undefined while the Pod is not known yet. */
   podCpu(pod: string): PodCpu | undefined;
   /** What was read last; undefined where nothing was. */
   readonly load: Load | undefined;
