@@ -81,8 +81,12 @@ export const SLICE_RULES = [
   },
 ];
 
+const nameAt = (index: number): string => `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`;
+
+/** Entries that the configured failure policy applies to: of slices whose labels ask for hints. Every other entry is `Ignore`. */
+export const MAY_FAIL: ReadonlySet<string> = new Set(SELECTING_LABELS.map((_key, index) => nameAt(index)));
+
 const COMMON = {
-  mayFail: true,
   rules: SLICE_RULES,
   matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
 };
@@ -95,7 +99,6 @@ const notExcluded = (excludedNamespaces: readonly string[]) => ({
 const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
   name: `etcd-clients.${HINTS_NAME}.${GROUP}`,
   ...COMMON,
-  mayFail: false,
   path: CHOSEN_HINTS_PATH,
   namespaceSelector: { matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' }, ...notExcluded(excludedNamespaces) },
   objectSelector: {
@@ -113,7 +116,7 @@ const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry 
 export const hintsEntries = (options: RegistrationOptions): WebhookEntry[] => {
   const { address, excludedNamespaces } = options;
   const byLabel = SELECTING_LABELS.map((key, index) => ({
-    name: `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`,
+    name: nameAt(index),
     ...COMMON,
     path: HINTS_PATH,
     namespaceSelector: notExcluded(excludedNamespaces),

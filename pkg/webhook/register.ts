@@ -12,6 +12,7 @@ import { createInformer } from '../kubernetes/informer.ts';
 import { sleep } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { MAY_FAIL } from './endpoint-slice-hints.ts';
 
 const DEFAULT_TIMEOUT_SECONDS = 5;
 
@@ -160,7 +161,7 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
       webhook,
       before,
       ours[name] ?? back?.ours ?? {},
-      keepFailurePolicy && mayFail(name) && failurePolicy !== undefined,
+      keepFailurePolicy && MAY_FAIL.has(name) && failurePolicy !== undefined,
     );
   });
   const webhooks = [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))];
@@ -185,8 +186,6 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
   };
   return isDeepStrictEqual(next, current) ? undefined : next;
 };
-
-const mayFail = (name: string): boolean => name.includes('endpoint-slice-hints') && !name.startsWith('etcd-clients.');
 
 interface RegisterOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;

@@ -44,6 +44,4 @@ export interface WebhookEntry extends Pick<
   'name' | 'rules' | 'namespaceSelector' | 'objectSelector' | 'matchConditions'
 > {
   readonly path: string;
-  /** Whether the configured failure policy applies; every other entry is `Ignore`. */
-  readonly mayFail: boolean;
 }

@@ -3,7 +3,7 @@ import type { MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admi
 import { COMMANDS, EXTENSION_NAME } from '../apis/names.ts';
 import { apiVersionOf, MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import { atLeast } from '../routing/version.ts';
-import { hintsEntries } from './endpoint-slice-hints.ts';
+import { MAY_FAIL, hintsEntries } from './endpoint-slice-hints.ts';
 import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
 import { settingsEntries } from './routing-settings.ts';
 import { evacuationEntry } from './zone-evacuation.ts';
@@ -21,11 +21,11 @@ const clientConfigOf = (
 
 /** Every field with a default is written out, so that what the API server stores is what is compared later. */
 const webhookOf = (entry: WebhookEntry, options: RegistrationOptions): MutatingWebhook => {
-  const { path, mayFail, matchConditions, ...selected } = entry;
+  const { path, matchConditions, ...selected } = entry;
   return {
     ...selected,
     clientConfig: clientConfigOf(options.address, path, options.caBundle),
-    failurePolicy: mayFail ? (options.failurePolicy ?? 'Ignore') : 'Ignore',
+    failurePolicy: MAY_FAIL.has(entry.name) ? (options.failurePolicy ?? 'Ignore') : 'Ignore',
     matchPolicy: 'Equivalent',
     ...(matchConditions !== undefined && atLeast(options.version, 28) ? { matchConditions } : {}),
     sideEffects: 'None',

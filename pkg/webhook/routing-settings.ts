@@ -247,7 +247,6 @@ const keepEntry = ({
 }: RegistrationOptions): WebhookEntry => ({
   name: `${SETTINGS_NAME}.${GROUP}`,
   path: SETTINGS_PATH,
-  mayFail: false,
   rules: [ruleFor(SERVICES, ['UPDATE'])],
   namespaceSelector: {
     matchLabels: { [LABEL_ROUTING]: routingLabel },
@@ -264,7 +263,6 @@ const keepEntry = ({
 const annotationEntry = ({ excludedNamespaces, settingsReconcilerUser }: RegistrationOptions): WebhookEntry => ({
   name: `strategy-annotation.${GROUP}`,
   path: SETTINGS_PATH,
-  mayFail: false,
   rules: [ruleFor(SERVICES, ['CREATE', 'UPDATE'])],
   namespaceSelector: { matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)] },
   objectSelector: notManaged,
@@ -285,7 +283,6 @@ const byDruid = { matchLabels: { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID } };
 const etcdClientsEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
   name: `etcd-clients.${SETTINGS_NAME}.${GROUP}`,
   path: ETCD_CLIENTS_PATH,
-  mayFail: false,
   rules: [ruleFor(SERVICES, ['CREATE', 'UPDATE'])],
   namespaceSelector: {
     matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' },
@@ -299,7 +296,6 @@ const etcdClientsEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookE
 const etcdClientsReleasedEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
   name: `etcd-clients-released.${SETTINGS_NAME}.${GROUP}`,
   path: ETCD_CLIENTS_RELEASED_PATH,
-  mayFail: false,
   rules: [ruleFor(SERVICES, ['UPDATE'])],
   namespaceSelector: {
     matchExpressions: [

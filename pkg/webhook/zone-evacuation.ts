@@ -39,7 +39,6 @@ const joins = (zones: readonly string[]): string =>
 export const evacuationEntry = (zones: readonly string[]): WebhookEntry => ({
   name: `${EVACUATION_NAME}.${GROUP}`,
   path: EVACUATION_PATH,
-  mayFail: false,
   rules: SLICE_RULES,
   namespaceSelector: {},
   objectSelector: {},

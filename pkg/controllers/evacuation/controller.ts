@@ -20,7 +20,7 @@ import type { SettingsCaches } from '../settings/caches.ts';
 import { createAcceptance } from './acceptance.ts';
 import { createEvacuations, createScope } from './evacuations.ts';
 import {
-  REST,
+  ORPHANED_SLICES,
   RESYNC_MS,
   SOON_MS,
   again,
@@ -116,7 +116,7 @@ export const createEvacuation = (options: {
   const off = (): boolean => isSwitchedOff(caches.namespaces);
   const evacuations = createEvacuations(cache, clock, off);
   const names = (): string[] => evacuations.list().map(nameOf);
-  const enqueueAll = (): void => [...names(), REST].forEach((name) => toObjects.send(name));
+  const enqueueAll = (): void => [...names(), ORPHANED_SLICES].forEach((name) => toObjects.send(name));
 
   const sweep = createSweep({ ...options, evacuations, own, enqueue: (service) => toServices.send(service) });
   const reading = createReading({
@@ -162,12 +162,12 @@ export const createEvacuation = (options: {
   return {
     objects: {
       watches: [
-        ...objects(cache, ({ metadata }, _previous, deleted) => [deleted ? REST : (metadata.name ?? '')]),
+        ...objects(cache, ({ metadata }, _previous, deleted) => [deleted ? ORPHANED_SLICES : (metadata.name ?? '')]),
         ...changes(caches.namespaces, (namespace, previous) =>
-          isSwitching(namespace, previous) ? [...names(), REST] : [],
+          isSwitching(namespace, previous) ? [...names(), ORPHANED_SLICES] : [],
         ),
         ...changes(caches.nodes, (node, previous, deleted) =>
-          sweep.began && (deleted || zoneOf(node) !== zoneOf(previous)) ? [...names(), REST] : [],
+          sweep.began && (deleted || zoneOf(node) !== zoneOf(previous)) ? [...names(), ORPHANED_SLICES] : [],
         ),
         toObjects.watch,
       ],

@@ -162,8 +162,8 @@ interface EvacuationReconcilerOptions extends ReportOptions {
   readonly clock: Clock;
 }
 
-/** The key of what is left of evacuations whose object is gone. */
-export const REST = '';
+/** The key of slices whose evacuation's object is gone: no object has an empty name. */
+export const ORPHANED_SLICES = '';
 
 export const SOON_MS = 100;
 const PROGRESS_MS = 1_000;
@@ -182,7 +182,7 @@ export const overdueSlices = (
   return found;
 };
 
-/** The key is the name of a ZoneEvacuation, or `REST`. */
+/** The key is the name of a ZoneEvacuation, or `ORPHANED_SLICES`. */
 export const createEvacuationReconciler = (options: EvacuationReconcilerOptions): Reconciler => {
   const { evacuations, caches, reading, acceptance, sweep, outcomes, clock } = options;
   const slices = (): EndpointSlice[] => reading.view()?.slices.list() ?? [];
@@ -230,7 +230,7 @@ export const createEvacuationReconciler = (options: EvacuationReconcilerOptions)
     return remaining === 0 ? DONE : again(PROGRESS_MS);
   };
 
-  const finishRest = (): Result => {
+  const finishOrphaned = (): Result => {
     sweep.run(slices());
     return overdueSlices(slices(), evacuations.running()).size > 0 ? again(PROGRESS_MS) : DONE;
   };
@@ -239,11 +239,11 @@ export const createEvacuationReconciler = (options: EvacuationReconcilerOptions)
     async reconcile(name, signal) {
       if (!options.isHeld()) return again(RESYNC_MS);
       reading.look();
-      const one = name === REST ? undefined : evacuations.get(name);
+      const one = name === ORPHANED_SLICES ? undefined : evacuations.get(name);
       const over = one === undefined || !isRunning(one, clock.now());
       if (over && reading.view() === undefined) return DONE;
       if (reading.view()?.ready() !== true) return again(SOON_MS);
-      if (one === undefined) return finishRest();
+      if (one === undefined) return finishOrphaned();
       return over ? finish(one, signal) : begin(one, signal);
     },
   };
