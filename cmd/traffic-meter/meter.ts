@@ -22,19 +22,7 @@ export interface MeterOptions {
   refresh(): Promise<void>;
 }
 
-export interface Meter {
-  /** Counts until the signal aborts; resolves then. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Since the last complete list; undefined before the first. */
-  listAgeSeconds(): number | undefined;
-  /** From the end of the first list, when counting begins, to the window that was closed last; undefined before. */
-  countingSeconds(): number | undefined;
-  readonly overruns: number;
-  /** Why nothing is counted at present; undefined while all is well. */
-  readonly problem: string | undefined;
-}
-
-export const createMeter = (options: MeterOptions): Meter => {
+export const createMeter = (options: MeterOptions) => {
   const { conntrack, ledger, clock, logger, listIntervalMs, refresh } = options;
   let overruns = 0;
   let listedAt: number | undefined;
@@ -99,26 +87,32 @@ export const createMeter = (options: MeterOptions): Meter => {
   };
 
   return {
-    async run(signal) {
+    /** Counts until the signal aborts; resolves then. */
+    async run(signal: AbortSignal): Promise<void> {
       await Promise.all([
         repeat('events', () => follow(signal), signal),
         repeat('list', () => list(signal), signal),
         repeat('list', settle, signal),
       ]);
     },
-    listAgeSeconds: () => secondsSince(listedAt),
+    /** Since the last complete list; undefined before the first. */
+    listAgeSeconds: (): number | undefined => secondsSince(listedAt),
     // Not until now: a rate is then connections of whole windows by the time of the same windows, however often it is read.
-    countingSeconds: () =>
+    /** From the end of the first list, when counting begins, to the window that was closed last; undefined before. */
+    countingSeconds: (): number | undefined =>
       countingSince === undefined || settledAt === undefined
         ? undefined
         : Math.max(0, settledAt - countingSince) / 1_000,
-    get overruns() {
+    get overruns(): number {
       return overruns;
     },
-    get problem() {
+    /** Why nothing is counted at present; undefined while all is well. */
+    get problem(): string | undefined {
       const all = [...problems.values()];
       if (all.length > 0) return all.join('; ');
       return listedAt === undefined ? 'the conntrack table was not read yet' : undefined;
     },
   };
 };
+
+export type Meter = ReturnType<typeof createMeter>;

@@ -72,19 +72,14 @@ const readNodeFacts = async (): Promise<NodeFacts> => {
 };
 
 /** What was read last. */
-interface KnownNode {
-  /** Undefined before the first reading. */
-  readonly facts: NodeFacts | undefined;
-  refresh(): Promise<void>;
-}
-
-export const createKnownNode = (): KnownNode => {
+export const createKnownNode = () => {
   let facts: NodeFacts | undefined;
   return {
-    get facts() {
+    /** Undefined before the first reading. */
+    get facts(): NodeFacts | undefined {
       return facts;
     },
-    async refresh() {
+    async refresh(): Promise<void> {
       facts = await readNodeFacts();
     },
   };

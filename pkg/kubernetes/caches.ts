@@ -21,21 +21,6 @@ export interface CacheSettings<T extends KubernetesObject> extends Pick<
 /** Opens a cache; it is filled once the set runs. */
 export type OpenCache = <T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>) => Cache<T>;
 
-/** What checks and metrics read of a cache, whatever its objects. */
-export type CacheStatus = Pick<Cache<never>, 'resource' | 'state' | 'stalenessMs'>;
-
-export interface Caches {
-  readonly open: OpenCache;
-  /** All of the process' own cluster. */
-  readonly own: readonly Pick<Cache<never>, 'resource' | 'state' | 'stalenessMs' | 'beginWrite'>[];
-  /** Those that the process is not ready without. */
-  readonly required: readonly CacheStatus[];
-  /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
-  settled(signal: AbortSignal): Promise<void>;
-  /** Runs all until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 export interface CachesOptions {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
   clock: Clock;
@@ -80,7 +65,7 @@ const untilFilled = async (first: NonNullable<Opened['after']>, signal: AbortSig
   });
 };
 
-export const createCaches = (options: CachesOptions): Caches => {
+export const createCaches = (options: CachesOptions) => {
   const opened: Opened[] = [];
   const own: AnyCache[] = [];
   const required: AnyCache[] = [];
@@ -95,13 +80,17 @@ export const createCaches = (options: CachesOptions): Caches => {
       if (client === undefined && after === undefined) required.push(any);
       return cache;
     },
+    /** All of the process' own cluster. */
     own,
+    /** Those that the process is not ready without. */
     required,
-    async settled(signal) {
+    /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
+    async settled(signal: AbortSignal): Promise<void> {
       const awaited = opened.filter(({ after }) => after === undefined);
       await Promise.all(awaited.map((one) => waitFor(one, options, signal)));
     },
-    async run(signal) {
+    /** Runs all until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       await Promise.all(
         opened.map(async ({ cache, after }) => {
           if (after !== undefined) await untilFilled(after, signal).catch(() => undefined);

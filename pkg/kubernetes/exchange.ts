@@ -64,19 +64,10 @@ export const retryDelay = (
   return asked > policy.maxDelayMs ? undefined : asked * (1 + random() / 4);
 };
 
-/** Bytes put one after another. */
-interface GrowingBuffer {
-  /** @throws RangeError when `chunk` would take it over its limit; nothing is added then. */
-  push(chunk: Uint8Array): void;
-  /** What was pushed since the last call, as a view that is valid until the next `push`. */
-  take(): Buffer;
-  readonly length: number;
-}
-
 const FIRST_CAPACITY = 4_096;
 
 /** Doubles its memory as it fills, so that a stream of one-byte chunks costs no more than one large chunk. */
-export const createGrowingBuffer = (limit: number): GrowingBuffer => {
+export const createGrowingBuffer = (limit: number) => {
   let bytes = Buffer.alloc(0);
   let length = 0;
 
@@ -88,21 +79,23 @@ export const createGrowingBuffer = (limit: number): GrowingBuffer => {
   };
 
   return {
-    push(chunk) {
+    /** @throws RangeError when `chunk` would take it over its limit; nothing is added then. */
+    push(chunk: Uint8Array): void {
       const wanted = length + chunk.length;
       if (wanted > limit) throw new RangeError(`more than ${limit} bytes`);
       reserve(wanted);
       bytes.set(chunk, length);
       length = wanted;
     },
-    take() {
+    /** What was pushed since the last call, as a view that is valid until the next `push`. */
+    take(): Buffer {
       const taken = bytes.subarray(0, length);
       // What a large one needed is not kept for the small ones that usually follow.
       if (bytes.length > FIRST_CAPACITY) bytes = Buffer.alloc(0);
       length = 0;
       return taken;
     },
-    get length() {
+    get length(): number {
       return length;
     },
   };

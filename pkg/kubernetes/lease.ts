@@ -123,14 +123,7 @@ export type Attempt =
   /** Another writer was faster: who holds it shows at the next try. */
   | { readonly kind: 'contended' };
 
-export interface LeaseLock {
-  /** Takes the Lease if it is free or expired, renews it if this process holds it. Rejects with what the client rejects with. */
-  tryAcquireOrRenew(signal: AbortSignal): Promise<Attempt>;
-  /** Releases the Lease if this process still holds it. */
-  release(signal: AbortSignal): Promise<void>;
-}
-
-export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
+export const createLeaseLock = (options: LeaseLockOptions) => {
   const { client, namespace, name, identity, clock, leaseDurationMs, onHolder } = options;
   const ref = { namespace, name };
   let lease: Lease | undefined;
@@ -188,7 +181,8 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
   };
 
   return {
-    async tryAcquireOrRenew(signal) {
+    /** Takes the Lease if it is free or expired, renews it if this process holds it. Rejects with what the client rejects with. */
+    async tryAcquireOrRenew(signal: AbortSignal): Promise<Attempt> {
       // A holder renews what it wrote last without reading first; another writer's write shows as a conflict.
       if (lease !== undefined && holderOf(lease) === identity) {
         const renewed = await claim(lease, signal);
@@ -201,7 +195,8 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
       if (holder !== '' && holder !== identity && isValid(current)) return { kind: 'other', holder };
       return claim(current, signal);
     },
-    async release(signal) {
+    /** Releases the Lease if this process still holds it. */
+    async release(signal: AbortSignal): Promise<void> {
       // What we know may be one renewal old, when its answer never came: then the server's word decides.
       for (let fresh = false; ; fresh = true) {
         const held = fresh || lease === undefined ? await read(signal) : lease;
@@ -217,6 +212,8 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
   };
 };
 
+export type LeaseLock = ReturnType<typeof createLeaseLock>;
+
 /** A Lease that was not renewed for this long belongs to a holder that is gone. */
 export const HOLDER_TIMEOUT_MS = 600_000;
 
@@ -227,22 +224,7 @@ interface HolderLivenessOptions {
 }
 
 /** Whether the holder is alive, judged by renewals seen on our own clock, so that clocks need not agree. */
-export interface HolderLiveness {
-  /** A Lease as the server holds it. */
-  observe(lease: Lease): void;
-  /** There is no Lease (any more): it is not held until one appears. */
-  gone(): void;
-  /**
-   * True while nothing is known yet: a restart of who watches is no reason to drop anything.
-   *
-   * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
-   */
-  alive(at?: number): boolean;
-  /** Whether the server has reported a Lease, or its absence. */
-  known(): boolean;
-}
-
-export const createHolderLiveness = (options: HolderLivenessOptions): HolderLiveness => {
+export const createHolderLiveness = (options: HolderLivenessOptions) => {
   const { clock, timeoutMs = HOLDER_TIMEOUT_MS } = options;
   let renewal: string | undefined;
   /** Monotonic time of the last renewal; undefined: none is known. */
@@ -256,22 +238,32 @@ export const createHolderLiveness = (options: HolderLivenessOptions): HolderLive
   };
 
   return {
-    observe({ spec }) {
+    /** A Lease as the server holds it. */
+    observe({ spec }: Lease): void {
       const renewTime = spec?.renewTime ?? undefined;
       if (known && renewedAt !== undefined && renewTime === renewal) return;
       renewedAt = clock.monotonic() - (known && renewedAt !== undefined ? 0 : firstAge(renewTime));
       renewal = renewTime;
       known = true;
     },
-    gone() {
+    /** There is no Lease (any more): it is not held until one appears. */
+    gone(): void {
       known = true;
       renewal = undefined;
       renewedAt = undefined;
     },
-    known: () => known,
-    alive: (at = clock.monotonic()) => !known || (renewedAt !== undefined && at - renewedAt < timeoutMs),
+    /** Whether the server has reported a Lease, or its absence. */
+    known: (): boolean => known,
+    /**
+     * True while nothing is known yet: a restart of who watches is no reason to drop anything.
+     *
+     * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
+     */
+    alive: (at = clock.monotonic()): boolean => !known || (renewedAt !== undefined && at - renewedAt < timeoutMs),
   };
 };
+
+export type HolderLiveness = ReturnType<typeof createHolderLiveness>;
 
 interface LeaseWatchOptions {
   client: Client;

@@ -4,7 +4,6 @@ import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import {
-  type Metrics,
   countFailures,
   createControllerMetrics,
   createEventMetrics,
@@ -15,13 +14,13 @@ import {
 import { openPorts } from '../telemetry/ports.ts';
 import type { HealthCheck } from '../telemetry/log.ts';
 import type { Cache } from './cache.ts';
-import { type OpenCache, createCaches } from './caches.ts';
+import { createCaches } from './caches.ts';
 import { createController } from './controller.ts';
 import { createDeadline } from './wait.ts';
 import { createEventRecorder } from './events.ts';
 import { createFencedClient } from './client.ts';
 import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
-import type { Client, EventRecorder, Informer, Reconciler, WriteOptions } from './types.ts';
+import type { Client, Informer, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';
 
@@ -110,37 +109,11 @@ export interface ControllerSpec extends Reconciler {
 /** Works until the signal aborts, and resolves then. */
 export type Task = (signal: AbortSignal) => Promise<unknown>;
 
-export interface Manager {
-  /** Writes only while this process leads; caches read what it wrote. */
-  readonly client: Client;
-  readonly events: EventRecorder;
-  readonly metrics: Metrics;
-  /** Aborts when this process stops leading: ends what outlives a reconcile. */
-  readonly resigned: AbortSignal;
-  /** Opens a cache that runs in every replica. All caches are opened before `run`. */
-  readonly cache: OpenCache;
-  /** Calls back when a list or watch failed; the caches recover by themselves. */
-  onCacheFailure(callback: () => void): void;
-  /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
-  controller(name: string, spec: ControllerSpec): Enqueue;
-  /** Runs in every replica. */
-  inEveryReplica(task: Task): void;
-  /** Is done in every replica once the caches are filled, before anything is decided; in order. */
-  beforeLeading(step: Task): void;
-  /** Runs in the replica that leads, beside its controllers. */
-  whileLeading(task: Task): void;
-  /**
-   * Runs everything until the signal aborts. Stops in this order: controllers, the Lease, events, caches, ports. Rejects when leadership
-   * is lost or a port cannot be opened.
-   */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Bookmarks prove a quiet watch alive every minute; ten of them missing is more than an outage that heals itself. */
 const MAX_STALENESS_MS = 600_000;
 const EVENT_FLUSH_MS = 2_000;
 
-export const createManager = (options: ManagerOptions): Manager => {
+export const createManager = (options: ManagerOptions) => {
   const { component, config, clock, random, logger, identity: instance, print } = options;
   const fence: Fence = { holds: () => true };
   const metrics = createMetrics();
@@ -209,17 +182,31 @@ export const createManager = (options: ManagerOptions): Manager => {
   };
 
   return {
+    /** Writes only while this process leads; caches read what it wrote. */
     client,
     events,
     metrics,
-    resigned: resigned.signal,
+    /** Aborts when this process stops leading: ends what outlives a reconcile. */
+    get resigned(): AbortSignal {
+      return resigned.signal;
+    },
+    /** Opens a cache that runs in every replica. All caches are opened before `run`. */
     cache: <T extends KubernetesObject>(...args: Parameters<typeof caches.open<T>>) => caches.open(...args),
-    onCacheFailure: (callback) => void failed.add(callback),
+    /** Calls back when a list or watch failed; the caches recover by themselves. */
+    onCacheFailure: (callback: () => void): void => void failed.add(callback),
+    /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
     controller,
-    inEveryReplica: (task) => void everywhere.push(task),
-    beforeLeading: (step) => void steps.push(step),
-    whileLeading: (task) => void leading.push(task),
-    async run(signal) {
+    /** Runs in every replica. */
+    inEveryReplica: (task: Task): void => void everywhere.push(task),
+    /** Is done in every replica once the caches are filled, before anything is decided; in order. */
+    beforeLeading: (step: Task): void => void steps.push(step),
+    /** Runs in the replica that leads, beside its controllers. */
+    whileLeading: (task: Task): void => void leading.push(task),
+    /**
+     * Runs everything until the signal aborts. Stops in this order: controllers, the Lease, events, caches, ports. Rejects when leadership
+     * is lost or a port cannot be opened.
+     */
+    async run(signal: AbortSignal): Promise<void> {
       let leads = false;
       const ports = await open(() => leads);
       const running = AbortSignal.any([signal, stop.signal]);

@@ -12,17 +12,8 @@ interface TokenBucketOptions {
   burst: number;
 }
 
-export interface TokenBucket {
-  /** Takes one token, on credit if need be, and returns how many milliseconds the caller must wait for it. */
-  reserve(): number;
-  /** Takes one token if there is one now. */
-  tryTake(): boolean;
-  /** True when nothing was taken that has not flowed back: a full bucket can be forgotten. */
-  readonly full: boolean;
-}
-
 /** Behaves as golang.org/x/time/rate.Limiter: reservations queue up behind each other, time is monotonic. */
-export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOptions): TokenBucket => {
+export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOptions) => {
   if (!(ratePerSecond > 0)) throw new RangeError(`ratePerSecond must be above 0, got ${ratePerSecond}`);
   if (!(burst >= 1)) throw new RangeError(`burst must be at least 1, got ${burst}`);
   let tokens = burst;
@@ -35,23 +26,28 @@ export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOp
   };
 
   return {
-    reserve() {
+    /** Takes one token, on credit if need be, and returns how many milliseconds the caller must wait for it. */
+    reserve(): number {
       refill();
       tokens -= 1;
       return tokens >= 0 ? 0 : (-tokens / ratePerSecond) * 1_000;
     },
-    tryTake() {
+    /** Takes one token if there is one now. */
+    tryTake(): boolean {
       refill();
       if (tokens < 1) return false;
       tokens -= 1;
       return true;
     },
-    get full() {
+    /** True when nothing was taken that has not flowed back: a full bucket can be forgotten. */
+    get full(): boolean {
       refill();
       return tokens >= burst;
     },
   };
 };
+
+export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
 interface ItemBackoffOptions {
   /** Delay after the first failure, milliseconds. */
@@ -60,41 +56,27 @@ interface ItemBackoffOptions {
   maxDelayMs: number;
 }
 
-interface ItemBackoff {
-  /** Counts one more failure of `key` and returns its delay: base × 2^(failures before), at most the maximum. */
-  next(key: string): number;
-  forget(key: string): void;
-  failures(key: string): number;
-  /** Keys with failures. */
-  readonly size: number;
-}
-
 /** client-go's ItemExponentialFailureRateLimiter. */
-export const createItemBackoff = ({ baseDelayMs, maxDelayMs }: ItemBackoffOptions): ItemBackoff => {
+export const createItemBackoff = ({ baseDelayMs, maxDelayMs }: ItemBackoffOptions) => {
   const failures = new Map<string, number>();
   return {
-    next(key) {
+    /** Counts one more failure of `key` and returns its delay: base × 2^(failures before), at most the maximum. */
+    next(key: string): number {
       const before = failures.get(key) ?? 0;
       failures.set(key, before + 1);
       return Math.min(maxDelayMs, baseDelayMs * 2 ** before);
     },
-    forget: (key) => void failures.delete(key),
-    failures: (key) => failures.get(key) ?? 0,
-    get size() {
+    forget: (key: string): void => void failures.delete(key),
+    failures: (key: string): number => failures.get(key) ?? 0,
+    /** Keys with failures. */
+    get size(): number {
       return failures.size;
     },
   };
 };
 
-interface Lru<V> {
-  get(key: string): V | undefined;
-  set(key: string, value: V): void;
-  delete(key: string): void;
-  readonly size: number;
-}
-
 /** Holds at most `capacity` entries; reading an entry counts as use. */
-export const createLru = <V>(capacity: number): Lru<V> => {
+export const createLru = <V>(capacity: number) => {
   const entries = new Map<string, V>();
   const put = (key: string, value: V): void => {
     // Maps keep the order of insertion: the oldest entry is the first.
@@ -104,14 +86,14 @@ export const createLru = <V>(capacity: number): Lru<V> => {
     if (entries.size > capacity && oldest !== undefined) entries.delete(oldest);
   };
   return {
-    get(key) {
+    get(key: string): V | undefined {
       const value = entries.get(key);
       if (value !== undefined) put(key, value);
       return value;
     },
     set: put,
-    delete: (key) => void entries.delete(key),
-    get size() {
+    delete: (key: string): void => void entries.delete(key),
+    get size(): number {
       return entries.size;
     },
   };

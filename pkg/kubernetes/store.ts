@@ -209,15 +209,6 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
   };
 };
 
-export interface RecentWrites<T extends KubernetesObject> {
-  /** Remembers the answer to a write; `before` is the resourceVersion that the cache held then. */
-  remember(key: string, answer: T, before: string | undefined): void;
-  /** The newer of the cached object and our own last write. */
-  freshest(key: string, cached: T): T;
-  forget(key: string): void;
-  readonly size: number;
-}
-
 const asNumber = (version: string | undefined): bigint | undefined =>
   version !== undefined && /^\d+$/.test(version) ? BigInt(version) : undefined;
 
@@ -233,11 +224,13 @@ const caughtUp = (cached: string | undefined, written: string | undefined, befor
   return cached !== before;
 };
 
-export const createRecentWrites = <T extends KubernetesObject>(): RecentWrites<T> => {
+export const createRecentWrites = <T extends KubernetesObject>() => {
   const writes = new Map<string, { answer: T; before: string | undefined }>();
   return {
-    remember: (key, answer, before) => void writes.set(key, { answer, before }),
-    freshest(key, cached) {
+    /** Remembers the answer to a write; `before` is the resourceVersion that the cache held then. */
+    remember: (key: string, answer: T, before: string | undefined): void => void writes.set(key, { answer, before }),
+    /** The newer of the cached object and our own last write. */
+    freshest(key: string, cached: T): T {
       const write = writes.get(key);
       if (write === undefined) return cached;
       const { answer, before } = write;
@@ -248,9 +241,11 @@ export const createRecentWrites = <T extends KubernetesObject>(): RecentWrites<T
       writes.delete(key);
       return cached;
     },
-    forget: (key) => void writes.delete(key),
-    get size() {
+    forget: (key: string): void => void writes.delete(key),
+    get size(): number {
       return writes.size;
     },
   };
 };
+
+export type RecentWrites<T extends KubernetesObject> = ReturnType<typeof createRecentWrites<T>>;

@@ -100,7 +100,9 @@ export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSign
   };
   restart(delayMs);
   return {
-    signal: controller.signal,
+    get signal(): AbortSignal {
+      return controller.signal;
+    },
     /** True when time was up before the caller aborted. */
     get expired(): boolean {
       return expired;

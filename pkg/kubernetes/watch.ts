@@ -8,25 +8,13 @@ import type { WatchEvent } from './types.ts';
 
 const NEWLINE = 0x0a;
 
-/** Collects chunks and hands out complete lines; one for each stream. */
-interface LineSplitter {
-  /**
-   * UTF-8 text of the lines that `chunk` completes, without their newlines; empty lines are left out.
-   *
-   * @throws RangeError when a line is longer than the limit, complete or not, unless `onTooLong` is given.
-   */
-  push(chunk: Uint8Array): string[];
-  /** Bytes after the last newline: not zero at the end of a stream means that it ended inside a line. */
-  readonly pendingBytes: number;
-}
-
 /**
  * Bytes are joined before they are decoded, so a character may be cut between two chunks.
  *
  * @param limit - Bytes of the longest line.
  * @param onTooLong - Called once for each longer line, which is then left out.
  */
-export const createLineSplitter = (limit: number, onTooLong?: () => void): LineSplitter => {
+export const createLineSplitter = (limit: number, onTooLong?: () => void) => {
   const pending = createGrowingBuffer(limit);
   /** The rest of a line that is left out is still to come. */
   let skipping = false;
@@ -48,7 +36,12 @@ export const createLineSplitter = (limit: number, onTooLong?: () => void): LineS
   };
 
   return {
-    push(chunk) {
+    /**
+     * UTF-8 text of the lines that `chunk` completes, without their newlines; empty lines are left out.
+     *
+     * @throws RangeError when a line is longer than the limit, complete or not, unless `onTooLong` is given.
+     */
+    push(chunk: Uint8Array): string[] {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const lines: string[] = [];
       let start = 0;
@@ -65,7 +58,8 @@ export const createLineSplitter = (limit: number, onTooLong?: () => void): LineS
       if (rest.length > 0 && fits(rest)) pending.push(rest);
       return lines;
     },
-    get pendingBytes() {
+    /** Bytes after the last newline: not zero at the end of a stream means that it ended inside a line. */
+    get pendingBytes(): number {
       return pending.length;
     },
   };

@@ -2,28 +2,23 @@
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Cache } from './cache.ts';
 
-export interface Table<T> {
-  get(key: string): T | undefined;
-  entries(): Iterable<readonly [string, T]>;
-  /** Publishes the value, or withdraws it with undefined; notifies watchers either way. */
-  set(key: string, value: T | undefined): void;
-  onChange(handler: (key: string) => void): void;
-}
-
-export const createTable = <T>(): Table<T> => {
+export const createTable = <T>() => {
   const values = new Map<string, T>();
   const handlers: ((key: string) => void)[] = [];
   return {
-    get: (key) => values.get(key),
-    entries: () => values,
-    set(key, value) {
+    get: (key: string): T | undefined => values.get(key),
+    entries: (): Iterable<readonly [string, T]> => values,
+    /** Publishes the value, or withdraws it with undefined; notifies watchers either way. */
+    set(key: string, value: T | undefined): void {
       if (value === undefined) values.delete(key);
       else values.set(key, value);
       for (const handler of handlers) handler(key);
     },
-    onChange: (handler) => void handlers.push(handler),
+    onChange: (handler: (key: string) => void): void => void handlers.push(handler),
   };
 };
+
+export type Table<T> = ReturnType<typeof createTable<T>>;
 
 /** Adds a key to the controller's queue; after a while where `afterMs` says so. */
 export type Enqueue = (key: string, afterMs?: number) => void;
@@ -80,19 +75,14 @@ const watchOf = <T extends KubernetesObject>(
 export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });
 
 /** Keys that one controller sends to another, as by controller-runtime's `source.Channel`. */
-interface Channel {
-  /** Goes nowhere before the receiver starts: what is due at the start is its own watches' to say. */
-  send: Enqueue;
-  /** Of the receiver. */
-  readonly watch: Watch;
-}
-
-export const createChannel = (): Channel => {
+export const createChannel = () => {
   const receivers: Enqueue[] = [];
   return {
-    send(key, afterMs) {
+    /** Goes nowhere before the receiver starts: what is due at the start is its own watches' to say. */
+    send(key: string, afterMs?: number): void {
       for (const enqueue of receivers) enqueue(key, afterMs);
     },
+    /** Of the receiver. */
     watch: signals((enqueue) => void receivers.push(enqueue)),
   };
 };

@@ -149,18 +149,11 @@ interface LoadSourcesOptions {
   userAgent: string;
 }
 
-export interface LoadSources {
-  /** By name; the first is the default. `metrics.k8s.io` is always there, as the last where it is not configured. */
-  readonly sources: ReadonlyMap<string, LoadSource>;
-  /** Closes connections of their own; the client's stay. */
-  close(): Promise<void>;
-}
-
 /** Opens sources whose configuration was checked; nothing is sent before the first reading. */
 export const createLoadSources = (
   configured: readonly MetricSourceConfiguration[],
   { client, clock, userAgent }: LoadSourcesOptions,
-): LoadSources => {
+) => {
   const sources = new Map<string, LoadSource>();
   const closable: ClosableSource[] = [];
   const open = (config: MetricSourceConfiguration): LoadSource => {
@@ -187,7 +180,11 @@ export const createLoadSources = (
     sources.set(RESOURCE_METRICS, createResourceMetrics({ name: RESOURCE_METRICS, client, clock }));
   }
   return {
+    /** By name; the first is the default. `metrics.k8s.io` is always there, as the last where it is not configured. */
     sources,
-    close: async () => void (await Promise.all(closable.map((source) => source.close()))),
+    /** Closes connections of their own; the client's stay. */
+    close: async (): Promise<void> => void (await Promise.all(closable.map((source) => source.close()))),
   };
 };
+
+export type LoadSources = ReturnType<typeof createLoadSources>;

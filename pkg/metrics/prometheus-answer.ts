@@ -14,28 +14,22 @@ export const quoted = (text: string): string => {
   return JSON.stringify(cut.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/gu, '�'));
 };
 
-export interface Problems {
-  /** Counts one of a kind; `example` is shown for the first, for example the name of a Pod. */
-  count(kind: string, example?: string): void;
-  /** A sentence as it is; repeated ones are reported once. */
-  say(sentence: string): void;
-  /** In the order in which they came up first. */
-  sentences(): string[];
-}
-
-export const createProblems = (): Problems => {
+export const createProblems = () => {
   const kinds = new Map<string, { count: number; readonly example: string | undefined }>();
   const said = new Set<string>();
   return {
-    count(kind, example) {
+    /** Counts one of a kind; `example` is shown for the first, for example the name of a Pod. */
+    count(kind: string, example?: string): void {
       const known = kinds.get(kind);
       if (known === undefined) kinds.set(kind, { count: 1, example });
       else known.count += 1;
     },
-    say(sentence) {
+    /** A sentence as it is; repeated ones are reported once. */
+    say(sentence: string): void {
       said.add(sentence);
     },
-    sentences() {
+    /** In the order in which they came up first. */
+    sentences(): string[] {
       const counted = [...kinds].map(([kind, { count, example }]) => {
         const which = example === undefined ? '' : `, ${count === 1 ? 'of' : 'first of'} ${quoted(example)}`;
         return `${count} ${count === 1 ? 'sample' : 'samples'} left out: ${kind}${which}`;
@@ -46,6 +40,8 @@ export const createProblems = (): Problems => {
     },
   };
 };
+
+export type Problems = ReturnType<typeof createProblems>;
 
 /** Says which of the Pods that were asked for have no sample; nothing where all have one. */
 export const sayMissing = (problems: Problems, pods: ReadonlySet<string>, found: ReadonlySet<string>): void => {

@@ -14,13 +14,6 @@ import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
 import type { LoadFailure, LoadQuery, LoadReading, LoadSource, PodSample } from './types.ts';
 
-export interface ListScope {
-  /** The selector to list with; undefined: list the namespace, for all who ask. */
-  choose(query: LoadQuery, selector: string | undefined, nowMs: number): string | undefined;
-  /** How many Pods a list of the whole namespace had. */
-  learn(namespace: string, pods: number, nowMs: number): void;
-}
-
 interface Asked {
   readonly pods: number;
   readonly at: number;
@@ -45,7 +38,7 @@ const prune = (services: Map<string, Asked>, nowMs: number): void => {
 const costOf = (services: ReadonlyMap<string, Asked>): number =>
   [...services.values()].reduce((sum, { pods }) => sum + pods + REQUEST_COST, 0);
 
-export const createListScope = (): ListScope => {
+export const createListScope = () => {
   const namespaces = new Map<string, Namespace>();
   let prunedAt = 0;
 
@@ -59,7 +52,8 @@ export const createListScope = (): ListScope => {
   };
 
   return {
-    choose({ namespace, service, pods }, selector, nowMs) {
+    /** The selector to list with; undefined: list the namespace, for all who ask. */
+    choose({ namespace, service, pods }: LoadQuery, selector: string | undefined, nowMs: number): string | undefined {
       pruneAll(nowMs);
       const known = namespaces.get(namespace) ?? { services: new Map<string, Asked>(), whole: undefined };
       namespaces.set(namespace, known);
@@ -69,7 +63,8 @@ export const createListScope = (): ListScope => {
       if (known.whole === undefined || nowMs - known.whole.at > KNOWN_MS) return undefined;
       return costOf(known.services) < known.whole.pods + REQUEST_COST ? selector : undefined;
     },
-    learn(namespace, pods, nowMs) {
+    /** How many Pods a list of the whole namespace had. */
+    learn(namespace: string, pods: number, nowMs: number): void {
       const known = namespaces.get(namespace);
       if (known !== undefined) known.whole = { pods, at: nowMs };
     },
@@ -183,14 +178,8 @@ export const newerUsage = (usage: PodUsage, known: KnownUsage | undefined, seenA
   return { cores, window, stamp, sampledAt: Math.min(stamp, seenAt) };
 };
 
-interface UsageTableBuilder {
-  /** Items of one page, and when they came: seconds since 1970. */
-  add(items: readonly unknown[], seenAt: number): void;
-  done(): UsageTable;
-}
-
 /** Builds the table of a list page by page; Pods that are not listed are forgotten, whatever `previous` knows of them. */
-export const buildUsageTable = (previous: UsageTable | undefined): UsageTableBuilder => {
+export const buildUsageTable = (previous: UsageTable | undefined) => {
   const byPod = new Map<string, KnownUsage>();
   const problems = createProblems();
   let aheadSeconds = 0;
@@ -206,8 +195,9 @@ export const buildUsageTable = (previous: UsageTable | undefined): UsageTableBui
     byPod.set(usage.pod, newerUsage(usage, known, seenAt));
   };
   return {
-    add: (items, seenAt) => items.forEach((item) => addItem(item, seenAt)),
-    done() {
+    /** Items of one page, and when they came: seconds since 1970. */
+    add: (items: readonly unknown[], seenAt: number): void => items.forEach((item) => addItem(item, seenAt)),
+    done(): UsageTable {
       if (aheadSeconds > TOLERATED_SKEW_SECONDS) {
         problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of this one`);
       }

@@ -3,12 +3,7 @@
 import { abortable } from '../kubernetes/wait.ts';
 import type { Clock } from '../kubernetes/types.ts';
 
-interface Gate {
-  /** Runs the task when its turn has come; rejects with the signal's reason while it still waits. */
-  run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T>;
-}
-
-export const createGate = (width: number): Gate => {
+export const createGate = (width: number) => {
   let running = 0;
   const waiting = new Set<() => void>();
 
@@ -41,7 +36,8 @@ export const createGate = (width: number): Gate => {
   };
 
   return {
-    async run(task, signal) {
+    /** Runs the task when its turn has come; rejects with the signal's reason while it still waits. */
+    async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
       await enter(signal);
       try {
         return await task();
@@ -61,16 +57,6 @@ interface SharedReadsOptions {
   concurrency: number;
 }
 
-export interface SharedReads<T> {
-  /**
-   * The answer for `key`: one whose request began less than `maxAgeMs` ago, that of a request in flight, or a new one.
-   * Rejects as the request does, or with the signal's reason; the request goes on as long as a caller waits for it.
-   */
-  read(key: string, maxAgeMs: number, load: Load<T>, signal: AbortSignal): Promise<T>;
-  /** Keys that are remembered. */
-  readonly size: number;
-}
-
 interface Flight<T> {
   readonly promise: Promise<T>;
   readonly controller: AbortController;
@@ -86,7 +72,7 @@ interface Entry<T> {
 /** Milliseconds after its last use until an answer is forgotten. */
 const KEEP_MS = 600_000;
 
-export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T> => {
+export const createSharedReads = <T>(options: SharedReadsOptions) => {
   const { clock, concurrency } = options;
   const entries = new Map<string, Entry<T>>();
   const gate = createGate(concurrency);
@@ -126,7 +112,11 @@ export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T
   };
 
   return {
-    async read(key, maxAgeMs, load, signal) {
+    /**
+     * The answer for `key`: one whose request began less than `maxAgeMs` ago, that of a request in flight, or a new one.
+     * Rejects as the request does, or with the signal's reason; the request goes on as long as a caller waits for it.
+     */
+    async read(key: string, maxAgeMs: number, load: Load<T>, signal: AbortSignal): Promise<T> {
       signal.throwIfAborted();
       const now = clock.monotonic();
       sweep(now);
@@ -144,7 +134,8 @@ export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T
         }
       }
     },
-    get size() {
+    /** Keys that are remembered. */
+    get size(): number {
       return entries.size;
     },
   };

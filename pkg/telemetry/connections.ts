@@ -4,12 +4,6 @@ import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from './log.ts';
 
-export interface Connections {
-  readonly size: number;
-  /** Ends all at once. */
-  destroy(): void;
-}
-
 interface Connection {
   readonly socket: Socket;
   /** To the last request; it has been given over once it `writableEnded`, whether the client reads it or not. */
@@ -30,7 +24,7 @@ const addressOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAd
  * Beyond `max`, the connection that was used longest ago is cut; one whose answer is being worked out never is. Turning newcomers away
  * instead, as `server.maxConnections` does, would hand the whole server to a client that opens `max` connections and sends nothing.
  */
-export const guardConnections = (server: Server | SecureServer, max: number, logger: Logger): Connections => {
+export const guardConnections = (server: Server | SecureServer, max: number, logger: Logger) => {
   const open = new Map<string, Connection>();
   // What requests come on: looked up at each request, where building the address costs as much as deciding a small review.
   const requested = new WeakMap<Socket, Connection>();
@@ -80,9 +74,10 @@ export const guardConnections = (server: Server | SecureServer, max: number, log
     response.once('close', () => (connection.lastUse = uses += 1));
   });
   return {
-    get size() {
+    get size(): number {
       return open.size;
     },
-    destroy: () => open.forEach(({ socket }) => socket.destroy()),
+    /** Ends all at once. */
+    destroy: (): void => open.forEach(({ socket }) => socket.destroy()),
   };
 };

@@ -34,18 +34,12 @@ interface HttpServerOptions {
   address: string;
   /** 0 picks a free one. */
   port: number;
-  routes: Readonly<Record<string, Route>>;
   logger: Logger;
   /** Without it the server speaks plain HTTP to all clients. */
   secure?: SecureServing | undefined;
 }
 
-export interface RunningServer {
-  /** The port that is listened on. */
-  readonly port: number;
-  /** Stops listening, cuts open connections; resolves when the port is free. May be called again. */
-  close(): Promise<void>;
-}
+type Routes = Readonly<Record<string, Route>>;
 
 export const plainText = (status: number, body: string): Answer => ({
   status,
@@ -106,7 +100,7 @@ const admitting =
     return answering(() => refusal)(request, response, next);
   };
 
-const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
+const createApp = ({ logger, secure }: HttpServerOptions, routes: Routes): Express => {
   const app = bareApp().set('query parser', 'simple');
   if (secure !== undefined) app.use(admitting(secure));
   app.use((request, response, next) => {
@@ -128,8 +122,8 @@ const TIMEOUT_MS = 10_000;
 /** What OpenSSL holds for silent ones is some 50 KB each; half a request costs 20 KB without it. */
 const MAX_CONNECTIONS = 200;
 
-const createListener = (options: HttpServerOptions) => {
-  const app = createApp(options);
+const createListener = (options: HttpServerOptions, routes: Routes) => {
+  const app = createApp(options, routes);
   const timeouts = {
     headersTimeout: TIMEOUT_MS,
     requestTimeout: TIMEOUT_MS,
@@ -145,15 +139,17 @@ const createListener = (options: HttpServerOptions) => {
 };
 
 /** Resolves once it listens; rejects if the address cannot be bound. */
-const startHttpServer = async (options: HttpServerOptions): Promise<RunningServer> => {
+const startHttpServer = async (options: HttpServerOptions, routes: Routes) => {
   const { address, port, logger } = options;
-  const server = createListener(options);
+  const server = createListener(options, routes);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
   let closed: Promise<void> | undefined;
   return {
+    /** The port that is listened on. */
     port: actualPort,
-    close() {
+    /** Stops listening, cuts open connections; resolves when the port is free. May be called again. */
+    close(): Promise<void> {
       closed ??= new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -162,18 +158,6 @@ const startHttpServer = async (options: HttpServerOptions): Promise<RunningServe
     },
   };
 };
-
-interface HealthServerOptions {
-  /** Address to bind. */
-  address: string;
-  /** 0 picks a free one. */
-  port: number;
-  /** Behind /healthz: the process should be restarted if one fails. */
-  liveness: readonly HealthCheck[];
-  /** Behind /readyz: no traffic while one fails. */
-  readiness: readonly HealthCheck[];
-  logger: Logger;
-}
 
 /** A check that throws is a check that fails. */
 const runCheck = (check: HealthCheck): string | undefined => {
@@ -195,65 +179,46 @@ const answerChecks = (checks: readonly HealthCheck[], verbose: boolean): Answer 
   return plainText(failed ? 503 : 200, `${[...lines, failed ? 'check failed' : 'check passed'].join('\n')}\n`);
 };
 
-/** The health paths, for a server that serves more than them. */
-const healthRoutes = ({
-  liveness,
-  readiness,
-}: Pick<HealthServerOptions, 'liveness' | 'readiness'>): Record<string, Route> => ({
-  '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
-  '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
-});
-
-/** Over plain HTTP, /healthz and /readyz: runs named checks and lists those that fail, in the format of Kubernetes' own components. */
-export const startHealthServer = (options: HealthServerOptions): Promise<RunningServer> => {
-  const { address, port, logger } = options;
-  return startHttpServer({ address, port, logger, routes: healthRoutes(options) });
-};
-
-interface MetricsServerOptions {
-  /** Address to bind. */
-  address: string;
-  /** 0 picks a free one. */
-  port: number;
-  metrics: Pick<Metrics, 'text' | 'contentType'>;
-  logger: Logger;
-  /** See HttpServerOptions. */
-  secure?: SecureServing | undefined;
+/** What the kubelet asks, and who asks for metrics. */
+interface Checks {
+  /** Behind /healthz: the process should be restarted if one fails. */
+  liveness: readonly HealthCheck[];
+  /** Behind /readyz: no traffic while one fails. */
+  readiness: readonly HealthCheck[];
 }
 
-/** The metrics path, for a server that serves more than it. Those who ask at the same time share one answer, and its bytes. */
-const metricsRoutes = (metrics: MetricsServerOptions['metrics']): Record<string, Route> => {
+/** Over plain HTTP, /healthz and /readyz: runs named checks and lists those that fail, in the format of Kubernetes' own components. */
+export const startHealthServer = ({ liveness, readiness, ...options }: HttpServerOptions & Checks) =>
+  startHttpServer(options, {
+    '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
+    '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
+  });
+
+/** Those who ask at the same time share one answer, and its bytes. */
+export const startMetricsServer = ({
+  metrics,
+  ...options
+}: HttpServerOptions & { metrics: Pick<Metrics, 'text' | 'contentType'> }) => {
   let rendering: Promise<Buffer> | undefined;
   const render = async (): Promise<Buffer> => Buffer.from(await metrics.text());
-  return {
+  return startHttpServer(options, {
     '/metrics': async () => {
       rendering ??= render().finally(() => (rendering = undefined));
       return { status: 200, contentType: metrics.contentType, body: await rendering };
     },
-  };
+  });
 };
 
-export const startMetricsServer = ({ metrics, ...options }: MetricsServerOptions): Promise<RunningServer> =>
-  startHttpServer({ ...options, routes: metricsRoutes(metrics) });
-
-interface PortsOptions {
+interface PortsOptions extends Checks {
   config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
-  liveness: readonly HealthCheck[];
-  readiness: readonly HealthCheck[];
   metrics: Metrics;
   logger: Logger;
   /** How the metrics are served where plain HTTP would expose them to all clients. */
   secureMetrics?: SecureServing;
 }
 
-export interface Ports {
-  readonly health: Pick<RunningServer, 'port'>;
-  readonly metrics: Pick<RunningServer, 'port'>;
-  close(): Promise<void>;
-}
-
 /** Opens both or none; rejects when a port is taken. */
-export const openPorts = async (options: PortsOptions): Promise<Ports> => {
+export const openPorts = async (options: PortsOptions) => {
   const { config, liveness, readiness, metrics, logger, secureMetrics: secure } = options;
   const { bindAddress, port } = config.health;
   const health = await startHealthServer({ address: bindAddress, port, liveness, readiness, logger });
@@ -265,7 +230,7 @@ export const openPorts = async (options: PortsOptions): Promise<Ports> => {
   return {
     health,
     metrics: figures,
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([health.close(), figures.close()]);
     },
   };

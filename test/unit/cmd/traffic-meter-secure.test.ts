@@ -5,7 +5,8 @@ import { afterEach, describe, it } from 'mocha';
 import { secureServing, tokenOf } from '../../../cmd/traffic-meter/options.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type RunningServer, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
+import { startMetricsServer } from '../../../pkg/telemetry/ports.ts';
+import type { openPorts } from '../../../pkg/telemetry/ports.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 
@@ -23,12 +24,12 @@ const client = {
 } as unknown as Pick<Client, 'create'>;
 
 describe('traffic-meter: who may read its port', () => {
-  const servers: RunningServer[] = [];
+  const servers: Awaited<ReturnType<typeof openPorts>>['metrics'][] = [];
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
   });
 
-  const open = async (): Promise<RunningServer> => {
+  const open = async (): Promise<Awaited<ReturnType<typeof openPorts>>['metrics']> => {
     const metrics = { contentType: 'text/plain', text: () => Promise.resolve('figures') };
     const secure = secureServing(client, 'node-a', createFakeClock());
     const server = await startMetricsServer({ address: '127.0.0.1', port: 0, metrics, logger: nullLogger, secure });
@@ -37,7 +38,7 @@ describe('traffic-meter: who may read its port', () => {
   };
 
   const ask = (
-    { port }: RunningServer,
+    { port }: Awaited<ReturnType<typeof openPorts>>['metrics'],
     path: string,
     headers: Record<string, string>,
     localAddress = '127.0.0.1',

@@ -7,7 +7,7 @@ import type { Cache } from '../../../pkg/kubernetes/cache.ts';
 import { NotLeadingError } from '../../../pkg/kubernetes/client.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 import { createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
-import type { ControllerSpec, Manager, Task } from '../../../pkg/kubernetes/manager.ts';
+import type { ControllerSpec, Task } from '../../../pkg/kubernetes/manager.ts';
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
 import { objects } from '../../../pkg/kubernetes/watches.ts';
 import type { Watch } from '../../../pkg/kubernetes/watches.ts';
@@ -28,7 +28,7 @@ describe('a manager', () => {
   let session: FakeSession;
   let stop: AbortController;
   let steps: string[];
-  let manager: Manager;
+  let manager: ReturnType<typeof createManager>;
   let fill: () => void;
   let work: Task;
   let served: Promise<unknown>;
@@ -55,7 +55,7 @@ describe('a manager', () => {
       },
     };
   };
-  const create = (own = session): Manager => {
+  const create = (own = session): ReturnType<typeof createManager> => {
     const created = createManager({
       ...candidateOf(own),
       ...own,

@@ -1,7 +1,8 @@
 // Who shares a request, who shares an answer, and when neither is remembered any more.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { type Load, type SharedReads, createGate, createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
+import { createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
+import type { Load } from '../../../pkg/metrics/shared-reads.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
@@ -17,7 +18,7 @@ interface Request {
 
 describe('shared reads', () => {
   let clock: FakeClock;
-  let reads: SharedReads<string>;
+  let reads: ReturnType<typeof createSharedReads<string>>;
   let requests: Request[];
 
   const load: Load<string> = (previous, signal) => {

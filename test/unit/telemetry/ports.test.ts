@@ -16,7 +16,6 @@ import {
   startHealthServer,
   startMetricsServer,
 } from '../../../pkg/telemetry/ports.ts';
-import type { Ports, RunningServer } from '../../../pkg/telemetry/ports.ts';
 import { type HealthCheck, nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { FREE_PORT } from '../../fixtures/controller-session.ts';
@@ -28,7 +27,7 @@ const check = (name: string, problem?: string): HealthCheck => ({ name, check: (
 const address = '127.0.0.1';
 
 describe('health and metrics servers', () => {
-  const servers: RunningServer[] = [];
+  const servers: Awaited<ReturnType<typeof openPorts>>['health'][] = [];
   const logger = recordingLogger();
 
   afterEach(async () => {
@@ -228,12 +227,12 @@ describe('the messages of an Express application', () => {
 });
 
 describe('the ports of a command', () => {
-  const opened: Ports[] = [];
+  const opened: Awaited<ReturnType<typeof openPorts>>[] = [];
   afterEach(async () => {
     for (const ports of opened.splice(0)) await ports.close();
   });
 
-  const open = async (health = FREE_PORT, metrics = FREE_PORT): Promise<Ports> => {
+  const open = async (health = FREE_PORT, metrics = FREE_PORT): Promise<Awaited<ReturnType<typeof openPorts>>> => {
     const ports = await openPorts({
       config: { health, metrics },
       liveness: [{ name: 'alive', check: () => undefined }],
