@@ -29,7 +29,7 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
 
 export const createApp = ({ routes, ...options }: AppOptions): Express => {
   const app = bareApp();
-  const takeTurn = createTurns();
+  const takeTurn = createTurns(options.cpuMs);
   for (const route of routes) {
     app.post(route.path, createReviewExchange(route, takeTurn, options));
     app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));

@@ -14,6 +14,8 @@ export interface ExchangeOptions {
   logger: Logger;
   /** Monotonic milliseconds. */
   monotonic: () => number;
+  /** CPU time of the process, milliseconds; default: measured. */
+  readonly cpuMs?: () => number;
   /** How long a body may take to arrive, milliseconds. Default 6 s. */
   bodyTimeoutMs?: number;
   /** Called with the size of each body once its review is answered: the moment to free memory. Default: nothing is done. */

@@ -16,8 +16,7 @@ describe('kubectl topology, loading', () => {
 
   /** Runs commands, and notes each when it has run. */
   const SCRIPT = `import { appendFileSync } from 'node:fs';
-  import { runCommand } from '${COMMAND}/app.ts';
-  import { processIo } from '${COMMAND}/process-io.ts';
+  import { processIo, runCommand } from '${COMMAND}/app.ts';
   for (const args of JSON.parse(process.argv[2])) {
     await runCommand(args, processIo());
     appendFileSync(process.env.LOADED, 'ran ' + args[0] + '\\n');

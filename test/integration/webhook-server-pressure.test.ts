@@ -136,7 +136,7 @@ describe('the admission server under pressure and change', () => {
       return { kind: 'unchanged' } as const;
     };
     const routes = admissionRoutes().map((route) => ({ ...route, handle }));
-    fixture = await startAdmission({ routes, bodyTimeoutMs: 50, monotonic: () => now });
+    fixture = await startAdmission({ routes, bodyTimeoutMs: 50, cpuMs: () => now });
     const { budget, ca, server } = fixture;
     const large = JSON.stringify(review(labelled(), { options: 'x'.repeat(200_000) }));
     const status = async (body: string): Promise<number> => (await call({ port: server.port, ca, body })).status;

@@ -7,7 +7,6 @@ import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it, beforeEach } from 'mocha';
 import nock from 'nock';
-import type { SchemaObject } from 'ajv';
 import { parse } from 'yaml';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
@@ -21,8 +20,6 @@ import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { flow, meterPage, meterPod } from '../../fixtures/measured.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
-import { METRIC_SOURCES_SCHEMA } from '../../../pkg/apis/config/load-sources.ts';
-import { renderConfigurationReference } from '../../../pkg/apis/config/reference.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
 
 describe('sources of load', () => {
@@ -190,15 +187,6 @@ const blocks = (language: string): string[] =>
   [...reference.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gmu'))].map((match) => match[1] ?? '');
 
 describe('reference of metric sources', () => {
-  it('has a row for every field, as the schema says it', () => {
-    const items = METRIC_SOURCES_SCHEMA.items as SchemaObject & { properties: Record<string, SchemaObject> };
-    const rows = renderConfigurationReference([{ kind: 'item', schema: items }])
-      .split('\n')
-      .filter((line) => line.startsWith('| '));
-    expect(rows.length).to.be.above(20);
-    expect(rows.filter((row) => !reference.includes(row))).to.deep.equal([]);
-  });
-
   it('has a row for every reason of a failure', () => {
     const declaration = /export type LoadFailure =([^;]*);/.exec(read('pkg/metrics/types.ts'))?.[1] ?? '';
     const reasons = [...declaration.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');

@@ -6,12 +6,7 @@ import nock from 'nock';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import {
-  type ListScope,
-  createListScope,
-  createResourceMetrics,
-  selectorText,
-} from '../../../pkg/metrics/resource-metrics.ts';
+import { createListScope, createResourceMetrics, selectorText } from '../../../pkg/metrics/resource-metrics.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
@@ -236,7 +231,7 @@ describe('text of a label selector', () => {
 const podsOf = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, index) => `p${index}`));
 
 describe('scope of a list', () => {
-  let scope: ListScope;
+  let scope: ReturnType<typeof createListScope>;
   const choose = (service: string, pods: number, nowMs = 0, namespace = 'shop', selector?: string) =>
     scope.choose({ namespace, service, pods: podsOf(pods) }, selector ?? `app=${service}`, nowMs);
 

@@ -63,7 +63,7 @@ describe('kubectl topology replay', () => {
 
   it('says what is wrong with a line and reads on', async () => {
     const decisions = await replay(observation(0, 0.2), '{"time": 15}', '', observation(30, 0.2));
-    expect(decisions[1]).to.deep.equal({ error: { line: 2, field: 'endpoints', message: 'expected a list' } });
+    expect(decisions[1]).to.deep.equal({ error: { line: 2, field: 'zones', message: 'is required.' } });
     expect(decisions[2]).to.deep.include({ time: 30 });
   });
 

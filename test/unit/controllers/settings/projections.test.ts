@@ -20,7 +20,6 @@ import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/confi
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { createCaches } from '../../../../pkg/kubernetes/caches.ts';
-import type { Caches } from '../../../../pkg/kubernetes/caches.ts';
 import type { Client, ListOptions } from '../../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
@@ -124,7 +123,7 @@ const fakeClient = (objects: Record<string, KubernetesObject[]> = {}) => {
 };
 
 interface Opened {
-  readonly set: Caches;
+  readonly set: ReturnType<typeof createCaches>;
   readonly caches: SettingsCaches;
 }
 
