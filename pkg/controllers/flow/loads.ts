@@ -2,7 +2,7 @@
 import { errorText } from '../../apis/values.ts';
 import type { Load } from '../../flow/assemble/turn.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
-import { createDeadline } from '../../kubernetes/wait.ts';
+import { createDeadline, within } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from '../../metrics/types.ts';
 
@@ -120,20 +120,6 @@ const askOnce = async (
   }
 };
 
-/** Resolves with true when `work` settles within `limitMs`. */
-const settlesWithin = async (work: Promise<void>, limitMs: number, clock: Clock): Promise<boolean> => {
-  let cancel = (): void => undefined;
-  const expired = new Promise<false>((resolve) => {
-    const timer = clock.setTimeout(() => resolve(false), limitMs);
-    cancel = () => timer.cancel();
-  });
-  try {
-    return await Promise.race([work.then(() => true), expired]);
-  } finally {
-    cancel();
-  }
-};
-
 export const createLoadReader = (options: LoadReaderOptions) => {
   const { sources, clock, patienceMs = 200 } = options;
   const known = new Map<string, Remembered>();
@@ -204,7 +190,7 @@ export const createLoadReader = (options: LoadReaderOptions) => {
         running?.question === question
           ? running
           : ask(key, question, source, { ...query, ...promql, maxAgeSeconds }, intervalMs);
-      if (!(await settlesWithin(entry.reading, patienceMs, clock))) entry.late = true;
+      if (!(await within(entry.reading, patienceMs, clock))) entry.late = true;
       signal.throwIfAborted();
       const { isKnown: _, ...read } = now();
       return entry.late ? { ...read, dueInMs: intervalMs, awaited: true } : read;
