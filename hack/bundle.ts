@@ -4,8 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { licencesOf, packagesOf } from './lib/packages.ts';
-import { sbomOf } from './lib/sbom.ts';
-import type { LockFile } from './lib/sbom.ts';
+import { type LockFile, sbomOf } from './lib/sbom.ts';
 
 const root = resolve(import.meta.dirname, '..');
 /** What packages use if it is there, and do without else. Here it is only there for the tools of development. */

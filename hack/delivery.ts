@@ -4,8 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { layChart } from './delivery/chart.ts';
-import { imageVectorOf, layComponent } from './delivery/component.ts';
-import type { Delivered } from './delivery/component.ts';
+import { type Delivered, imageVectorOf, layComponent } from './delivery/component.ts';
 import { layImage } from './delivery/image.ts';
 import type { Descriptor } from './lib/oci.ts';
 

@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseDocument } from 'yaml';
-import { archiveOf } from './lib/tar.ts';
-import type { PackedFile } from './lib/tar.ts';
+import { type PackedFile, archiveOf } from './lib/tar.ts';
 
 const EXECUTABLE = 0o755;
 const PLAIN = 0o644;

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseDocument } from 'yaml';
-import { MEDIA, createLayout } from '../lib/oci.ts';
-import type { Descriptor, Manifest } from '../lib/oci.ts';
+import { type Descriptor, MEDIA, type Manifest, createLayout } from '../lib/oci.ts';
 import { archiveOf } from '../lib/tar.ts';
 import { filesBelow } from './image.ts';
 

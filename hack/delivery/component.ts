@@ -1,7 +1,6 @@
 // What landscapes are assembled from: the component descriptor of the Open Component Model, and an image vector.
 import { stringify } from 'yaml';
-import { MEDIA, createLayout } from '../lib/oci.ts';
-import type { Descriptor, Manifest } from '../lib/oci.ts';
+import { type Descriptor, MEDIA, type Manifest, createLayout } from '../lib/oci.ts';
 import { tarOf } from '../lib/tar.ts';
 import { IMAGE_VALUES, METER_IMAGE_VALUES } from './chart.ts';
 

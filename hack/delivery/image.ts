@@ -1,12 +1,10 @@
 // The image without an engine: a layer with the bundle upon each platform of a base, configured as the Dockerfile says.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { lastStage, only, readDockerfile } from '../lib/dockerfile.ts';
-import type { Instruction } from '../lib/dockerfile.ts';
+import { type Instruction, lastStage, only, readDockerfile } from '../lib/dockerfile.ts';
 import { MEDIA, createLayout, digestOf, manifestsIn, readBlob, readIndex, readJson } from '../lib/oci.ts';
 import type { Descriptor, Layout, Manifest, Platform } from '../lib/oci.ts';
-import { tarOf, zipped } from '../lib/tar.ts';
-import type { PackedFile } from '../lib/tar.ts';
+import { type PackedFile, tarOf, zipped } from '../lib/tar.ts';
 
 /** Those that Gardener's image vectors know. */
 const ARCHITECTURES: ReadonlySet<string> = new Set(['amd64', 'arm64']);

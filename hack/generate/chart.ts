@@ -1,8 +1,7 @@
 // The generated parts of the chart: the table of values in its README, and its MutatingWebhookConfiguration.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isCollection, isMap, isScalar, parseDocument, stringify } from 'yaml';
-import type { Pair, YAMLMap } from 'yaml';
+import { type Pair, type YAMLMap, isCollection, isMap, isScalar, parseDocument, stringify } from 'yaml';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';

@@ -5,12 +5,9 @@ import { METRIC_SOURCE_SCHEMAS } from '../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference, renderFields } from '../../pkg/apis/config/reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { ROUTING_CONFIG_SCHEMA } from '../../pkg/apis/routing-config-reader.ts';
-import { alertFiles } from '../lib/alerts.ts';
-import type { AlertRule } from '../lib/alerts.ts';
-import { EVENT_GROUPS } from '../lib/events.ts';
-import type { EventGroup } from '../lib/events.ts';
-import { metricsCatalogue } from '../lib/metrics-catalogue.ts';
-import type { CommandMetrics } from '../lib/metrics-catalogue.ts';
+import { type AlertRule, alertFiles } from '../lib/alerts.ts';
+import { EVENT_GROUPS, type EventGroup } from '../lib/events.ts';
+import { type CommandMetrics, metricsCatalogue } from '../lib/metrics-catalogue.ts';
 import type { Generator } from './types.ts';
 
 const configuration: Generator = {

@@ -1,14 +1,11 @@
 // Tables of the documentation that show the last kept runs of the suites and benchmarks.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loopTables, rulesTables } from '../../test/bench/loop/table.ts';
-import type { LoopResults } from '../../test/bench/loop/table.ts';
-import { formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
-import type { DrillResults, ScaleResults } from '../../test/e2e/evacuate-figures.ts';
+import { type LoopResults, loopTables, rulesTables } from '../../test/bench/loop/table.ts';
+import { type DrillResults, type ScaleResults, formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
 import { formatCounts, formatMatrices, formatOutages } from '../../test/e2e/hints-figures.ts';
 import type { InterplayCount, Measurement, Outage } from '../../test/e2e/hints-figures.ts';
-import { formatSoak } from '../../test/e2e/results.ts';
-import type { SoakEntry } from '../../test/e2e/results.ts';
+import { type SoakEntry, formatSoak } from '../../test/e2e/results.ts';
 import { formatLoad, formatScaleCost, formatShoots } from '../../test/e2e/scale-figures.ts';
 import type { LoadResults, ScaleCost, ShootsStep } from '../../test/e2e/scale-figures.ts';
 import type { Generator } from './types.ts';

@@ -1,7 +1,6 @@
 // What the dashboard shows: of every command, its controllers, and settings; tests run every query against a real Prometheus.
 import { ADMISSION, CLOSED_LOOP, MEASURED } from './dashboard-traffic.ts';
-import { NAMED, P, one, p99, rare, rate } from './dashboard-types.ts';
-import type { Row } from './dashboard-types.ts';
+import { NAMED, P, type Row, one, p99, rare, rate } from './dashboard-types.ts';
 
 const commands: Row = {
   title: 'Commands',

@@ -1,6 +1,5 @@
 // What the dashboard shows of admission and of the closed loop.
-import { P, one, p99, rare, rate } from './dashboard-types.ts';
-import type { Query, Row } from './dashboard-types.ts';
+import { P, type Query, type Row, one, p99, rare, rate } from './dashboard-types.ts';
 
 export const ADMISSION: Row = {
   title: 'Admission',

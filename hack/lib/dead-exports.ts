@@ -1,6 +1,5 @@
 // Finds exports that nothing in the product uses.
-import type { SourceFile } from './sources.ts';
-import { withoutComments } from './sources.ts';
+import { type SourceFile, withoutComments } from './sources.ts';
 
 const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+)?(?:const|let|function\*?|class|interface|type)\s+([A-Za-z_$][\w$]*)/gm;

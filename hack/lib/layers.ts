@@ -1,7 +1,6 @@
 // The layers of the project as data, and the rule that arrows between them only point down.
 import { isBuiltin } from 'node:module';
-import type { SourceFile } from './sources.ts';
-import { withoutComments } from './sources.ts';
+import { type SourceFile, withoutComments } from './sources.ts';
 
 interface Layer {
   /** Other layers that this one may import. */

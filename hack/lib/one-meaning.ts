@@ -1,6 +1,5 @@
 // Finds functions and constants that two files of pkg/ export under one name: the reader of a call should not have to look which one it is.
-import type { SourceFile } from './sources.ts';
-import { withoutComments } from './sources.ts';
+import { type SourceFile, withoutComments } from './sources.ts';
 
 const EXPORT = /^export\s+(?:async\s+)?(?:const|let|function\*?|class)\s+([A-Za-z_$][\w$]*)/gm;
 

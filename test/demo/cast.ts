@@ -2,8 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { startChild } from './child.ts';
-import type { Child } from './child.ts';
+import { type Child, startChild } from './child.ts';
 import type { DemoCluster } from './cluster.ts';
 import { OWN_NAMESPACE, SEED_NAME } from './world.ts';
 

@@ -1,6 +1,5 @@
 // Runs one of the real commands as a child process, waits until it is ready, and ends it by its own id.
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';

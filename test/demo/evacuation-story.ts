@@ -2,8 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { runTopology } from '../fixtures/topology-command.ts';
 import * as screen from './screen.ts';
-import { slicesAsText, takeSnapshot } from './snapshot.ts';
-import type { ServiceRow } from './snapshot.ts';
+import { type ServiceRow, slicesAsText, takeSnapshot } from './snapshot.ts';
 import type { Stage } from './stage.ts';
 import type { Step } from './story.ts';
 import { until } from './until.ts';

@@ -6,8 +6,7 @@ import { isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
-import { SHOP, WEB, podMetrics } from './shop.ts';
-import type { ZoneDemand } from './shop.ts';
+import { SHOP, WEB, type ZoneDemand, podMetrics } from './shop.ts';
 import { CLIENT_NODES } from './snapshot.ts';
 import type { DemoPod } from './world.ts';
 

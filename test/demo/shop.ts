@@ -4,8 +4,7 @@ import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../pkg/apis/names.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
-import { ZONES } from './world.ts';
-import type { DemoPod, Zone } from './world.ts';
+import { type DemoPod, ZONES, type Zone } from './world.ts';
 
 export const SHOP = 'shop';
 export const WEB = 'web';

@@ -11,8 +11,7 @@ import {
 import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
-import type { Traffic } from '../../pkg/upstream/index.ts';
+import { type Traffic, inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
 import { GARDEN_NAMESPACE, ZONES } from './world.ts';
 
 export interface ServiceRow {

@@ -3,8 +3,7 @@ import type { Child } from './child.ts';
 import type { DemoCluster } from './cluster.ts';
 import type { Plant } from './plant.ts';
 import * as screen from './screen.ts';
-import { takeSnapshot } from './snapshot.ts';
-import type { ServiceRow } from './snapshot.ts';
+import { type ServiceRow, takeSnapshot } from './snapshot.ts';
 import { until } from './until.ts';
 import type { DemoPod } from './world.ts';
 

@@ -14,10 +14,8 @@ import * as actors from './actors.ts';
 import { evacuated } from './evacuation-story.ts';
 import { LOOP_STORY } from './loop-story.ts';
 import * as screen from './screen.ts';
-import { metadataOf, takeSnapshot } from './snapshot.ts';
-import type { ServiceRow } from './snapshot.ts';
-import { reach } from './stage.ts';
-import type { Expectation, Stage } from './stage.ts';
+import { type ServiceRow, metadataOf, takeSnapshot } from './snapshot.ts';
+import { type Expectation, type Stage, reach } from './stage.ts';
 import { until } from './until.ts';
 import { EXTENSION_NAMESPACE, GARDEN_NAMESPACE, SHOOTS } from './world.ts';
 

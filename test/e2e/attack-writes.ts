@@ -15,8 +15,7 @@ import {
 } from '../../pkg/apis/names.ts';
 import { CLUSTER_ROLES, ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
-import { COMPONENTS, FLOW, RECONCILER } from './chart.ts';
-import type { Component } from './chart.ts';
+import { COMPONENTS, type Component, FLOW, RECONCILER } from './chart.ts';
 
 export const VICTIM = 'victim';
 export const ROLE = 'gardener-extension-topology-aware-routing-runtime';

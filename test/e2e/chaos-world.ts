@@ -14,10 +14,8 @@ import type { Bed } from './bed/index.ts';
 import type { Random } from './chaos-faults.ts';
 import { FLOW, RECONCILER } from './chart.ts';
 import { evacuationNamed } from './evacuations.ts';
-import { APP, flowControllerReplica, persist, SCALE, webhookReplica } from './faults-world.ts';
-import type { ShootHandle } from './faults-world.ts';
-import { policyOf, QUICK } from './flow-world.ts';
-import type { LoadedService } from './flow-world.ts';
+import { APP, SCALE, type ShootHandle, flowControllerReplica, persist, webhookReplica } from './faults-world.ts';
+import { type LoadedService, QUICK, policyOf } from './flow-world.ts';
 import { serviceSelector, zonesOf } from './hints-support.ts';
 import type { World } from './settings-world.ts';
 

@@ -2,8 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { NODES, PODS } from '../../pkg/apis/resources.ts';
-import type { Resource } from '../../pkg/apis/resources.ts';
+import { NODES, PODS, type Resource } from '../../pkg/apis/resources.ts';
 import { ConnectionError, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node as nodeObject } from '../fixtures/core.ts';

@@ -11,8 +11,7 @@ import type {
   ScenarioRun,
   StrategyRun,
 } from './closed-loop-results.ts';
-import { LOAD_AWARE, STRATEGIES } from './closed-loop-world.ts';
-import type { World } from './closed-loop-world.ts';
+import { LOAD_AWARE, STRATEGIES, type World } from './closed-loop-world.ts';
 
 /** Times of all cores together, in ticks. */
 interface CpuTimes {

@@ -1,7 +1,6 @@
 // The clients and the Pods of the closed-loop suite, and what the program that plays them counts and reports.
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, connect, createServer } from 'node:net';
 
 /** Requests by bucket. */
 type Latencies = Record<number, number>;

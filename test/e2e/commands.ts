@@ -9,8 +9,7 @@ import { exposeProgram, mastersGroup } from './bed/access.ts';
 import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { run, waitFor } from './bed/machine.ts';
-import { NAMESPACE, root } from './chart.ts';
-import type { Component, Rendered } from './chart.ts';
+import { type Component, NAMESPACE, type Rendered, root } from './chart.ts';
 
 /** The namespace that the chart would be installed in. */
 export const ownNamespace = 'topology-routing';

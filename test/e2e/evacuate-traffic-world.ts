@@ -7,8 +7,7 @@ import type { Bed, BedService } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import { nft } from './chaos-faults.ts';
 import { PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
-import { createRecorder, startZone } from './closed-loop-zone.ts';
-import type { Recorder, Zone } from './closed-loop-zone.ts';
+import { type Recorder, type Zone, createRecorder, startZone } from './closed-loop-zone.ts';
 import { readRules } from './model-cluster.ts';
 
 interface Sickness {

@@ -14,8 +14,7 @@ import { zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
-import type { WaitOptions } from './bed/machine.ts';
+import { type WaitOptions, waitFor } from './bed/machine.ts';
 
 /** A reconciler as it is installed: it leads by its Lease. */
 export const AS_INSTALLED = { config: { leaderElection: {} } } as const;

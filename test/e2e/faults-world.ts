@@ -22,10 +22,8 @@ import { commandReady } from './commands.ts';
 import type { ProbedProgram } from './faults-checks.ts';
 import { installFlowPolicies } from './flow-world.ts';
 import { each } from './hints-support.ts';
-import { publishReplicas, replicaSlice } from './kubelet.ts';
-import type { Replica } from './kubelet.ts';
-import { openWorld } from './settings-world.ts';
-import type { World } from './settings-world.ts';
+import { type Replica, publishReplicas, replicaSlice } from './kubelet.ts';
+import { type World, openWorld } from './settings-world.ts';
 
 export interface Installed {
   readonly world: World;

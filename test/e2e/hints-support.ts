@@ -17,8 +17,7 @@ import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
-import { commandReady, ownNamespace, startWebhook } from './commands.ts';
-import type { WebhookOptions } from './commands.ts';
+import { type WebhookOptions, commandReady, ownNamespace, startWebhook } from './commands.ts';
 import { isLate } from './settings-audit.ts';
 
 /** The user that the real controller writes slices as. */

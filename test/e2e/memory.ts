@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { parseQuantity } from '../../pkg/apis/quantity.ts';
-import { parseMemory } from '../bench/processes.ts';
-import type { Memory } from '../bench/processes.ts';
+import { type Memory, parseMemory } from '../bench/processes.ts';
 import type { Component } from './bed/component.ts';
 import { chart } from './chart.ts';
 

@@ -1,6 +1,5 @@
 // Which permissions the chart renders, which were used, and which only other suites use.
-import { FLOW, RECONCILER } from './chart.ts';
-import type { Rendered } from './chart.ts';
+import { FLOW, RECONCILER, type Rendered } from './chart.ts';
 import type { AuditEvent } from './settings-audit.ts';
 
 /** What no run can be made to do at will, and the test that shows the use of it. */

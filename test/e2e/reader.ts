@@ -8,15 +8,12 @@ import { gardenerCrds, stubDefinition } from '../fixtures/crds.ts';
 import { cluster, garden, namespace, seed } from '../fixtures/gardener.ts';
 import { openCheckout } from '../support/docs/checkout.ts';
 import { pagesRunBy } from '../support/docs/coverage.ts';
-import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
-import type { ShellBlock } from '../support/docs/markdown.ts';
-import { openShell } from '../support/docs/shell.ts';
-import type { Shell } from '../support/docs/shell.ts';
+import { type ShellBlock, commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
+import { type Shell, openShell } from '../support/docs/shell.ts';
 import { mastersGroup } from './bed/access.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
 import { run } from './bed/machine.ts';
-import { COMPONENTS, INJECTED } from './chart.ts';
-import type { Helm } from './chart.ts';
+import { COMPONENTS, type Helm, INJECTED } from './chart.ts';
 import { apply, applyDefinitions } from './commands.ts';
 
 /** A shell on a bed. */

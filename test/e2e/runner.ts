@@ -7,8 +7,7 @@ import { FAILED } from '../support/failure-line.ts';
 import { buildWithin, defaultVersion, ensureBinaries, missingBuilt, missingPrograms } from './bed/binaries.ts';
 import { run as runCommand } from './bed/machine.ts';
 import { runInPlace, runIsolated } from './bed/state.ts';
-import { outcomeVariable } from './reporter.ts';
-import type { Counts, Outcome } from './reporter.ts';
+import { type Counts, type Outcome, outcomeVariable } from './reporter.ts';
 import { oldestProxy } from './versions-plan.ts';
 
 interface LanesOptions<Item, Result> {

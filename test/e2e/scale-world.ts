@@ -13,15 +13,13 @@ import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import type { Api } from './bed/api.ts';
 import type { Component } from './bed/component.ts';
-import { stored, storeObjects, untilKnown } from './bed/etcd-objects.ts';
-import type { StoredObject } from './bed/etcd-objects.ts';
+import { type StoredObject, storeObjects, stored, untilKnown } from './bed/etcd-objects.ts';
 import type { Bed } from './bed/index.ts';
 import { memoryOf } from './memory.ts';
 import type { PodReading } from './metrics-api.ts';
 import type { ControllerPhase } from './scale-figures.ts';
 import { watchHealth } from './scale-health.ts';
-import { readAudit } from './settings-audit.ts';
-import type { Write } from './settings-audit.ts';
+import { type Write, readAudit } from './settings-audit.ts';
 
 interface PhaseOptions {
   readonly controller: Component;

@@ -22,8 +22,7 @@ import { waitFor } from './bed/machine.ts';
 import { documents, FLOW, INJECTED, NAMESPACE, openHelm, RECONCILER, root, WEBHOOK } from './chart.ts';
 import type { Component, Rendered, Where } from './chart.ts';
 import { commandReady } from './commands.ts';
-import { openAudit, settingsWrites } from './settings-audit.ts';
-import type { Audit, AuditEvent } from './settings-audit.ts';
+import { type Audit, type AuditEvent, openAudit, settingsWrites } from './settings-audit.ts';
 
 /** The user of a command's ServiceAccount. */
 export const userOf = (component: Component): string => `system:serviceaccount:${NAMESPACE}:${component}`;

@@ -1,8 +1,7 @@
 // Whether measured connections agree with a prediction.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { parseVersion } from '../../pkg/routing/version.ts';
-import { routesFor, trafficOf } from '../../pkg/upstream/index.ts';
-import type { FeatureGates, ProxyEndpoint } from '../../pkg/upstream/index.ts';
+import { type FeatureGates, type ProxyEndpoint, routesFor, trafficOf } from '../../pkg/upstream/index.ts';
 import type { Api } from './bed/api.ts';
 
 /** Connections by origin (a client zone or node), then by destination. */

@@ -2,8 +2,7 @@
 // of the checkout and runs the tests that can see it, the nearest first and all others after them, until one fails.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createTree } from './tree.ts';
-import type { Fault } from './tree.ts';
+import { type Fault, createTree } from './tree.ts';
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
 const faults = readFileSync(new URL('./faults.jsonl', import.meta.url), 'utf8')

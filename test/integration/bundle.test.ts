@@ -1,7 +1,6 @@
 // The bundle by itself: copied away from the sources, owned by another user, and allowed to read nothing but itself and what it
 // is told to read. Node.js' permission model is the witness: whatever else is opened ends the process.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, cpSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
@@ -13,11 +12,9 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER } from '../../pkg/apis/
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import { endpoint, node, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { createTestPki } from '../fixtures/pki.ts';
-import type { TestPki } from '../fixtures/pki.ts';
+import { type TestPki, createTestPki } from '../fixtures/pki.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';

@@ -3,10 +3,8 @@ import { expect } from 'chai';
 import { it } from 'mocha';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import type { CommandProcess, Ended } from '../fixtures/command-process.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
-import { eventually } from './controller-bed.ts';
-import type { ControllerBed } from './controller-bed.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type ControllerBed, eventually } from './controller-bed.ts';
 
 /** Arguments that end a command at once; read when the test runs. */
 export interface WrongArguments {

@@ -14,8 +14,7 @@ import type { Descriptor, Index, Manifest } from '../../hack/lib/oci.ts';
 import { tarOf } from '../../hack/lib/tar.ts';
 import { PLATFORMS, layConntrack } from '../fixtures/conntrack-packages.ts';
 import { layBase } from '../fixtures/oci-base.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const REGISTRY = 'registry.example.org/tar';

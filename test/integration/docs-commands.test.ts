@@ -3,16 +3,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { runTopology } from '../fixtures/topology-command.ts';
-import type { Ran } from '../fixtures/topology-command.ts';
-import { openCheckout } from '../support/docs/checkout.ts';
-import type { Checkout } from '../support/docs/checkout.ts';
+import { type Ran, runTopology } from '../fixtures/topology-command.ts';
+import { type Checkout, openCheckout } from '../support/docs/checkout.ts';
 import { commandProblems, programsOf } from '../support/docs/check-command.ts';
-import { CHECKED_ONLY, PAGES_RUN, runnersOf } from '../support/docs/coverage.ts';
-import type { CheckedOnly } from '../support/docs/coverage.ts';
+import { CHECKED_ONLY, type CheckedOnly, PAGES_RUN, runnersOf } from '../support/docs/coverage.ts';
 import { commandsOf, filesEnding, markdownPages, readText, root, shellBlocks } from '../support/docs/markdown.ts';
-import { openShell } from '../support/docs/shell.ts';
-import type { Shell } from '../support/docs/shell.ts';
+import { type Shell, openShell } from '../support/docs/shell.ts';
 
 interface Told {
   readonly page: string;

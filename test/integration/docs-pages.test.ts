@@ -7,8 +7,7 @@ import { runTopology, CLUSTERS, clusterFile, clusterFlags, topologyJson } from '
 import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { describeDocument } from '../fixtures/document.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const PAGE = 'docs/faq.md';
 const EXPLAIN = 'hack/node cmd/kubectl-topology/main.ts explain ';

@@ -23,8 +23,7 @@ import { snapshotOf } from '../fixtures/snapshot.ts';
 import { eventually } from './controller-bed.ts';
 import { CILIUM, configMap, daemonSet } from '../fixtures/data-planes.ts';
 import { startEvacuationAdmission } from './evacuation-support.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
 const MODE = 'modes: {cluster: {}}';

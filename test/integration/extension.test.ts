@@ -18,10 +18,8 @@ import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { cluster, etcd, extension, garden, namespace, routingConfig } from '../fixtures/gardener.ts';
-import { eventually, openControllerBed } from './controller-bed.ts';
-import type { ControllerBed } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type ControllerBed, eventually, openControllerBed } from './controller-bed.ts';
+import { type Bed, openBed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';
 const REF = { namespace: NS, name: EXTENSION_TYPE };

@@ -13,8 +13,7 @@ import {
 } from '../../pkg/apis/names.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
-import { NAMESPACE, USER, flowNode, flowPod, flowService, openFlowBed } from './flow-support.ts';
-import type { FlowBed } from './flow-support.ts';
+import { type FlowBed, NAMESPACE, USER, flowNode, flowPod, flowService, openFlowBed } from './flow-support.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { startCommand } from '../fixtures/command-process.ts';
 import { eventually } from './controller-bed.ts';

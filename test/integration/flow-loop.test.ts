@@ -9,8 +9,7 @@ import {
   ANNOTATION_PLAN,
   PLAN_SPREAD,
 } from '../../pkg/apis/names.ts';
-import { flowNode, flowPod, flowService, openFlowBed, NAMESPACE, flowPolicy } from './flow-support.ts';
-import type { FlowBed } from './flow-support.ts';
+import { type FlowBed, NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
 import type { Node } from '../../pkg/apis/core.ts';
 import { NODES, PODS } from '../../pkg/apis/resources.ts';

@@ -15,17 +15,14 @@ import {
 } from '../../pkg/apis/resources.ts';
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
-import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
-import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy.ts';
+import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
-import { node as nodeOf, service as serviceOf } from '../fixtures/core.ts';
-import type { Overrides } from '../fixtures/core.ts';
+import { type Overrides, node as nodeOf, service as serviceOf } from '../fixtures/core.ts';
 import { loadsUnderHints } from '../fixtures/flow-load.ts';
 import type { SkippingClock } from '../fixtures/skipping-clock.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
-import { openControllerBed, withTestDefaults } from './controller-bed.ts';
-import type { ControllerBed, Serving } from './controller-bed.ts';
+import { type ControllerBed, type Serving, openControllerBed, withTestDefaults } from './controller-bed.ts';
 
 export const USER = FLOW_CONTROLLER;
 

@@ -8,8 +8,7 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, LEASES, SERVICES } from '../../pkg/apis
 import { HOLDER_TIMEOUT_MS, createLeaseWatch, microTime } from '../../pkg/kubernetes/lease.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
 import { eventually } from './controller-bed.ts';
-import { flowNode, flowPod, flowPolicy, flowService, NAMESPACE, openFlowBed } from './flow-support.ts';
-import type { FlowBed } from './flow-support.ts';
+import { type FlowBed, NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 
 const EVIL = 'evil';
 const ZONES = ['a', 'b'];

@@ -6,13 +6,11 @@ import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, LABEL_MANAGED } from '../../pkg/apis/names.ts';
 import { SERVICES } from '../../pkg/apis/resources.ts';
-import { startAdmission } from '../fixtures/admission-server.ts';
-import type { AdmissionFixture } from '../fixtures/admission-server.ts';
+import { type AdmissionFixture, startAdmission } from '../fixtures/admission-server.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import { node, service, slice } from '../fixtures/core.ts';
 import { eventually } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 
 const [VICTIM, EVIL] = ['shop', 'evil'];
 const MANAGED = { [LABEL_MANAGED]: 'true' };

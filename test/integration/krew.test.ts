@@ -7,10 +7,8 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
-import { krewRelease } from '../../hack/krew.ts';
-import type { Release } from '../../hack/krew.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type Release, krewRelease } from '../../hack/krew.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');

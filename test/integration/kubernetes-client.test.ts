@@ -9,8 +9,7 @@ import { eventually, rejection } from '../fixtures/eventually.ts';
 import { createFakeClock } from '../fixtures/fake-clock.ts';
 import { addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
 import { createTestPki } from '../fixtures/pki.ts';
-import { startH2Server } from '../fixtures/h2-server.ts';
-import type { Answer, H2Server } from '../fixtures/h2-server.ts';
+import { type Answer, type H2Server, startH2Server } from '../fixtures/h2-server.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 
 describe('client over HTTP/2', () => {

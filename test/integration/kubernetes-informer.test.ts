@@ -7,23 +7,19 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { SERVICES, NODES } from '../../pkg/apis/resources.ts';
 import { NotLeadingError, createClient, createFencedClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
-import { createInformer } from '../../pkg/kubernetes/informer.ts';
-import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';
+import { type InformerOptions, createInformer } from '../../pkg/kubernetes/informer.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client, Informer } from '../../pkg/kubernetes/types.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';
 import { versionsOf } from '../fixtures/model-api.ts';
 import { recordingLogger } from '../fixtures/recording-logger.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { testConfig } from '../fixtures/config-source.ts';
-import { createFakeClock } from '../fixtures/fake-clock.ts';
-import type { FakeClock } from '../fixtures/fake-clock.ts';
-import { startH2Server } from '../fixtures/h2-server.ts';
-import type { H2Server } from '../fixtures/h2-server.ts';
+import { type FakeClock, createFakeClock } from '../fixtures/fake-clock.ts';
+import { type H2Server, startH2Server } from '../fixtures/h2-server.ts';
 
 const NAMESPACE = 'default';
 

@@ -1,16 +1,13 @@
 // Leader election between real processes over TLS: a crash, a theft and a clean stop, and never two leaders at once.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { holderOf, microTime } from '../../pkg/kubernetes/lease.ts';
-import type { Lease } from '../../pkg/kubernetes/lease.ts';
+import { type Lease, holderOf, microTime } from '../../pkg/kubernetes/lease.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 

@@ -4,21 +4,18 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { SECRETS } from '../../pkg/apis/resources.ts';
-import { LOG_FORMATS, createLogger } from '../../pkg/telemetry/log.ts';
-import type { LogFormat } from '../../pkg/telemetry/log.ts';
+import { LOG_FORMATS, type LogFormat, createLogger } from '../../pkg/telemetry/log.ts';
 import { type Secret, openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { SETTINGS_PATH } from '../../pkg/webhook/routing-settings.ts';
 import { call, review } from '../fixtures/admission.ts';
-import { startAdmission } from '../fixtures/admission-server.ts';
-import type { AdmissionFixture } from '../fixtures/admission-server.ts';
+import { type AdmissionFixture, startAdmission } from '../fixtures/admission-server.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
 import { createFakeClock } from '../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../fixtures/memory-client.ts';
 import { createRandomBytes } from '../fixtures/random-bytes.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import type { LogEntry } from '../fixtures/recording-logger.ts';
-import { recordingLogger } from '../fixtures/recording-logger.ts';
+import { type LogEntry, recordingLogger } from '../fixtures/recording-logger.ts';
 
 /** Stands wherever a user, or an attacker, can put text. */
 const MARK = 'correct-horse-battery-staple';

@@ -22,8 +22,7 @@ import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed } from '../fixtures/gardener.ts';
 import type { Fault, Sandbox, SandboxRequest } from '../sandbox/types.ts';
 import { inFull } from '../support/depth.ts';
-import { eventually } from './controller-bed.ts';
-import type { ControllerBed, Serving } from './controller-bed.ts';
+import { type ControllerBed, type Serving, eventually } from './controller-bed.ts';
 import { NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import { openBed } from './settings-support.ts';
 

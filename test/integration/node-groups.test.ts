@@ -14,8 +14,7 @@ import {
 import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS } from '../../pkg/apis/resources.ts';
 import { node } from '../fixtures/core.ts';
 import { nodeGroup, nodeGroupCrd, zonalVolume } from '../fixtures/kubeedge.ts';
-import { NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
-import type { FlowBed } from './flow-support.ts';
+import { type FlowBed, NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
 
 const ENABLED = 'nodeGroups: {enabled: true, touchesPerSecond: 50}';

@@ -18,8 +18,7 @@ import {
   urlsOf,
 } from './controller-command.ts';
 import type { CommandFolder } from './controller-command.ts';
-import { USER, openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, USER, openBed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';
 

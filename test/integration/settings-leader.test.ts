@@ -7,8 +7,7 @@ import { LEASES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, namespace, seed } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 import { LABEL_ROUTING } from '../../pkg/apis/names.ts';
 import { MODE, NS, useShoots } from './settings-shoots-support.ts';
 

@@ -14,8 +14,7 @@ import { NAMESPACES, NODES, ENDPOINT_SLICES } from '../../pkg/apis/resources.ts'
 import { node, service, slice } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';

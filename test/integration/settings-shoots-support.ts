@@ -6,8 +6,7 @@ import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, namespace, seed, shoot } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 
 export const NS = 'shoot--foo--bar';
 

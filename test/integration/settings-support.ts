@@ -6,8 +6,7 @@ import type { Event, Service } from '../../pkg/apis/core.ts';
 import type { Etcd } from '../../pkg/apis/gardener.ts';
 import { ETCDS, EVENTS, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
-import { openControllerBed, withTestDefaults } from './controller-bed.ts';
-import type { ControllerBed, Serving } from './controller-bed.ts';
+import { type ControllerBed, type Serving, openControllerBed, withTestDefaults } from './controller-bed.ts';
 
 export const USER = 'settings-reconciler';
 

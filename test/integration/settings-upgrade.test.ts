@@ -12,8 +12,7 @@ import { node, service } from '../fixtures/core.ts';
 import { CILIUM, daemonSet } from '../fixtures/data-planes.ts';
 import { cluster, namespace } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
-import { openBed } from './settings-support.ts';
-import type { Bed } from './settings-support.ts';
+import { type Bed, openBed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';
 const MODE =

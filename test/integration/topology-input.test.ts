@@ -3,8 +3,7 @@ import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, slice } from '../fixtures/core.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { list } from './topology-objects.ts';
 

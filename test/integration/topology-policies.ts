@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { node, service } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { runTopology } from '../fixtures/topology-command.ts';
-import type { Ran } from '../fixtures/topology-command.ts';
+import { type Ran, runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 
 /** Runs `kubectl topology <command>` on a Service without and on one with a planned strategy; `check` looks at each answer. */

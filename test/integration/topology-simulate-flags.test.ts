@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';

@@ -4,13 +4,12 @@ import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
-import { installationDefaults, installation } from '../fixtures/installation.ts';
+import { type InstallationOptions, installation, installationDefaults } from '../fixtures/installation.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { shellBlocks } from '../support/docs/markdown.ts';
 import { useStatusWorld, DAY_MS, reasonsOf } from './topology-status-support.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import type { InstallationOptions } from '../fixtures/installation.ts';
 
 const { namespace: OWN } = installationDefaults;
 

@@ -1,6 +1,5 @@
 // The command as a process against the sandbox: it registers itself, and what is written comes back hinted.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
@@ -13,8 +12,7 @@ import { microTime } from '../../pkg/kubernetes/lease.ts';
 import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { createTestPki } from '../fixtures/pki.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';

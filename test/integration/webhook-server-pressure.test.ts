@@ -1,8 +1,7 @@
 // The admission server over real TLS under pressure and change: its caps, failing handlers, new certificates, and its end.
 import { once } from 'node:events';
 import { Agent } from 'node:https';
-import { createConnection } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, createConnection } from 'node:net';
 import { connect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
@@ -11,8 +10,7 @@ import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { prepareLoad } from '../bench/webhook/cell.ts';
 import { call, review } from '../fixtures/admission.ts';
-import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
-import type { AdmissionFixture } from '../fixtures/admission-server.ts';
+import { type AdmissionFixture, admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 import { closeOf, labelled } from './webhook-server-support.ts';

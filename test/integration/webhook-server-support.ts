@@ -1,15 +1,12 @@
 // An admission server on loopback.
 import { once } from 'node:events';
-import { connect } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
+import { type TLSSocket, connect } from 'node:tls';
 import { expect } from 'chai';
 import { after, before } from 'mocha';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
-import { call, review } from '../fixtures/admission.ts';
-import type { CallOptions } from '../fixtures/admission.ts';
-import { startAdmission } from '../fixtures/admission-server.ts';
-import type { AdmissionFixture } from '../fixtures/admission-server.ts';
+import { type CallOptions, call, review } from '../fixtures/admission.ts';
+import { type AdmissionFixture, startAdmission } from '../fixtures/admission-server.ts';
 import { slice } from '../fixtures/core.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 

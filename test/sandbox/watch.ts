@@ -2,11 +2,10 @@
 import { apiVersionOf } from '../../pkg/apis/resources.ts';
 import { expired, invalidOptions } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { StoredObject } from './object.ts';
+import { type StoredObject, namespaceOf } from './object.ts';
 import { matcherOf, versionOf, type ObjectMatcher } from './reader.ts';
 import type { Route } from './route.ts';
 import type { ServedResource } from './served-resource.ts';
-import { namespaceOf } from './object.ts';
 import { resourceKey, type Change, type ObjectStore } from './store.ts';
 
 export interface WatchHub {

@@ -2,8 +2,7 @@
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
-import { NODES, PODS } from '../../pkg/apis/resources.ts';
-import type { Resource } from '../../pkg/apis/resources.ts';
+import { NODES, PODS, type Resource } from '../../pkg/apis/resources.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';

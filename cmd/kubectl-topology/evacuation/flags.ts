@@ -1,6 +1,5 @@
 // Flags of the commands that evacuate zones, and how their values are read.
-import { InvalidArgumentError } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { LabelSelector, LabelSelectorRequirement } from '../../../pkg/apis/admission.ts';
 import type { InputFlags } from '../flags.ts';
 

@@ -2,8 +2,7 @@
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
-import type { ServiceCounts, Verdict } from '../../traffic/proof.ts';
+import { type ServiceCounts, type Verdict, createProofWindow, verdictOf } from '../../traffic/proof.ts';
 
 /** A verdict holds for a Service that is quiet for less than this. */
 const HOLDS_MS = 600_000;

@@ -4,8 +4,7 @@
 // Releases Services in namespaces that are not served any more, whichever process wrote what they still carry.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
-import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy.ts';
-import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
+import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, COMMANDS, LABEL_MANAGED_BY, LABEL_STRATEGY } from '../../apis/names.ts';
 import { refOf } from '../../apis/values.ts';

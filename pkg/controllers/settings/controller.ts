@@ -4,8 +4,7 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import { signals } from '../../kubernetes/watches.ts';
-import type { Table, Watch } from '../../kubernetes/watches.ts';
+import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';

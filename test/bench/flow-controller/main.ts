@@ -16,10 +16,8 @@ import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Sandbox } from '../../sandbox/types.ts';
 import { writeResults } from '../../support/results.ts';
 import { describeEnvironment } from '../environment.ts';
-import { findCores, pinSelf, startChild } from '../processes.ts';
-import type { Child } from '../processes.ts';
-import { clusterObjects, loadObjects } from './world.ts';
-import type { Scale } from './world.ts';
+import { type Child, findCores, pinSelf, startChild } from '../processes.ts';
+import { type Scale, clusterObjects, loadObjects } from './world.ts';
 
 const USAGE = `usage: npm run bench:flow-controller -- [--services N] [--endpoints N] [--seconds N] [--hostile N] [--cgroup FOLDER] [--command FILE]
 

@@ -2,8 +2,7 @@
 import { resolve } from 'node:path';
 import { writeResults } from '../../support/results.ts';
 import { describeEnvironment } from '../environment.ts';
-import { parseOptions, USAGE } from './options.ts';
-import type { KepOptions } from './options.ts';
+import { type KepOptions, USAGE, parseOptions } from './options.ts';
 import { runPass } from './pass.ts';
 import { checksOf, ordinal, resultsOf } from './results.ts';
 import { kepMarkdown } from './table.ts';

@@ -2,8 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { sections } from './grid.ts';
-import { addTally, emptyTally } from './tally.ts';
-import type { Tally, Work } from './tally.ts';
+import { type Tally, type Work, addTally, emptyTally } from './tally.ts';
 
 export interface PassOptions {
   readonly work: Work;

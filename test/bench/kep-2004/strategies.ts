@@ -1,6 +1,5 @@
 // The contenders: each turns a case into hints, as groups of endpoints that serve the same zones.
-import { createProblem } from '../../../pkg/flow/problem.ts';
-import type { Group, Problem } from '../../../pkg/flow/problem.ts';
+import { type Group, type Problem, createProblem } from '../../../pkg/flow/problem.ts';
 import { solve } from '../../../pkg/flow/solve.ts';
 import { allocate, planLending } from '../../../pkg/upstream/index.ts';
 import type { Case } from './grid.ts';

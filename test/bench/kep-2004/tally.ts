@@ -1,9 +1,7 @@
 // Sums over cases, which can be added up in any order and kept in a file.
-import type { Problem, Group } from '../../../pkg/flow/problem.ts';
-import { EPSILON, sameZoneGroups, spreadGroups } from '../../../pkg/flow/problem.ts';
+import { EPSILON, type Group, type Problem, sameZoneGroups, spreadGroups } from '../../../pkg/flow/problem.ts';
 import { scoreCeiling, scoreGroups } from './by-score.ts';
-import { casesOf } from './grid.ts';
-import type { Case, Section } from './grid.ts';
+import { type Case, type Section, casesOf } from './grid.ts';
 import { deviationScore, measure, scoreOf } from './measure.ts';
 import { plannerGroups, problemOf, upstreamGroups } from './strategies.ts';
 

@@ -1,8 +1,7 @@
 // One worker thread: computes the sections it is sent, one after the other.
 import { parentPort, workerData } from 'node:worker_threads';
 import { sections } from './grid.ts';
-import { tallySection } from './tally.ts';
-import type { Work } from './tally.ts';
+import { type Work, tallySection } from './tally.ts';
 
 const work = workerData as Work;
 const all = sections();

@@ -6,13 +6,11 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { areBuilt, defaultVersion, ensureBinaries } from '../../e2e/bed/binaries.ts';
-import { auditCluster } from '../../fixtures/audit-cluster.ts';
-import type { AuditCluster } from '../../fixtures/audit-cluster.ts';
+import { type AuditCluster, auditCluster } from '../../fixtures/audit-cluster.ts';
 import { describeEnvironment } from '../environment.ts';
 import { findCores } from '../processes.ts';
 import { limitsOf } from './limits.ts';
-import { measure } from './measure.ts';
-import type { Program } from './measure.ts';
+import { type Program, measure } from './measure.ts';
 import type { KubectlTopologyResults, Measurement } from './types.ts';
 
 export interface KubectlTopologyBenchOptions {

@@ -7,8 +7,7 @@ import { onThreads } from '../threads.ts';
 import { simulate } from './plant.ts';
 import { RULES } from './rules.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { loopTables, meanExperience, rulesTables } from './table.ts';
-import type { LoopResults, RuleScenario } from './table.ts';
+import { type LoopResults, type RuleScenario, loopTables, meanExperience, rulesTables } from './table.ts';
 
 const USAGE = `Usage: npm run bench:loop -- [--scenario TEXT] [--rule TEXT] [--seeds N] [--quick]
 

@@ -10,8 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { run } from '../../e2e/bed/machine.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Sandbox } from '../../sandbox/types.ts';
-import { parseCpuSeconds, startChild } from '../processes.ts';
-import type { Child } from '../processes.ts';
+import { type Child, parseCpuSeconds, startChild } from '../processes.ts';
 import { clientAddresses, clusterOf, serverAddress, serviceAddress } from './world.ts';
 
 const BUNDLE = resolve(import.meta.dirname, '../../../dist/bundle/traffic-meter.js');

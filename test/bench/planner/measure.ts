@@ -1,8 +1,7 @@
 // Times each contender on each problem of a shape, in turns, so that noise of the machine meets all alike.
 import type { PlanInput } from '../../../pkg/flow/types.ts';
 import { median, percentile } from '../statistics.ts';
-import { contendersFor, figuresOf, NAIVE } from './contenders.ts';
-import type { Contender, Outcome } from './contenders.ts';
+import { type Contender, NAIVE, type Outcome, contendersFor, figuresOf } from './contenders.ts';
 import { problemsOf } from './problems.ts';
 import type { Measurement, Shape, ShapeResults } from './types.ts';
 

@@ -6,11 +6,9 @@ import { join, resolve } from 'node:path';
 import { findCores, pinSelf } from '../processes.ts';
 import { formatNumber, median } from '../statistics.ts';
 import { markdownTable } from '../table.ts';
-import { openContest, playRound, prepareLoad, prepareSettingsLoad } from './cell.ts';
-import type { Contest, PreparedLoad } from './cell.ts';
+import { type Contest, type PreparedLoad, openContest, playRound, prepareLoad, prepareSettingsLoad } from './cell.ts';
 import { writeCertificate } from './certificates.ts';
-import { webhookAt } from './contenders.ts';
-import type { Contender } from './contenders.ts';
+import { type Contender, webhookAt } from './contenders.ts';
 import type { WebhookBenchOptions } from './run.ts';
 import type { Ground } from './servers.ts';
 

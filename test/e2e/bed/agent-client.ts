@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { enterPrefix, identify } from './machine.ts';
-import type { ProcessIdentity } from './machine.ts';
+import { type ProcessIdentity, enterPrefix, identify } from './machine.ts';
 import type { BedNode } from './node.ts';
 import type { BedService, PodAnswer } from './pod.ts';
 

@@ -1,7 +1,6 @@
 // The program that a bed runs inside a network namespace: listeners of Pods, clients that count, a relay to the API.
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { type Server, type Socket, connect, createServer } from 'node:net';
 import type { AgentReply, AgentRequest, AgentTask, ConnectionCounts, Endpoint } from './agent-client.ts';
 
 type TaskOf<K extends AgentTask['task']> = Extract<AgentTask, { task: K }>;

@@ -2,8 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enterPrefix, identify, isRunning, sendSignal, waitFor } from './machine.ts';
-import type { ProcessIdentity } from './machine.ts';
+import { type ProcessIdentity, enterPrefix, identify, isRunning, sendSignal, waitFor } from './machine.ts';
 
 export interface ComponentOptions {
   readonly name: string;

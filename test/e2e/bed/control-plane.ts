@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pki } from './access.ts';
 import type { Binaries } from './binaries.ts';
-import { createComponent } from './component.ts';
-import type { Component, ComponentOptions } from './component.ts';
+import { type Component, type ComponentOptions, createComponent } from './component.ts';
 import type { Bed } from './index.ts';
 import { controlPlaneAddresses, enterPrefix, run, serviceRanges } from './machine.ts';
 

@@ -1,8 +1,7 @@
 // Puts objects straight into a bed's etcd: clusters whose creation through the API server would take longer than what is measured in them.
 import { randomUUID } from 'node:crypto';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { NAMESPACES } from '../../../pkg/apis/resources.ts';
-import type { Resource } from '../../../pkg/apis/resources.ts';
+import { NAMESPACES, type Resource } from '../../../pkg/apis/resources.ts';
 import { collectionPath } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { waitFor } from './machine.ts';

@@ -2,12 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserOptions } from './access.ts';
-import { startAgent } from './agent-client.ts';
-import type { Agent } from './agent-client.ts';
+import { type Agent, startAgent } from './agent-client.ts';
 import type { Api } from './api.ts';
 import type { Binaries, Program } from './binaries.ts';
-import { createComponent } from './component.ts';
-import type { Component } from './component.ts';
+import { type Component, createComponent } from './component.ts';
 import { addressesOf, clusterRanges, createNamespace, joinNode, removeNamespace, waitFor } from './machine.ts';
 import type { AddressPair } from './machine.ts';
 import type { BedRecord } from './state.ts';

@@ -1,7 +1,6 @@
 // Pods and Services of a bed.
 import type { KubernetesObject } from './api.ts';
-import { addAddresses, nodeDevice, removeAddresses } from './machine.ts';
-import type { AddressPair } from './machine.ts';
+import { type AddressPair, addAddresses, nodeDevice, removeAddresses } from './machine.ts';
 import type { BedContext, BedNode } from './node.ts';
 
 export interface PodOptions {

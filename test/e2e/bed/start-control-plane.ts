@@ -1,10 +1,8 @@
 // The smallest bed: etcd, kube-apiserver and kube-controller-manager, for programs that need no nodes.
-import { exposeProgram } from './access.ts';
-import type { ExposeOptions } from './access.ts';
+import { type ExposeOptions, exposeProgram } from './access.ts';
 import { startBed } from './index.ts';
 import { controlPlaneAddresses, createBridge, createNamespace, removeBridge } from './machine.ts';
-import { isolatedNamespace } from './state.ts';
-import type { BedRecord } from './state.ts';
+import { type BedRecord, isolatedNamespace } from './state.ts';
 
 export interface ControlPlaneNamespace {
   readonly name: string;

@@ -17,12 +17,9 @@ import { asText, documents, WEBHOOK } from '../chart.ts';
 import { apply, commandReady } from '../commands.ts';
 import { slicesOf } from '../hints-support.ts';
 import { letSeedsBeRead, NS, SEED } from '../settings-landscape.ts';
-import { openWorld } from '../settings-world.ts';
-import type { World } from '../settings-world.ts';
-import { runPods } from './controllers.ts';
-import type { PodRunner } from './controllers.ts';
-import { openOwner, realDefinitions, realGarden } from './owner.ts';
-import type { Owner } from './owner.ts';
+import { type World, openWorld } from '../settings-world.ts';
+import { type PodRunner, runPods } from './controllers.ts';
+import { type Owner, openOwner, realDefinitions, realGarden } from './owner.ts';
 
 export const DRUID_USER = 'system:serviceaccount:garden:etcd-druid';
 

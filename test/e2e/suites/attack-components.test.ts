@@ -30,8 +30,7 @@ import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
 import { commandReady, ownNamespace } from '../commands.ts';
 import { installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
-import { createCgroup, readMemoryLimits } from '../memory.ts';
-import type { Cgroup } from '../memory.ts';
+import { type Cgroup, createCgroup, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
 import { createMeterAccount, readerToken } from '../traffic-meter-world.ts';
 

@@ -15,8 +15,7 @@ import { ALIEN, ATTACKS, endpoints, EXTENSION, NEEDED, NODE, ROLE, SERVICE, SLIC
 import type { Write } from '../attack-writes.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { COMPONENTS, FLOW, INJECTED, NAMESPACE, openHelm, root, WEBHOOK } from '../chart.ts';
-import type { Component } from '../chart.ts';
+import { COMPONENTS, type Component, FLOW, INJECTED, NAMESPACE, WEBHOOK, openHelm, root } from '../chart.ts';
 import { apply, applyDefinitions } from '../commands.ts';
 import { connectAs } from '../hints-support.ts';
 

@@ -17,14 +17,12 @@ import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { review } from '../../fixtures/admission.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
-import { ATTACKS, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
-import type { Attack, Attacked } from '../attack-client.ts';
+import { ATTACKS, type Attack, type Attacked, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
 import { connectAs, hasOwnZone, untilAdmission } from '../hints-support.ts';
-import { createCgroup, memoryOf, readMemoryLimits } from '../memory.ts';
-import type { Cgroup } from '../memory.ts';
+import { type Cgroup, createCgroup, memoryOf, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
 
 const namespace = 'attacked';

@@ -2,17 +2,13 @@
 // Needs: conntrack, prometheus
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { crosses } from '../../../pkg/traffic/measured.ts';
-import type { Measured } from '../../../pkg/traffic/measured.ts';
+import { type Measured, crosses } from '../../../pkg/traffic/measured.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedService } from '../bed/index.ts';
+import { type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { startPrometheus } from '../prometheus.ts';
-import type { Prometheus } from '../prometheus.ts';
-import { createReader } from '../reader.ts';
-import type { OperatorShell } from '../reader.ts';
+import { type Prometheus, startPrometheus } from '../prometheus.ts';
+import { type OperatorShell, createReader } from '../reader.ts';
 import { letRead, readerToken, SECURE_PORT, sendLoad, startMeasured } from '../traffic-meter-world.ts';
 import type { MeasuredBed } from '../traffic-meter-world.ts';
 

@@ -6,14 +6,11 @@ import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
 import { percentText } from '../../../pkg/report/text.ts';
-import { ATTACK, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
-import type { AuditCluster } from '../../fixtures/audit-cluster.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { ATTACK, type AuditCluster, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 
 const FLAGS = [

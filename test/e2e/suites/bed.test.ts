@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import type { Traffic } from '../bed/agent-client.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
 

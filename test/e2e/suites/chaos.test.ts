@@ -8,8 +8,7 @@ import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { createRandom, deckOf, seedOf } from '../chaos-faults.ts';
-import type { Fault } from '../chaos-faults.ts';
+import { type Fault, createRandom, deckOf, seedOf } from '../chaos-faults.ts';
 import {
   BY_LOAD,
   BY_WEIGHT,
@@ -28,14 +27,10 @@ import { allReturned, defineEvacuations, evacuationNamed, reachesPhase, startSte
 import type { SteadyService } from '../evacuations.ts';
 import { auditSince, auditSize, countByKind, lastingWrites, startProbes, untruths } from '../faults-checks.ts';
 import type { Probes } from '../faults-checks.ts';
-import { createShoot, finishShoot, install } from '../faults-world.ts';
-import type { Installed } from '../faults-world.ts';
-import { followLoad } from '../flow-world.ts';
-import type { FollowedLoad } from '../flow-world.ts';
-import { supervise } from '../kubelet.ts';
-import type { Supervisor } from '../kubelet.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi } from '../metrics-api.ts';
+import { type Installed, createShoot, finishShoot, install } from '../faults-world.ts';
+import { type FollowedLoad, followLoad } from '../flow-world.ts';
+import { type Supervisor, supervise } from '../kubelet.ts';
+import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
 import { isLongForm } from '../results.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';

@@ -23,10 +23,8 @@ import { findingsOf, isDisturbed, runScenario } from '../closed-loop-run.ts';
 import { countersOf, createWorld, METRICS, readingsOf, SHOP, startFlowController } from '../closed-loop-world.ts';
 import type { FlowController, World } from '../closed-loop-world.ts';
 import { startWebhook } from '../commands.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi } from '../metrics-api.ts';
-import { startExporter, startPrometheus } from '../prometheus.ts';
-import type { Exporter, Prometheus } from '../prometheus.ts';
+import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
+import { type Exporter, type Prometheus, startExporter, startPrometheus } from '../prometheus.ts';
 import { isLongForm, keepResults } from '../results.ts';
 
 const shortForm: readonly [Scenario, MetricsPath][] = [[hotZone(SHORT), 'Prometheus']];

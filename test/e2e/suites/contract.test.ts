@@ -4,8 +4,7 @@ import { before, describe } from 'mocha';
 import { describeContract } from '../../contract/suite.ts';
 import { serverUrl } from '../bed/access.ts';
 import { expireOldVersions } from '../bed/control-plane.ts';
-import { useBed } from '../bed/index.ts';
-import type { Bed } from '../bed/index.ts';
+import { type Bed, useBed } from '../bed/index.ts';
 
 const namespace = 'default';
 const name = 'contract';

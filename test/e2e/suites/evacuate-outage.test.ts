@@ -18,12 +18,10 @@ import {
 import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { service as serviceFixture } from '../../fixtures/core.ts';
-import { runTopology } from '../../fixtures/topology-command.ts';
-import type { Ran } from '../../fixtures/topology-command.ts';
+import { type Ran, runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import {
   auditLogOn,
@@ -38,8 +36,7 @@ import { describeProxies } from '../commands.ts';
 import { allReturned, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
 import { installFlowPolicies } from '../flow-world.ts';
 import { connectAs, each, RECONCILER_USER } from '../hints-support.ts';
-import { readAudit, untilQuiet } from '../settings-audit.ts';
-import type { Write } from '../settings-audit.ts';
+import { type Write, readAudit, untilQuiet } from '../settings-audit.ts';
 
 const { endpointSliceWebhook: WEBHOOK, settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
 const ZONES = ['a', 'b', 'c'];

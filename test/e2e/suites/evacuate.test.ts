@@ -10,16 +10,14 @@ import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { allReturned, AS_INSTALLED, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi, PodReading } from '../metrics-api.ts';
+import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
 
 const SHOP = 'shop';
 const ANNOTATED = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };

@@ -9,8 +9,7 @@ import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-read
 import { assessReading } from '../../../pkg/gardener/extension/select.ts';
 import { defaultVersion, ensureBinaries } from '../bed/binaries.ts';
 import { run } from '../bed/machine.ts';
-import { chart, COMPONENTS, documents, INJECTED, openHelm, root } from '../chart.ts';
-import type { Helm, Rendered } from '../chart.ts';
+import { COMPONENTS, type Helm, INJECTED, type Rendered, chart, documents, openHelm, root } from '../chart.ts';
 
 describe('example', () => {
   let helm: Helm;

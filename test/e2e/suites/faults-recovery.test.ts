@@ -9,10 +9,8 @@ import { waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { auditSince, auditSize, liftLimit, limitUsers, occupySeat, startProbes, untruths } from '../faults-checks.ts';
 import type { Probes } from '../faults-checks.ts';
-import { changeShoot, createShoot, install, SCALE } from '../faults-world.ts';
-import type { Installed, ShootHandle } from '../faults-world.ts';
-import { supervise } from '../kubelet.ts';
-import type { Supervisor } from '../kubelet.ts';
+import { type Installed, SCALE, type ShootHandle, changeShoot, createShoot, install } from '../faults-world.ts';
+import { type Supervisor, supervise } from '../kubelet.ts';
 import { subjectOf } from '../settings-audit.ts';
 import { userOf } from '../settings-world.ts';
 

@@ -13,10 +13,8 @@ import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/a
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { commandReady } from '../commands.ts';
-import { startProbes, startWriters } from '../faults-checks.ts';
-import type { Probes, Writers, Written } from '../faults-checks.ts';
-import { install } from '../faults-world.ts';
-import type { Installed } from '../faults-world.ts';
+import { type Probes, type Writers, type Written, startProbes, startWriters } from '../faults-checks.ts';
+import { type Installed, install } from '../faults-world.ts';
 import { hasOwnZone, untilAdmission } from '../hints-support.ts';
 import type { Replica } from '../kubelet.ts';
 import { isLate } from '../settings-audit.ts';

@@ -11,8 +11,7 @@ import type { Registry } from '../../fixtures/oci-registry.ts';
 import { exposeProgram } from '../bed/access.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode } from '../bed/index.ts';
+import { type BedNode, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { apply, applyDefinitions } from '../commands.ts';
 import {
@@ -30,8 +29,7 @@ import { createPriorities } from '../gardener/landscape.ts';
 import { realDefinitions, realGarden } from '../gardener/owner.ts';
 import { startResourceManager } from '../gardener/resource-manager.ts';
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
-import { startKubelet } from '../kubelet.ts';
-import type { Kubelet, KubeletPod } from '../kubelet.ts';
+import { type Kubelet, type KubeletPod, startKubelet } from '../kubelet.ts';
 
 const SEED = 'eu-1';
 const CORE = '/apis/core.gardener.cloud';

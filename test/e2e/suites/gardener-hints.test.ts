@@ -8,8 +8,7 @@ import { COMMANDS, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/name
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import { namespace, ZONES } from '../../fixtures/gardener.ts';
-import { useBed } from '../bed/index.ts';
-import type { Bed } from '../bed/index.ts';
+import { type Bed, useBed } from '../bed/index.ts';
 import { applyDefinitions, ownNamespace, startWebhook } from '../commands.ts';
 import { FLOW_USER } from '../flow-world.ts';
 import { askGardener, realDefinitions } from '../gardener/owner.ts';

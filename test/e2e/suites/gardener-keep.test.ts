@@ -16,8 +16,7 @@ import { manage, MANAGER_USER, startResourceManager } from '../gardener/resource
 import { keepResults } from '../results.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { letSeedsBeRead, MANAGED, SAME_ZONE, SEED } from '../settings-landscape.ts';
-import { openWorld, userOf } from '../settings-world.ts';
-import type { World } from '../settings-world.ts';
+import { type World, openWorld, userOf } from '../settings-world.ts';
 
 const NS = 'extension-provider-local';
 /** The least that the resource manager takes; Gardener's own is an hour. */

@@ -13,12 +13,10 @@ import { waitFor } from '../bed/machine.ts';
 import { NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
 import { acting, commandReady, definitionNames, nothingActs, removeDefinitions } from '../commands.ts';
 import { realDefinitions, watchVersions } from '../gardener/owner.ts';
-import { manage, MANAGER_USER, startResourceManager } from '../gardener/resource-manager.ts';
-import type { Managed } from '../gardener/resource-manager.ts';
+import { MANAGER_USER, type Managed, manage, startResourceManager } from '../gardener/resource-manager.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { letSeedsBeRead, SAME_ZONE, SEED } from '../settings-landscape.ts';
-import { openWorld, userOf } from '../settings-world.ts';
-import type { World } from '../settings-world.ts';
+import { type World, openWorld, userOf } from '../settings-world.ts';
 
 const NS = 'extension-provider-local';
 /** The least that it takes. */

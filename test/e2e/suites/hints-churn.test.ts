@@ -22,8 +22,7 @@ import {
   untilAdmission,
 } from '../hints-support.ts';
 import { keepResults } from '../results.ts';
-import { readAudit, untilQuiet, untilQuietAfter } from '../settings-audit.ts';
-import type { AuditReader, Write } from '../settings-audit.ts';
+import { type AuditReader, type Write, readAudit, untilQuiet, untilQuietAfter } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];

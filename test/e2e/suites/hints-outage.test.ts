@@ -10,8 +10,7 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { createNodes, deploy, startKubelets } from '../churn.ts';
-import type { Kubelets, Pod, Workload } from '../churn.ts';
+import { type Kubelets, type Pod, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { bareVersions, formatOutages, gapsIn, recordSlices } from '../hints-figures.ts';
 import type { Outage, StoredVersion } from '../hints-figures.ts';
@@ -28,8 +27,7 @@ import {
   untilAdmission,
 } from '../hints-support.ts';
 import { keepResults } from '../results.ts';
-import { readAudit, untilQuiet } from '../settings-audit.ts';
-import type { AuditReader, Write } from '../settings-audit.ts';
+import { type AuditReader, type Write, readAudit, untilQuiet } from '../settings-audit.ts';
 
 const namespace = 'shop';
 const pods = 12;

@@ -6,10 +6,8 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { createNodes, deploy, startKubelets } from '../churn.ts';
-import type { Kubelets, Workload } from '../churn.ts';
-import { bareVersions, gapsIn, recordSlices } from '../hints-figures.ts';
-import type { StoredVersion } from '../hints-figures.ts';
+import { type Kubelets, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
+import { type StoredVersion, bareVersions, gapsIn, recordSlices } from '../hints-figures.ts';
 import {
   connectAs,
   expectNone,

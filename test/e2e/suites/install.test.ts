@@ -37,8 +37,7 @@ import {
 import type { Component, Helm, Rendered } from '../chart.ts';
 import { apply, applyDefinitions, commandReady, installedProgram } from '../commands.ts';
 import { ELSEWHERE, permissionsOf, unusedPermissions } from '../permissions.ts';
-import { openAudit } from '../settings-audit.ts';
-import type { AuditEvent } from '../settings-audit.ts';
+import { type AuditEvent, openAudit } from '../settings-audit.ts';
 
 const USERS = COMPONENTS.map((name) => `system:serviceaccount:${NAMESPACE}:${name}`);
 

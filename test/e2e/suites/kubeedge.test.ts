@@ -2,12 +2,10 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, LABEL_STRATEGY, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import { nodeGroup, nodeGroupCrd, zonalVolume } from '../../fixtures/kubeedge.ts';
-import type { NodeGroupOptions } from '../../fixtures/kubeedge.ts';
+import { type NodeGroupOptions, nodeGroup, nodeGroupCrd, zonalVolume } from '../../fixtures/kubeedge.ts';
 import type { KubernetesObject } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedService, Traffic } from '../bed/index.ts';
+import { type BedNode, type BedService, type Traffic, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { documents, openHelm } from '../chart.ts';
 import { apply, ownNamespace, startWebhook } from '../commands.ts';

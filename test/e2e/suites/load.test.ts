@@ -30,10 +30,8 @@ import {
 } from '../hints-support.ts';
 import { memoryOf, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
-import { formatLoad } from '../scale-figures.ts';
-import type { LoadResults, Phase, Process, SliceWrites } from '../scale-figures.ts';
-import { readAudit } from '../settings-audit.ts';
-import type { AuditReader, Write } from '../settings-audit.ts';
+import { type LoadResults, type Phase, type Process, type SliceWrites, formatLoad } from '../scale-figures.ts';
+import { type AuditReader, type Write, readAudit } from '../settings-audit.ts';
 
 /** How much of everything. */
 const SCALE = { services: 5_000, endpointsPerSlice: 2, plainSlices: 1_000, perNamespace: 100 } as const;

@@ -10,8 +10,7 @@ import type { LoadFailure, LoadReading } from '../../../pkg/metrics/types.ts';
 import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
 import { useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi, PodReading } from '../metrics-api.ts';
+import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
 
 const NAMESPACE = 'shop';
 const USER = 'system:serviceaccount:topology-routing:flow-controller';

@@ -13,8 +13,7 @@ import { randomClusters, shrink, smallerServices, updatesOf } from '../model-cas
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
 import { checkConnections, proxyKinds, proxyVersions, startFleet, startServers } from '../model-cluster.ts';
 import type { FleetMember } from '../model-cluster.ts';
-import { compareCluster, compareUpdates } from '../model-judge.ts';
-import type { Comparison, Finding } from '../model-judge.ts';
+import { type Comparison, type Finding, compareCluster, compareUpdates } from '../model-judge.ts';
 import { isLongForm } from '../results.ts';
 
 const realNodes = 6;

@@ -4,16 +4,12 @@ import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedService } from '../bed/index.ts';
+import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { COMPONENTS, openHelm } from '../chart.ts';
-import type { Helm } from '../chart.ts';
+import { COMPONENTS, type Helm, openHelm } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
-import { startKubelet } from '../kubelet.ts';
-import type { Kubelet } from '../kubelet.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi } from '../metrics-api.ts';
+import { type Kubelet, startKubelet } from '../kubelet.ts';
+import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
 import {
   createOperatorLandscape,
   createReader,

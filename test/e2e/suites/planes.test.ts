@@ -10,11 +10,9 @@ import { type Endpoint, type EndpointSlice, isEndpointReady, zoneOfNode } from '
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { isLongForm } from '../results.ts';
-import { CILIUM_RELEASES, openCilium } from '../planes/cilium.ts';
-import type { CiliumRelease, World } from '../planes/cilium.ts';
+import { CILIUM_RELEASES, type CiliumRelease, type World, openCilium } from '../planes/cilium.ts';
 
 const BUILD_MS = 300_000;
 const WORLDS = isLongForm ? 10_000 : 3_000;

@@ -12,8 +12,7 @@ import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
 import type { KeyPair } from '../bed/access.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { startExporter, startPrometheus } from '../prometheus.ts';
-import type { Exporter, Prometheus, Series } from '../prometheus.ts';
+import { type Exporter, type Prometheus, type Series, startExporter, startPrometheus } from '../prometheus.ts';
 
 const NAMESPACE = 'shop';
 const never = new AbortController().signal;

@@ -7,12 +7,10 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse, stringify } from 'yaml';
 import type { CheckReport } from '../../../pkg/diagnosis/check/types.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
 import { run } from '../bed/machine.ts';
-import { openHelm, root } from '../chart.ts';
-import type { Helm } from '../chart.ts';
+import { type Helm, openHelm, root } from '../chart.ts';
 
 interface Project {
   /** As the page names it. */

@@ -13,10 +13,8 @@ import { waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { isLongForm } from '../results.ts';
-import { isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
-import type { AuditEvent } from '../settings-audit.ts';
-import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
-import type { World } from '../settings-world.ts';
+import { type AuditEvent, isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
+import { COMMAND_USERS, type World, openWorld, userOf } from '../settings-world.ts';
 
 const NS = 'shoot--foo--bar';
 const NAMES = ['gardener-resource-manager', 'mine', 'vpa-webhook'];

@@ -28,8 +28,7 @@ import {
   subjectsOf,
 } from '../settings-landscape.ts';
 import type { Fight, Landscape } from '../settings-landscape.ts';
-import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
-import type { World } from '../settings-world.ts';
+import { COMMAND_USERS, type World, openWorld, userOf } from '../settings-world.ts';
 
 const start = (world: World, gardenKubeconfig: string): Promise<Component> =>
   world.startReconciler({

@@ -14,15 +14,13 @@ import {
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, garden, namespace as gardenerNamespace, ZONES } from '../../fixtures/gardener.ts';
 import type { Component as Program } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { Bed } from '../bed/index.ts';
+import { type Bed, useBed } from '../bed/index.ts';
 import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
 import type { BedService, Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, INJECTED, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
 import { apply, commandReady, installedProgram, removeRendered, WEBHOOKS } from '../commands.ts';
-import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
-import type { AuditEvent } from '../settings-audit.ts';
+import { type AuditEvent, isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
 
 interface Installation {
   /** Also the name of its release. */

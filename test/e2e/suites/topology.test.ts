@@ -10,8 +10,7 @@ import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { Matrix, SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { describeDocument } from '../../fixtures/document.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedService } from '../bed/index.ts';
+import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { describeProxies } from '../commands.ts';
 

@@ -3,8 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import {
   addLocalDns,

@@ -9,17 +9,14 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, METER_NAMESPACE } from '../../../pkg/a
 import { createHonored } from '../../../pkg/controllers/flow/honored.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
-import type { MeterReader } from '../../../pkg/metrics/measured-traffic.ts';
+import { type MeterReader, createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import type { Outcome } from '../../../pkg/traffic/hints.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
-import { describeFlowController, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
-import type { Meter } from '../flow-world.ts';
+import { type Meter, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { createMeterAccount, startMeasuredNode, startPulse } from '../traffic-meter-world.ts';
 

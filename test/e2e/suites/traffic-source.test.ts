@@ -8,17 +8,14 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../pkg/apis/names.ts';
 import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { documents, useHelm } from '../chart.ts';
 import { apply, describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
-import { startMetricsApi } from '../metrics-api.ts';
-import type { MetricsApi, PodReading } from '../metrics-api.ts';
-import { startPrometheus } from '../prometheus.ts';
-import type { Prometheus } from '../prometheus.ts';
+import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
+import { type Prometheus, startPrometheus } from '../prometheus.ts';
 import {
   countArrivals,
   readArrivals,

@@ -3,13 +3,11 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Node } from '../../../pkg/apis/core.ts';
-import { useBed } from '../bed/index.ts';
-import type { BedNode, BedService } from '../bed/index.ts';
+import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/pod.ts';
 import { startWebhook } from '../commands.ts';
-import { formatMatrices, measure, shareInZone } from '../hints-figures.ts';
-import type { Measurement } from '../hints-figures.ts';
+import { type Measurement, formatMatrices, measure, shareInZone } from '../hints-figures.ts';
 import { readRules } from '../model-cluster.ts';
 import { keepResults } from '../results.ts';
 import {

@@ -14,8 +14,7 @@ import {
 import { ApiFailure } from '../bed/api.ts';
 import { defaultVersion } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
-import { useBed } from '../bed/index.ts';
-import type { Bed, BedNode, BedPod, BedService, Traffic } from '../bed/index.ts';
+import { type Bed, type BedNode, type BedPod, type BedService, type Traffic, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import type { NodeOptions } from '../bed/node.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/pod.ts';

@@ -10,8 +10,7 @@ import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
 import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { runTopology, topologyJson } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
-import { useBed } from '../bed/index.ts';
-import type { Bed, BedNode, BedService } from '../bed/index.ts';
+import { type Bed, type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import type { NodeOptions } from '../bed/node.ts';
 

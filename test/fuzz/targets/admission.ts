@@ -10,12 +10,10 @@ import type { Random } from '../../e2e/chaos-faults.ts';
 import { WRITTEN_CASES } from '../../fixtures/admission-cases.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, startAdmission } from '../../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../../fixtures/admission-server.ts';
-import { call, review } from '../../fixtures/admission.ts';
-import type { CallOptions, Reply } from '../../fixtures/admission.ts';
+import { type CallOptions, type Reply, call, review } from '../../fixtures/admission.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
-import { must } from '../types.ts';
-import type { Input, Sample, Target } from '../types.ts';
+import { type Input, type Sample, type Target, must } from '../types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,13 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { CLUSTERS, clusterFile, runTopology } from '../../fixtures/topology-command.ts';
-import type { Ran } from '../../fixtures/topology-command.ts';
+import { CLUSTERS, type Ran, clusterFile, runTopology } from '../../fixtures/topology-command.ts';
 import { clusterSamples } from '../documents/cluster.ts';
 import { OBSERVATIONS } from '../documents/flow.ts';
 import { print } from '../print.ts';
-import type { Input, OpenTarget, Sample, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { type Input, type OpenTarget, type Sample, type Target, must } from '../types.ts';
 import { yamlStyle } from '../yaml-style.ts';
 
 const PRICES = 'prices';

@@ -2,11 +2,9 @@
 import { Ajv } from 'ajv';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
-import { type FlowPolicy, createSpecCheck } from '../../../pkg/apis/flow-policy.ts';
-import { FLOW_POLICY_STATUS_SCHEMA } from '../../../pkg/apis/flow-policy.ts';
+import { FLOW_POLICY_STATUS_SCHEMA, type FlowPolicy, createSpecCheck } from '../../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
-import type { Resource } from '../../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES, type Resource, SERVICES } from '../../../pkg/apis/resources.ts';
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/caches.ts';
@@ -22,15 +20,12 @@ import { MAX_HINTS, isZoneName } from '../../../pkg/hints/readiness.ts';
 import type { Client, EventInput, Reconciler } from '../../../pkg/kubernetes/types.ts';
 import type { LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import { LOOPS } from '../documents/flow.ts';
-import { FLOW_POLICY, isNamed, NODE, POD, SERVICE, SLICE, stored } from '../stored.ts';
-import type { Shape } from '../stored.ts';
-import type { Input, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { FLOW_POLICY, NODE, POD, SERVICE, SLICE, type Shape, isNamed, stored } from '../stored.ts';
+import { type Input, type Target, must } from '../types.ts';
 
 interface Reading {
   readonly kind: 'pods' | 'zone-pairs';

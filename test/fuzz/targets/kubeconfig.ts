@@ -3,10 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { KubeConfigError, loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
-import type { KubeConfigSource } from '../../../pkg/kubernetes/kubeconfig.ts';
-import type { Input, Sample, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { KubeConfigError, type KubeConfigSource, loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
+import { type Input, type Sample, type Target, must } from '../types.ts';
 import { yamlStyle } from '../yaml-style.ts';
 
 const SECRET = 'hunter2-hunter2-hunter2';

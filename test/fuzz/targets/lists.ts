@@ -11,8 +11,7 @@ import { type InformerCache, createInformerCache } from '../../../pkg/kubernetes
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { Input, Sample, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { type Input, type Sample, type Target, must } from '../types.ts';
 
 const NAMES = ['node-0', 'node-1', 'node-2'];
 const node = (name: string, resourceVersion = '5'): Node => ({

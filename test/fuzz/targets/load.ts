@@ -6,13 +6,11 @@ import { createClient } from '../../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
 import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';
-import { LoadError } from '../../../pkg/metrics/types.ts';
-import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
+import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from '../../../pkg/metrics/types.ts';
 import type { Random } from '../../e2e/chaos-faults.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
 import { NAMESPACE, NOW, POD_METRICS_ANSWERS, PODS, PROMETHEUS_ANSWERS } from '../documents/load.ts';
-import { must } from '../types.ts';
-import type { Input, Target } from '../types.ts';
+import { type Input, type Target, must } from '../types.ts';
 
 /** Queries with the names put in where no name should be more than a name. */
 const QUERIES = ['load{namespace="$namespace"}', 'load{service=~"${service}"} # $service', "load{a='$service'}"];

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Random } from '../../e2e/chaos-faults.ts';
 import { hostileNames, servicesNamed } from '../../fixtures/hostile-names.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
-import { must } from '../types.ts';
-import type { Input, Target } from '../types.ts';
+import { type Input, type Target, must } from '../types.ts';
 
 /** Signs that mean something to one of the shells, to a terminal or to the protocol of `__complete`. */
 const SIGNS = [

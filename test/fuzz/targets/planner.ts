@@ -3,10 +3,8 @@ import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState, Observation, ObservedEndpoint } from '../../../pkg/flow/loop/types.ts';
 import { MAX_HINTS } from '../../../pkg/hints/readiness.ts';
-import { HARDSHIPS } from '../documents/planner.ts';
-import type { Hardship } from '../documents/planner.ts';
-import type { Input, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { HARDSHIPS, type Hardship } from '../documents/planner.ts';
+import { type Input, type Target, must } from '../types.ts';
 
 /** What the flow-controller gives a step before it ends it; here in CPU time of the thread, which a busy machine does not change. */
 const DEADLINE_MS = 10_000;

@@ -3,8 +3,7 @@ import { CONFIG_API_VERSION, loadConfiguration } from '../../../pkg/apis/config/
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { openSettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
-import type { SettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
+import { type SettingsCaches, openSettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
 import { createReporter } from '../../../pkg/controllers/settings/reporter.ts';
 import type { NamespaceDecision } from '../../../pkg/controllers/settings/context.ts';
 import { createCaches } from '../../../pkg/kubernetes/caches.ts';
@@ -12,13 +11,10 @@ import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import { collectDecisions } from '../../../cmd/settings-reconciler/dry-run.ts';
 import { routerEvidence } from '../../fixtures/data-planes.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 import { LANDSCAPE, LANDSCAPES } from '../documents/landscape.ts';
-import { ETCD, EXTENSION, isNamed, NAMESPACE, NODE, SERVICE, SLICE, stored, UNCHECKED } from '../stored.ts';
-import type { Shape } from '../stored.ts';
-import type { Input, Target } from '../types.ts';
-import { must } from '../types.ts';
+import { ETCD, EXTENSION, NAMESPACE, NODE, SERVICE, SLICE, type Shape, UNCHECKED, isNamed, stored } from '../stored.ts';
+import { type Input, type Target, must } from '../types.ts';
 
 const CONFIG = loadConfiguration(
   SETTINGS_RECONCILER_CONFIGURATION,

@@ -2,8 +2,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { FAILED } from '../failure-line.ts';
-import { LAST } from './messages.ts';
-import type { WorkerMessage } from './messages.ts';
+import { LAST, type WorkerMessage } from './messages.ts';
 import type { Progress } from './progress.ts';
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));

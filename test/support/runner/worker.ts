@@ -5,8 +5,7 @@ import mocha from 'mocha';
 import type { MochaOptions, Runner, Test } from 'mocha';
 import { failureLine } from '../failure-line.ts';
 import { parseArguments } from './arguments.ts';
-import { LAST } from './messages.ts';
-import type { WorkerMessage } from './messages.ts';
+import { LAST, type WorkerMessage } from './messages.ts';
 
 const { options } = parseArguments(process.argv.slice(2));
 for (const path of options.require) await import(pathToFileURL(path).href);

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Ajv } from 'ajv';
-import type { ErrorObject, SchemaObject } from 'ajv';
+import { Ajv, type ErrorObject, type SchemaObject } from 'ajv';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { configurationOf, parseFlags } from '../../../cmd/endpointslice-webhook/options.ts';
-import type { Flags } from '../../../cmd/endpointslice-webhook/options.ts';
+import { type Flags, configurationOf, parseFlags } from '../../../cmd/endpointslice-webhook/options.ts';
 
 const flagsOf = (...args: string[]): Flags => {
   const parsed = parseFlags(args);

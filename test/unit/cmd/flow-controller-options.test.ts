@@ -1,8 +1,7 @@
 // Tests of the flow-controller's flags over its configuration file.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { configurationOf, parseFlags } from '../../../cmd/flow-controller/options.ts';
-import type { Flags } from '../../../cmd/flow-controller/options.ts';
+import { type Flags, configurationOf, parseFlags } from '../../../cmd/flow-controller/options.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 
 const HEAD = 'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: FlowControllerConfiguration\n';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { configurationOf, parseFlags } from '../../../cmd/settings-reconciler/options.ts';
-import type { Flags } from '../../../cmd/settings-reconciler/options.ts';
+import { type Flags, configurationOf, parseFlags } from '../../../cmd/settings-reconciler/options.ts';
 import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 

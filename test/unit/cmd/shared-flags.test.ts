@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { describe, it } from 'mocha';
-import { parseWith, withCommonFlags, withLog, withPorts } from '../../../cmd/shared/flags.ts';
-import type { CommonFlags } from '../../../cmd/shared/flags.ts';
+import { type CommonFlags, parseWith, withCommonFlags, withLog, withPorts } from '../../../cmd/shared/flags.ts';
 
 const create = (): Command => withLog(withPorts(new Command('thing').description('Does things.')));
 const parse = (...args: string[]) => parseWith<CommonFlags>(create, args);

@@ -6,8 +6,7 @@ import type { ControllerFlags, Ways } from '../../../cmd/shared/run-controller.t
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
-import { LEASE, fakeSession } from '../../fixtures/controller-session.ts';
-import type { FakeSession } from '../../fixtures/controller-session.ts';
+import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
 

@@ -6,8 +6,7 @@ import { userAgentOf } from '../../../cmd/shared/run.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const { config } = fakeSession(createMemoryServer());
 

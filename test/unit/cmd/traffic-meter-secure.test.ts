@@ -5,8 +5,7 @@ import { afterEach, describe, it } from 'mocha';
 import { secureServing, tokenOf } from '../../../cmd/traffic-meter/options.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { startMetricsServer } from '../../../pkg/telemetry/ports.ts';
-import type { openPorts } from '../../../pkg/telemetry/ports.ts';
+import { type openPorts, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 

@@ -5,8 +5,7 @@ import { after, describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
 import { bareVersions, countWrites, gapsIn, hiddenChanges, isEachPut } from '../../e2e/hints-figures.ts';
 import type { StoredVersion } from '../../e2e/hints-figures.ts';
-import { readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/settings-audit.ts';
-import type { Write } from '../../e2e/settings-audit.ts';
+import { type Write, readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/settings-audit.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 

@@ -1,8 +1,7 @@
 // How the suites about settings read the answers of the API server's audit log.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { isAccepted, isBrokenOff } from '../../e2e/settings-audit.ts';
-import type { AuditEvent } from '../../e2e/settings-audit.ts';
+import { type AuditEvent, isAccepted, isBrokenOff } from '../../e2e/settings-audit.ts';
 
 describe('an answer in the audit log', () => {
   const answered = (responseStatus: AuditEvent['responseStatus']): AuditEvent => ({

@@ -5,8 +5,7 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
 import { decideEvacuated } from '../../../pkg/evacuation/admit.ts';
-import { decideInOrder } from '../../../pkg/evacuation/decide.ts';
-import type { Leave } from '../../../pkg/evacuation/decide.ts';
+import { type Leave, decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import { slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import {

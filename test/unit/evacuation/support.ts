@@ -1,8 +1,7 @@
 // Endpoints, slices and the model of kube-proxy for the tests of evacuations.
 import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
-import { decideInOrder, markOf } from '../../../pkg/evacuation/decide.ts';
-import type { Leave } from '../../../pkg/evacuation/decide.ts';
+import { type Leave, decideInOrder, markOf } from '../../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
 import { hintsNow } from '../../../pkg/hints/readiness.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';

@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { advisoriesIn } from '../../../hack/lib/advisories.ts';
-import { auditLock, auditLocks } from '../../../hack/lib/lock-audit.ts';
-import type { Lock } from '../../../hack/lib/lock-audit.ts';
+import { type Lock, auditLock, auditLocks } from '../../../hack/lib/lock-audit.ts';
 
 const INTEGRITY = `sha512-${'a'.repeat(86)}==`;
 const GOOD = { version: '1.2.3', integrity: INTEGRITY, license: 'MIT' };

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
-import type { BundledPackage } from '../../../hack/lib/packages.ts';
-import { licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
-import { sbomOf } from '../../../hack/lib/sbom.ts';
-import type { LockFile } from '../../../hack/lib/sbom.ts';
+import { type BundledPackage, licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
+import { type LockFile, sbomOf } from '../../../hack/lib/sbom.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 interface Bill {

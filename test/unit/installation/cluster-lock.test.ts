@@ -7,10 +7,8 @@ import { LOCK_DURATION_MS, createClusterLock, soleInstallation } from '../../../
 import type { ClusterLock } from '../../../pkg/installation/cluster-lock.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const LEASE = { namespace: 'garden', name: 'admission' };

@@ -5,8 +5,7 @@ import { CLUSTER_ROLES, NAMESPACES, DEPLOYMENTS } from '../../../pkg/apis/resour
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { createInstallationOwner, serviceAccountUser } from '../../../pkg/installation/owner.ts';
 import { rejection, eventually } from '../../fixtures/eventually.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import { watchDeployment } from '../../../pkg/installation/deployment-removed.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';

@@ -5,8 +5,7 @@ import { describe, it } from 'mocha';
 import type { NodeGroup } from '../../../pkg/apis/core.ts';
 import { type ZoneDecision, type ZoneRecord, decideZone } from '../../../pkg/kubeedge/decide.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
-import { NOW, edge } from './support.ts';
-import type { NodeState } from './support.ts';
+import { NOW, type NodeState, edge } from './support.ts';
 
 const zones = ['north', 'south', 'eu-1a', 'eu-1b'];
 

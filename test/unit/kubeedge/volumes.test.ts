@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import { unlessBound, volumesAgainst } from '../../../pkg/kubeedge/volumes.ts';
-import type { ClaimingPod, PersistentVolume } from '../../../pkg/kubeedge/volumes.ts';
+import { type ClaimingPod, type PersistentVolume, unlessBound, volumesAgainst } from '../../../pkg/kubeedge/volumes.ts';
 
 const BETA = 'failure-domain.beta.kubernetes.io/zone';
 

@@ -4,10 +4,8 @@ import nock from 'nock';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { testConfig } from '../../fixtures/config-source.ts';
-import type { TestConfig } from '../../fixtures/config-source.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type TestConfig, testConfig } from '../../fixtures/config-source.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 export const SERVER = 'https://kube.test:6443';

@@ -2,14 +2,11 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { createController } from '../../../pkg/kubernetes/controller.ts';
-import type { ControllerOptions } from '../../../pkg/kubernetes/controller.ts';
+import { type ControllerOptions, createController } from '../../../pkg/kubernetes/controller.ts';
 import type { Result, WorkQueue } from '../../../pkg/kubernetes/types.ts';
 import { createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 import { createDeadline, sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 

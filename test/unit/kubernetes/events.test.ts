@@ -9,12 +9,9 @@ import {
   eventName,
 } from '../../../pkg/kubernetes/events.ts';
 import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const event = (more: Partial<EventInput> = {}): EventInput => ({
   regarding: { apiVersion: 'v1', kind: 'Service', namespace: 'shoot--a', name: 'etcd-main', uid: 'u1' },

@@ -4,15 +4,11 @@ import { afterEach, beforeEach } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { NODES } from '../../../pkg/apis/resources.ts';
 import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { createInformer } from '../../../pkg/kubernetes/informer.ts';
-import type { InformerOptions } from '../../../pkg/kubernetes/informer.ts';
+import { type InformerOptions, createInformer } from '../../../pkg/kubernetes/informer.ts';
 import type { Informer } from '../../../pkg/kubernetes/types.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { createModelApi } from '../../fixtures/model-api.ts';
-import type { ModelApi } from '../../fixtures/model-api.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type ModelApi, createModelApi } from '../../fixtures/model-api.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 export const request = { method: 'GET', path: '/model' };
 

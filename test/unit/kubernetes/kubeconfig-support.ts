@@ -2,10 +2,8 @@
 import { afterEach, beforeEach } from 'mocha';
 import { stringify } from 'yaml';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -6,10 +6,8 @@ import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { SERVER, base64, kubeconfig, useKubeConfig } from './kubeconfig-support.ts';
 import { createFileSource, inClusterSource } from '../../../pkg/kubernetes/credentials.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 describe('loadKubeConfig', () => {
   const bed = useKubeConfig();

@@ -2,17 +2,14 @@
 import { expect } from 'chai';
 import { describe, it, beforeEach } from 'mocha';
 import { LEASES, CLUSTER_ROLES, NAMESPACES } from '../../../pkg/apis/resources.ts';
-import { holderOf } from '../../../pkg/kubernetes/lease.ts';
-import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import { type Lease, holderOf } from '../../../pkg/kubernetes/lease.ts';
+import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { ref, useElection } from './leader-election-support.ts';
 import { type Fence, workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leader-election.ts';
 import { candidateOf } from '../../../cmd/shared/session.ts';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
-import { LEASE, fakeSession } from '../../fixtures/controller-session.ts';
-import type { FakeSession } from '../../fixtures/controller-session.ts';
+import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
 import { rejection } from '../../fixtures/eventually.ts';
-import type { MemoryServer } from '../../fixtures/memory-client.ts';
 
 describe('runLeaderElection, with rivals', () => {
   const bed = useElection();

@@ -5,12 +5,9 @@ import { LEASES } from '../../../pkg/apis/resources.ts';
 import { runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import type { LeaderElectionOptions, LeaderElectionResult } from '../../../pkg/kubernetes/leader-election.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 export const ref = { namespace: 'garden', name: 'settings-reconciler' };
 

@@ -6,16 +6,12 @@ import { EVENTS, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts'
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
 import { NotLeadingError } from '../../../pkg/kubernetes/client.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
-import type { ControllerSpec, Task } from '../../../pkg/kubernetes/manager.ts';
+import { type ControllerSpec, type Task, createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
-import { objects } from '../../../pkg/kubernetes/watches.ts';
-import type { Watch } from '../../../pkg/kubernetes/watches.ts';
-import { LEASE, fakeSession } from '../../fixtures/controller-session.ts';
-import type { FakeSession } from '../../fixtures/controller-session.ts';
+import { type Watch, objects } from '../../../pkg/kubernetes/watches.ts';
+import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
-import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import type { MemoryServer } from '../../fixtures/memory-client.ts';
+import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 
 /** As the cache lists it, older than what the memory server stores. */
 const SHOP: Service = { metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '0' } };

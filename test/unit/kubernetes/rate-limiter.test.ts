@@ -3,13 +3,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it, beforeEach } from 'mocha';
 import { createItemBackoff, createTokenBucket, limitLog } from '../../../pkg/kubernetes/rate-limiter.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { DEFAULT_RETRY, parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
 import type { Logger } from '../../../pkg/telemetry/log.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 describe('createItemBackoff', () => {
   it('stays at the maximum after so many failures that a power of two overflows', () => {

@@ -5,11 +5,9 @@ import { SERVICES } from '../../../pkg/apis/resources.ts';
 import { NotLeadingError, createFencedClient, createGuardedClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client, DeleteOptions, Refusal } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
-import { createRewriteGuard } from '../../../pkg/kubernetes/rewrite-guard.ts';
-import type { RewriteGuard } from '../../../pkg/kubernetes/rewrite-guard.ts';
+import { type RewriteGuard, createRewriteGuard } from '../../../pkg/kubernetes/rewrite-guard.ts';
 import { createPlanGuard } from '../../../pkg/controllers/flow/write.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 
 const ref = { namespace: 'n', name: 's' };
 

@@ -10,16 +10,12 @@ import {
   storeKeyOf,
   storeKeyOfObject,
 } from '../../../pkg/kubernetes/store.ts';
-import { ETCDS } from '../../../pkg/apis/resources.ts';
-import type { Resource } from '../../../pkg/apis/resources.ts';
-import { createCache } from '../../../pkg/kubernetes/cache.ts';
-import type { Cache } from '../../../pkg/kubernetes/cache.ts';
+import { ETCDS, type Resource } from '../../../pkg/apis/resources.ts';
+import { type Cache, createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { apiError } from '../../fixtures/memory-client.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const object = (name: string, labels: Record<string, string> = {}, namespace = 'ns'): KubernetesObject => ({
   metadata: { namespace, name, labels },

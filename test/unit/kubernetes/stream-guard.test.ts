@@ -6,10 +6,8 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import fc from 'fast-check';
 import { guardConnection, guardStreams } from '../../../pkg/kubernetes/transport.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
-import { sameTls } from '../../../pkg/kubernetes/credentials.ts';
-import type { TlsMaterial } from '../../../pkg/kubernetes/credentials.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type TlsMaterial, sameTls } from '../../../pkg/kubernetes/credentials.ts';
 import { createLineSplitter } from '../../../pkg/kubernetes/watch.ts';
 import { createGrowingBuffer } from '../../../pkg/kubernetes/exchange.ts';
 

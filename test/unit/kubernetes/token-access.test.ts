@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { createTokenAccess } from '../../../pkg/kubernetes/token-access.ts';
-import type { Access } from '../../../pkg/kubernetes/token-access.ts';
+import { type Access, createTokenAccess } from '../../../pkg/kubernetes/token-access.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 

@@ -4,8 +4,7 @@ import { beforeEach, describe, it } from 'mocha';
 import fc from 'fast-check';
 import { createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
 import type { WorkQueue } from '../../../pkg/kubernetes/types.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createItemBackoff, createTokenBucket } from '../../../pkg/kubernetes/rate-limiter.ts';
 import { upTo } from '../../support/depth.ts';
 

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
-import type { VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
+import { type VectorRow, failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { inFull, upTo } from '../../support/depth.ts';
 

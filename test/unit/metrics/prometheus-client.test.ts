@@ -14,11 +14,9 @@ import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheusClient, openCredentials } from '../../../pkg/metrics/prometheus-client.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createTestPki } from '../../fixtures/pki.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://prometheus.test:9090';

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { type Vector, type VectorRow, createProblems, quoted } from '../../../pkg/metrics/prometheus-answer.ts';
 import { type SampleOptions, readSamples } from '../../../pkg/metrics/prometheus.ts';
-import { LoadError } from '../../../pkg/metrics/types.ts';
-import type { LoadQuery } from '../../../pkg/metrics/types.ts';
+import { LoadError, type LoadQuery } from '../../../pkg/metrics/types.ts';
 import { upTo } from '../../support/depth.ts';
 
 const NOW = 1_800_000_000;

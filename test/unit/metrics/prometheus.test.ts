@@ -9,8 +9,7 @@ import type { ClosableSource } from '../../../pkg/metrics/types.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 import { upTo } from '../../support/depth.ts';
 

@@ -1,11 +1,9 @@
 // Who shares a request, who shares an answer, and when neither is remembered any more.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createGate, createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
-import type { Load } from '../../../pkg/metrics/shared-reads.ts';
+import { type Load, createGate, createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
 import { rejection } from '../../fixtures/eventually.ts';
-import { createFakeClock } from '../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 
 const never = new AbortController().signal;
 

@@ -6,8 +6,7 @@ import type { AuditOptions, AuditReport } from '../../../pkg/diagnosis/audit/typ
 import { BUILT_IN_PRICES, tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { unknown } from '../../../pkg/diagnosis/snapshot.ts';
 import { costText, renderAudit, verdictsText } from '../../../pkg/report/audit.ts';
-import { auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
-import type { AuditCluster } from '../../fixtures/audit-cluster.ts';
+import { type AuditCluster, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
 import { snapshotOf } from '../../fixtures/snapshot.ts';
 
 const STYLE = { color: false, wide: false, columns: 100 };

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { renderSimulation } from '../../../pkg/report/simulation.ts';
-import { reportFor } from '../diagnosis/simulate/cases.ts';
-import type { ClusterCase } from '../diagnosis/simulate/cases.ts';
+import { type ClusterCase, reportFor } from '../diagnosis/simulate/cases.ts';
 
 const UNEVEN: ClusterCase = { zones: { a: 16, b: 8, c: 4 }, endpoints: ['a', 'a', 'b', 'b', 'c'] };
 const narrow = (report: SimulationReport): string =>

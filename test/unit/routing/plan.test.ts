@@ -8,8 +8,7 @@ import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { keepSettings } from '../../../pkg/routing/keep.ts';
 import { applyMergePatch, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
-import type { SettingsCase } from '../../fixtures/settings-cases.ts';
-import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
+import { SETTINGS_CASES, type SettingsCase } from '../../fixtures/settings-cases.ts';
 
 const SAME_ZONE = 'topology.extensions.gardener.cloud/same-zone';
 

@@ -12,7 +12,7 @@ import {
   requestedStrategy,
   strategyFromAnnotation,
 } from '../../../pkg/routing/strategy.ts';
-import type { ServiceLike } from '../../../pkg/routing/types.ts';
+import { type ServiceLike, matchesSelector } from '../../../pkg/routing/types.ts';
 import {
   CONSIDER,
   HINTS,
@@ -26,7 +26,6 @@ import {
 } from './support.ts';
 import { PREFIX, build } from './strategy-support.ts';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
-import { matchesSelector } from '../../../pkg/routing/types.ts';
 
 describe('a Service whose labels or annotations are null, as JSON may have them', () => {
   for (const metadata of [{ labels: null, annotations: null }, null]) {

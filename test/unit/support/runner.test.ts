@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { filesOf, inFull } from '../../support/runner/files.ts';
 
 const MAIN = fileURLToPath(new URL('../../support/runner/main.ts', import.meta.url));

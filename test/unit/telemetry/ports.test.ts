@@ -1,8 +1,7 @@
 // Health and metrics over HTTP: what probes and scrapers see, and that nothing stays open.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, connect } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
-import { createDirectory } from '../../../pkg/traffic/directory.ts';
-import type { Directory } from '../../../pkg/traffic/directory.ts';
+import { type Directory, createDirectory } from '../../../pkg/traffic/directory.ts';
 
 const OLD = '2026-01-01T00:00:00Z';
 const NEW = '2026-02-02T00:00:00Z';

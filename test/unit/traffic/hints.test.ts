@@ -2,10 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
-import type { Flow } from '../../../pkg/traffic/conntrack.ts';
-import { SETTLED_MS, createHintBook } from '../../../pkg/traffic/hints.ts';
-import type { HintBook, Judgement, Outcome } from '../../../pkg/traffic/hints.ts';
+import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import { type HintBook, type Judgement, type Outcome, SETTLED_MS, createHintBook } from '../../../pkg/traffic/hints.ts';
 import { lineOf } from './support.ts';
 
 interface Row {

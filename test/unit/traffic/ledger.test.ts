@@ -1,13 +1,10 @@
 import { expect } from 'chai';
 import { array, assert, boolean, integer, property, record } from 'fast-check';
 import { describe, it } from 'mocha';
-import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
-import type { Flow } from '../../../pkg/traffic/conntrack.ts';
+import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import type { Judgement } from '../../../pkg/traffic/hints.ts';
-import { createLedger, OTHER } from '../../../pkg/traffic/ledger.ts';
-import type { Ledger, Series } from '../../../pkg/traffic/ledger.ts';
-import { lineOf, own, threeZones } from './support.ts';
-import type { LineOptions } from './support.ts';
+import { type Ledger, OTHER, type Series, createLedger } from '../../../pkg/traffic/ledger.ts';
+import { type LineOptions, lineOf, own, threeZones } from './support.ts';
 
 const flow = (port: number, options: LineOptions): Flow => {
   const parsed = parseFlow(lineOf(options, `10.1.1.9:${port}`, '10.96.0.1:80', '10.1.2.1:8080'));

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { type Routing, parseFlow, routeOf } from '../../../pkg/traffic/conntrack.ts';
-import { createDirectory } from '../../../pkg/traffic/directory.ts';
-import type { Directory } from '../../../pkg/traffic/directory.ts';
+import { type Directory, createDirectory } from '../../../pkg/traffic/directory.ts';
 import { line, own, threeZones } from './support.ts';
 
 const routing = (directory: Directory, ...ends: Parameters<typeof line>): Routing => {

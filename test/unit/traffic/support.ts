@@ -1,6 +1,5 @@
 // A cluster of three zones for the tests of the meter, and flows as conntrack prints them.
-import { createDirectory } from '../../../pkg/traffic/directory.ts';
-import type { Directory } from '../../../pkg/traffic/directory.ts';
+import { type Directory, createDirectory } from '../../../pkg/traffic/directory.ts';
 import type { OwnNode } from '../../../pkg/traffic/conntrack.ts';
 
 /** Node n1 of zone a, which knows its own address. */

@@ -1,8 +1,7 @@
 // The table of reasons is complete, and so is its reference.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { REASONS, explained } from '../../../pkg/upstream/reasons.ts';
-import type { Reason } from '../../../pkg/upstream/reasons.ts';
+import { REASONS, type Reason, explained } from '../../../pkg/upstream/reasons.ts';
 import { reasonsReference } from '../../../hack/generate/reasons.ts';
 
 describe('the table of reasons', () => {

@@ -5,8 +5,7 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { readToEnd } from '../../../../cmd/kubectl-topology/input/files.ts';
-import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const SERVICE = 'apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n';

@@ -1,8 +1,7 @@
 // Tests of `kubectl topology replay`: a line in, a line out.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const observation = (time: number, load: number): string =>

@@ -8,8 +8,7 @@ import { reportCrash, throughScreen } from '../../../../cmd/kubectl-topology/app
 import type { Io, Output } from '../../../../cmd/kubectl-topology/io.ts';
 import { paintFor, renderJson, renderJsonLine } from '../../../../pkg/report/text.ts';
 import { renderYaml } from '../../../../pkg/report/yaml.ts';
-import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const OBEYED = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;

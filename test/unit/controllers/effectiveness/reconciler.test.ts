@@ -2,15 +2,13 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../../../../pkg/apis/names.ts';
-import { createEffectivenessReconciler } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
-import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import { type Effects, createEffectivenessReconciler } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { routerObjects } from '../../../fixtures/data-planes.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { NS, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
 
 const GRACE = 300_000;

@@ -3,8 +3,7 @@ import { beforeEach } from 'mocha';
 import type { ExtensionStatus } from '../../../../pkg/apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE } from '../../../../pkg/apis/names.ts';
 import { extension } from '../../../fixtures/gardener.ts';
-import { createWorld } from './support.ts';
-import type { World } from './support.ts';
+import { type World, createWorld } from './support.ts';
 
 export const DELETED = '2026-01-01T00:00:00Z';
 

@@ -5,13 +5,11 @@ import { DELETED, DONE, useExtension } from './reconciler-support.ts';
 import { rejection } from '../../../fixtures/eventually.ts';
 import type { Extension } from '../../../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
-import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { EXTENSIONS, type Resource } from '../../../../pkg/apis/resources.ts';
 import { releaseExtensions } from '../../../../pkg/controllers/extension/release.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { extension } from '../../../fixtures/gardener.ts';
-import { apiError, createMemoryServer } from '../../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
+import { type Before, type MemoryServer, apiError, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const OTHER = 'example.com/other';

@@ -8,8 +8,7 @@ import type { SeenNamespace, SeenService } from '../../../../pkg/gardener/extens
 import { type ReadExtension, governingExtension } from '../../../../pkg/gardener/extension/select.ts';
 import type { Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../../fixtures/memory-client.ts';
-import type { Before } from '../../../fixtures/memory-client.ts';
+import { type Before, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 export const HOME = 'shoot--foo--bar';

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { createHonored } from '../../../../pkg/controllers/flow/honored.ts';
 import { nullLogger } from '../../../../pkg/telemetry/log.ts';
 import type { OutcomeCounts, ServiceCounts } from '../../../../pkg/traffic/proof.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 
 interface Change {
   readonly text: string;

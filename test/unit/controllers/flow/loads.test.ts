@@ -1,12 +1,10 @@
 // Tests of reading load: each Service at its own interval, by the source that it names, and failures as words.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
-import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import { type LoadReader, createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 
 const QUERY: LoadQuery = { namespace: 'shop', service: 'web', pods: new Set(['p']) };
 const FIXED = settingsFromSpec({ metrics: { interval: '15s' } });

@@ -11,11 +11,9 @@ import {
   type Planning,
   createPlanning,
 } from '../../../../pkg/controllers/flow/planning.ts';
-import type { PlanAnswer, PlanJob } from '../../../../pkg/flow/assemble/job.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type PlanAnswer, type PlanJob, answerJob } from '../../../../pkg/flow/assemble/job.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { openInline, openWorker } from '../../../../pkg/controllers/flow/plan-thread.ts';
-import { answerJob } from '../../../../pkg/flow/assemble/job.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
 import { hostileProblem } from '../../flow/factories.ts';
 

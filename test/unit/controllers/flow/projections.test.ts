@@ -13,8 +13,7 @@ import {
 import { node, service } from '../../../fixtures/core.ts';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
-import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
-import type { ServiceFigures } from '../../../../pkg/controllers/flow/metrics.ts';
+import { type ServiceFigures, showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/job.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 

@@ -9,13 +9,10 @@ import {
 } from '../../../../pkg/controllers/flow/write.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.ts';
-import { turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
-import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
+import { type Turn, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';

@@ -4,12 +4,9 @@ import { HEARTBEAT_LEASE } from '../../../../pkg/apis/names.ts';
 import { LEASES } from '../../../../pkg/apis/resources.ts';
 import { runHeartbeat } from '../../../../pkg/controllers/heartbeat/heartbeat.ts';
 import type { Lease } from '../../../../pkg/kubernetes/lease.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../../fixtures/memory-client.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const REF = { namespace: 'extension-tar', name: HEARTBEAT_LEASE };
 const lease = (spec: Lease['spec']): Lease => ({ metadata: { ...REF }, ...(spec === undefined ? {} : { spec }) });

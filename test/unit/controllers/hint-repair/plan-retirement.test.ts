@@ -20,8 +20,7 @@ import {
 } from '../../../../pkg/kubernetes/lease.ts';
 import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice, service } from '../../../fixtures/core.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { createHintRelease, isChosen, isLeftOver } from '../../../../pkg/controllers/hint-repair/etcd-clients.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';

@@ -3,12 +3,10 @@ import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Endpoint } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { LABEL_CONSIDER, LABEL_SLICE_MANAGED_BY, LABEL_STRATEGY, NOWHERE } from '../../../../pkg/apis/names.ts';
-import { createResync, holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
-import type { Resync } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import { type Resync, createResync, holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import type { Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const { signal } = new AbortController();

@@ -6,20 +6,15 @@ import { createZoneReconciler } from '../../../../pkg/controllers/node-groups/zo
 import { type GroupNode, type ZoneDecision, projectGroupNode } from '../../../../pkg/kubeedge/decide.ts';
 import type { Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { node, endpoint, service, slice } from '../../../fixtures/core.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { nodeGroup } from '../../../fixtures/kubeedge.ts';
-import { fakeClient, never, eventLog } from './support.ts';
-import type { FakeClient } from './support.ts';
-import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
-import type { ServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
-import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
-import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
+import { type FakeClient, eventLog, fakeClient, never } from './support.ts';
+import { type ServiceResync, createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { type PlacedSlice, projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { StringMap } from '../../../../pkg/apis/meta.ts';
 import { type NodeGroupCaches, nodeWatches, touchWatches } from '../../../../pkg/controllers/node-groups/controller.ts';
-import { fakeCache, startWatches } from '../../../fixtures/fake-cache.ts';
-import type { FakeCache } from '../../../fixtures/fake-cache.ts';
+import { type FakeCache, fakeCache, startWatches } from '../../../fixtures/fake-cache.ts';
 
 const named = (zone: string, annotations = {}): Node =>
   node({ zone, metadata: { name: 'n1', uid: 'u', resourceVersion: '7', annotations } });

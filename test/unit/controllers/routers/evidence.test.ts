@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { createRouterEvidence } from '../../../../pkg/controllers/routers/evidence.ts';
-import type { RouterEvidence } from '../../../../pkg/controllers/routers/evidence.ts';
+import { type RouterEvidence, createRouterEvidence } from '../../../../pkg/controllers/routers/evidence.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { nullLogger } from '../../../../pkg/telemetry/log.ts';

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { applyObjects } from '../../../../pkg/controllers/settings/apply.ts';
-import type { ApplyOptions, WriteCause } from '../../../../pkg/controllers/settings/apply.ts';
+import { type ApplyOptions, type WriteCause, applyObjects } from '../../../../pkg/controllers/settings/apply.ts';
 import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
@@ -18,8 +17,7 @@ import {
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { cleanUpSettings } from '../../../../pkg/controllers/settings/cleanup.ts';
-import type { CleanupOptions } from '../../../../pkg/controllers/settings/cleanup.ts';
+import { type CleanupOptions, cleanUpSettings } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { namespace } from '../../../fixtures/gardener.ts';

@@ -8,8 +8,7 @@ import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
 import { kubeProxy, node, service } from '../../../fixtures/core.ts';
 import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 import { settingsWatches } from '../../../../pkg/controllers/settings/watches.ts';
-import { fakeCache } from '../../../fixtures/fake-cache.ts';
-import type { FakeCache } from '../../../fixtures/fake-cache.ts';
+import { type FakeCache, fakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
 import {
   ANNOTATION_APPLIED,

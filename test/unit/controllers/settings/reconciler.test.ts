@@ -9,8 +9,7 @@ import { createSettingsReconciler } from '../../../../pkg/controllers/settings/r
 import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
-import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
-import type { RewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
+import { type RewriteGuard, createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';

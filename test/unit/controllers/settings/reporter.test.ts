@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
-import type { Reporter } from '../../../../pkg/controllers/settings/reporter.ts';
+import { type Reporter, createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
 import { summarize } from '../../../../pkg/controllers/settings/summary.ts';
 import {

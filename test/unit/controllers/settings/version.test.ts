@@ -4,10 +4,8 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { followVersion, stepVersion } from '../../../../pkg/controllers/settings/version.ts';
 import type { FollowedVersion, VersionState } from '../../../../pkg/controllers/settings/version.ts';
 import { UnsupportedVersionError, formatVersion } from '../../../../pkg/routing/version.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const v = (minor: number) => ({ major: 1, minor });
 const STABLE = 300;

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { FieldError } from '../../../../pkg/diagnosis/project/fields.ts';
-import { itemsOf } from '../../../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot } from '../../../../pkg/diagnosis/snapshot.ts';
+import { type ClusterSnapshot, itemsOf } from '../../../../pkg/diagnosis/snapshot.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 
 const snapshotOf = (...objects: readonly unknown[]): ClusterSnapshot => {

@@ -6,8 +6,7 @@ import { routersOf } from '../../../../pkg/diagnosis/routers/of-snapshot.ts';
 import { node } from '../../../fixtures/core.ts';
 import { agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 
-import { answer, AUTO, checkRouters, here, kubeProxy, PROXY } from './support.ts';
-import type { Case } from './support.ts';
+import { AUTO, type Case, PROXY, answer, checkRouters, here, kubeProxy } from './support.ts';
 
 const CASES: readonly Case[] = [
   {

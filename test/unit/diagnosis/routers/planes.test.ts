@@ -5,8 +5,7 @@ import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { Stated } from '../../../../pkg/diagnosis/routers/types.ts';
 import { routeFor } from '../../../../pkg/upstream/index.ts';
 import { BPF } from '../../../fixtures/data-planes.ts';
-import { PLANE_RELEASES, SITUATIONS, endpointName } from '../../../fixtures/planes.ts';
-import type { Plane } from '../../../fixtures/planes.ts';
+import { PLANE_RELEASES, type Plane, SITUATIONS, endpointName } from '../../../fixtures/planes.ts';
 import { ANTREA, TOPOLOGY, answer, antrea, calico, cilium } from './support.ts';
 
 const AGENTS: Readonly<Record<Plane, (tag: string) => { objects: readonly KubernetesObject[]; stated?: Stated }>> = {

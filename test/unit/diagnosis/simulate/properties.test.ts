@@ -8,8 +8,7 @@ import { routesReport } from '../../../../pkg/diagnosis/models/routes.ts';
 import { BUILT_IN_PRICES } from '../../../../pkg/diagnosis/prices.ts';
 import type { Matrix, Outcome, SimulateOptions, SimulationReport } from '../../../../pkg/diagnosis/simulate/types.ts';
 import { surplusOf } from '../../../../pkg/diagnosis/simulate/verdict.ts';
-import { clusterOf, reportFor, simulateCluster, sumOf } from './cases.ts';
-import type { Cluster, ClusterCase } from './cases.ts';
+import { type Cluster, type ClusterCase, clusterOf, reportFor, simulateCluster, sumOf } from './cases.ts';
 
 const ZONES = ['a', 'b', 'c', 'd'];
 const VERSIONS = ['v1.26.1', 'v1.29.3', 'v1.31.0', 'v1.33.2', 'v1.34.0', 'v1.36.0'];

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { MODE_NAMES, type ModeName, type Outcome, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/types.ts';
-import { recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
-import type { Candidate, Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import { type Candidate, type Limit, recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { FAIR_SHARE, TARGET, outcome } from './verdict-support.ts';
 
 describe('recommendations of a simulation', () => {

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { loadByZone, peakOf, replicasToAdd } from '../../../../pkg/diagnosis/survival/load.ts';
-import type { ZoneLoad } from '../../../../pkg/diagnosis/survival/load.ts';
+import { type ZoneLoad, loadByZone, peakOf, replicasToAdd } from '../../../../pkg/diagnosis/survival/load.ts';
 
 const load = (
   endpoints: Record<string, number>,

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { boundsOf, loopFiguresOf } from '../../../../pkg/flow/assemble/job.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
-import { planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
-import type { Turn, TurnInput } from '../../../../pkg/flow/assemble/turn.ts';
+import { type Turn, type TurnInput, planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import { DEFAULT_LOOP_POLICY, settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
-import type { Proxy } from '../../../../pkg/upstream/proxy/routes.ts';
-import { routeFor, routesFor } from '../../../../pkg/upstream/proxy/routes.ts';
+import { type Proxy, routeFor, routesFor } from '../../../../pkg/upstream/proxy/routes.ts';
 import { HINTS, MODE, aService, aSlice, at, minor, nodeOf } from '../support.ts';
 
 const HINTED = [at('a', 1, { hints: ['a'] }), at('b', 2, { hints: ['b'] })];

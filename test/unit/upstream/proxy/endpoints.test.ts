@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { mergeEndpoints } from '../../../../pkg/upstream/proxy/endpoints.ts';
-import type { MergeOptions } from '../../../../pkg/upstream/proxy/endpoints.ts';
+import { type MergeOptions, mergeEndpoints } from '../../../../pkg/upstream/proxy/endpoints.ts';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { aSlice, at } from '../support.ts';
 

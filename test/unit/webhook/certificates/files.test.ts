@@ -8,12 +8,9 @@ import { openFileCertificates } from '../../../../pkg/webhook/certificates/files
 import { issueAuthority, issueServerCertificate } from '../../../../pkg/webhook/certificates/issue.ts';
 import { type Pem, type RefreshingCertificateSource, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { eventually, rejection } from '../../../fixtures/eventually.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
-import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 0, 1);

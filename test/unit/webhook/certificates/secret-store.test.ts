@@ -13,13 +13,10 @@ import {
   openSecretCertificates,
   serviceNames,
 } from '../../../../pkg/webhook/certificates/secrets.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { createMemoryServer } from '../../../fixtures/memory-client.ts';
-import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
+import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { type Before, type MemoryServer, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
