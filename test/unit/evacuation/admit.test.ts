@@ -109,57 +109,43 @@ const joined = (one: EndpointSlice, created: boolean, running: ZoneEvacuation[] 
 
 describe('admission of a slice without a mark while a zone is evacuated', () => {
   const both = () => sliceOf(routed('a'), routed('b'), routed('c'));
-  const hinted: { name: string; one: EndpointSlice; created: boolean; want: unknown }[] = [
-    { name: 'a new slice with others', one: both(), created: true, want: [[NOWHERE], ['a', 'b'], ['a', 'c']] },
-    { name: 'a new one without hints', one: sliceOf(at('a'), at('b')), created: true, want: [[NOWHERE], ZONES] },
-    {
-      name: 'a new one that is all there, beside other slices',
-      one: sliceOf(at('a')),
-      created: true,
-      want: [[NOWHERE]],
-    },
-    {
-      name: 'a known one that a Pod of the zone joins',
-      one: both(),
-      created: false,
-      want: [[NOWHERE], ['a', 'b'], ['a', 'c']],
-    },
+  const hinted: (readonly [name: string, one: EndpointSlice, created: boolean, want: unknown])[] = [
+    ['a new slice with others', both(), true, [[NOWHERE], ['a', 'b'], ['a', 'c']]],
+    ['a new one without hints', sliceOf(at('a'), at('b')), true, [[NOWHERE], ZONES]],
+    ['a new one that is all there, beside other slices', sliceOf(at('a')), true, [[NOWHERE]]],
+    ['a known one that a Pod of the zone joins', both(), false, [[NOWHERE], ['a', 'b'], ['a', 'c']]],
   ];
-  for (const { name, one, created, want } of hinted) {
+  for (const [name, one, created, want] of hinted) {
     it(`evacuates ${name}`, () => expect(hintsIn([joined(one, created)])).to.deep.equal(want));
   }
 
   const alone = () => sliceOf(routed('a'));
-  const untouched: { name: string; one: EndpointSlice; created?: boolean; running?: ZoneEvacuation[] }[] = [
-    { name: 'a known one that has nothing else: its leader left it', one: alone() },
-    { name: 'one whose others are not ready', one: sliceOf(at('a'), at('b', { conditions: { ready: false } })) },
-    { name: 'one without endpoints there', one: sliceOf(at('b')) },
-    {
-      name: 'one that is all there where it was forced',
-      one: alone(),
-      created: true,
-      running: [accepted({ force: true })],
-    },
-    { name: 'one of a share: the leader chooses', one: both(), running: [accepted({ percent: 50 })] },
-    { name: 'one while the evacuation is not accepted', one: both(), running: [accepted({}, { conditions: [] })] },
-    {
-      name: 'one out of scope',
-      one: both(),
-      running: [accepted({ serviceSelector: { matchLabels: { other: 'yes' } } })],
-    },
-    {
-      name: 'one whose namespace would have to be read',
-      one: both(),
-      running: [accepted({ namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] } })],
-    },
-    { name: 'one of host names', one: { ...both(), addressType: 'FQDN' } },
-    { name: 'one of no Service', one: { ...both(), metadata: { namespace: 'shop', name: 'x' } } },
-    {
-      name: 'one whose owner wrote the annotation',
-      one: { ...both(), metadata: { ...both().metadata, annotations: { [ANNOTATION_EVACUATED]: '{' } } },
-    },
+  const untouched: (readonly [
+    name: string,
+    more: { created?: boolean; running?: ZoneEvacuation[] },
+    one: EndpointSlice,
+  ])[] = [
+    ['a known one that has nothing else: its leader left it', {}, alone()],
+    ['one whose others are not ready', {}, sliceOf(at('a'), at('b', { conditions: { ready: false } }))],
+    ['one without endpoints there', {}, sliceOf(at('b'))],
+    ['one that is all there where it was forced', { created: true, running: [accepted({ force: true })] }, alone()],
+    ['one of a share: the leader chooses', { running: [accepted({ percent: 50 })] }, both()],
+    ['one while the evacuation is not accepted', { running: [accepted({}, { conditions: [] })] }, both()],
+    ['one out of scope', { running: [accepted({ serviceSelector: { matchLabels: { other: 'yes' } } })] }, both()],
+    [
+      'one whose namespace would have to be read',
+      { running: [accepted({ namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] } })] },
+      both(),
+    ],
+    ['one of host names', {}, { ...both(), addressType: 'FQDN' }],
+    ['one of no Service', {}, { ...both(), metadata: { namespace: 'shop', name: 'x' } }],
+    [
+      'one whose owner wrote the annotation',
+      {},
+      { ...both(), metadata: { ...both().metadata, annotations: { [ANNOTATION_EVACUATED]: '{' } } },
+    ],
   ];
-  for (const { name, one, created = false, running } of untouched) {
+  for (const [name, { created = false, running }, one] of untouched) {
     it(`leaves ${name}`, () => expect(joined(one, created, running)).to.equal(one));
   }
 

@@ -24,47 +24,39 @@ import {
 } from './support.ts';
 
 describe('what an evacuation makes of a Service', () => {
-  const cases: { name: string; endpoints: Endpoint[]; leaves?: Leave[]; want: unknown }[] = [
-    {
-      name: 'routed by zone: the others keep their zone and take over the one that is left',
-      endpoints: [routed('a'), routed('b'), routed('c')],
-      want: [[NOWHERE], ['a', 'b'], ['a', 'c']],
-    },
-    {
-      name: 'not routed by zone: the others serve all zones, as before',
-      endpoints: [at('a'), at('b'), at('c')],
-      want: [[NOWHERE], ZONES, ZONES],
-    },
-    {
-      name: 'an endpoint without zone stays and serves all zones',
-      endpoints: [at('a'), at(undefined)],
-      want: [[NOWHERE], ZONES],
-    },
-    {
-      name: 'a zone that only fell back to all endpoints is covered too',
-      endpoints: [routed('a'), routed('b')],
-      want: [[NOWHERE], ZONES],
-    },
-    {
-      name: 'a plan stays where it does not lead into the zone',
-      endpoints: [routed('a', 'b'), routed('b', 'a', 'b'), routed('c')],
-      want: [[NOWHERE], ['a', 'b'], ['c']],
-    },
-    {
-      name: 'half of four leave, the others go on',
-      endpoints: [...[1, 2, 3, 4].map(() => routed('a')), routed('b'), routed('c')],
-      leaves: [{ zone: 'a', percent: 50, rounding: 'Up' }],
-      want: 2,
-    },
-    {
-      name: 'a third of two, rounded up, is one',
-      endpoints: [routed('a'), routed('a'), routed('b'), routed('c')],
-      leaves: [{ zone: 'a', percent: 33, rounding: 'Up' }],
-      want: 1,
-    },
+  const cases: (readonly [name: string, endpoints: Endpoint[], want: unknown, leaves?: Leave[]])[] = [
+    [
+      'routed by zone: the others keep their zone and take over the one that is left',
+      [routed('a'), routed('b'), routed('c')],
+      [[NOWHERE], ['a', 'b'], ['a', 'c']],
+    ],
+    [
+      'not routed by zone: the others serve all zones, as before',
+      [at('a'), at('b'), at('c')],
+      [[NOWHERE], ZONES, ZONES],
+    ],
+    ['an endpoint without zone stays and serves all zones', [at('a'), at(undefined)], [[NOWHERE], ZONES]],
+    ['a zone that only fell back to all endpoints is covered too', [routed('a'), routed('b')], [[NOWHERE], ZONES]],
+    [
+      'a plan stays where it does not lead into the zone',
+      [routed('a', 'b'), routed('b', 'a', 'b'), routed('c')],
+      [[NOWHERE], ['a', 'b'], ['c']],
+    ],
+    [
+      'half of four leave, the others go on',
+      [...[1, 2, 3, 4].map(() => routed('a')), routed('b'), routed('c')],
+      2,
+      [{ zone: 'a', percent: 50, rounding: 'Up' }],
+    ],
+    [
+      'a third of two, rounded up, is one',
+      [routed('a'), routed('a'), routed('b'), routed('c')],
+      1,
+      [{ zone: 'a', percent: 33, rounding: 'Up' }],
+    ],
   ];
 
-  for (const { name, endpoints, leaves = [ALL], want } of cases) {
+  for (const [name, endpoints, want, leaves = [ALL]] of cases) {
     it(name, () => {
       const hints = hintsIn(moved([sliceOf(...endpoints)], leaves));
       const leaving = hints.filter((zones) => JSON.stringify(zones) === JSON.stringify([NOWHERE])).length;

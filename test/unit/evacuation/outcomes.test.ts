@@ -15,26 +15,31 @@ describe('what became of a Service in a zone', () => {
     const ordered = decideInOrder({ slices, clientZones: ['a', 'b'], leaves });
     return outcomeIn('a', slices, ordered, settled);
   };
-  const cases: { name: string; zones: ReturnType<typeof at>[]; settled?: boolean; want: object | undefined }[] = [
-    {
-      name: 'counts the ready endpoints that left',
-      zones: [at('a'), at('a', false), at('b')],
-      want: { state: 'moved', endpoints: 1, evacuated: 1 },
-    },
-    {
-      name: 'is pending until its slices are written',
-      zones: [at('a'), at('b')],
-      settled: false,
-      want: { state: 'pending', endpoints: 1, evacuated: 0 },
-    },
-    {
-      name: 'is left where no other zone has an endpoint',
-      zones: [at('a'), at('a')],
-      want: { state: 'left', endpoints: 2, evacuated: 0, reason: 'NoEndpointElsewhere' },
-    },
-    { name: 'is nothing without endpoints in the zone', zones: [at('b')], want: undefined },
+  const cases: (readonly [
+    name: string,
+    zones: ReturnType<typeof at>[],
+    want: object | undefined,
+    settled?: boolean,
+  ])[] = [
+    [
+      'counts the ready endpoints that left',
+      [at('a'), at('a', false), at('b')],
+      { state: 'moved', endpoints: 1, evacuated: 1 },
+    ],
+    [
+      'is pending until its slices are written',
+      [at('a'), at('b')],
+      { state: 'pending', endpoints: 1, evacuated: 0 },
+      false,
+    ],
+    [
+      'is left where no other zone has an endpoint',
+      [at('a'), at('a')],
+      { state: 'left', endpoints: 2, evacuated: 0, reason: 'NoEndpointElsewhere' },
+    ],
+    ['is nothing without endpoints in the zone', [at('b')], undefined],
   ];
-  for (const { name, zones, settled = true, want } of cases)
+  for (const [name, zones, want, settled = true] of cases)
     it(name, () => {
       const found = outcome(zones, settled);
       if (want === undefined) expect(found).to.equal(undefined);

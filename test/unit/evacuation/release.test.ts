@@ -28,56 +28,55 @@ const waiting = (zone: string, hint: string): Endpoint =>
   at(zone, { conditions: { ready: false }, hints: hintsFor(hint) });
 
 describe('what is removed from a slice when hints are switched off', () => {
-  const cases: { name: string; slice: () => EndpointSlice; want: unknown[] }[] = [
-    { name: 'nothing of an unhinted slice', slice: () => sliceOf(at('a'), at('b')), want: [undefined, undefined] },
-    {
-      name: "nothing of kube-controller-manager's",
-      slice: () => sliceOf(routed('a'), routed('b', 'b', 'c'), at('c')),
-      want: [['a'], ['b', 'c'], undefined],
-    },
-    {
-      name: 'same-zone hints',
-      slice: () => having({ labels: { [LABEL_STRATEGY]: 'same-zone' } }, routed('a'), waiting('b', `${NOT_READY}b`)),
-      want: [undefined, undefined],
-    },
-    {
-      name: 'hints of an observed strategy are not ours',
-      slice: () => having({ labels: { [LABEL_STRATEGY]: 'observe-load-aware' } }, routed('a'), routed('b')),
-      want: [['a'], ['b']],
-    },
-    {
-      name: "hints by Gardener's label",
-      slice: () => having({ labels: { [LABEL_CONSIDER]: 'true' } }, routed('a'), routed('b')),
-      want: [undefined, undefined],
-    },
-    {
-      name: 'a plan, also where the label is gone',
-      slice: () => having({ annotations: { [ANNOTATION_PLAN]: 'zones' } }, routed('a', 'a', 'b'), routed('b')),
-      want: [undefined, undefined],
-    },
-    {
-      name: 'a plan without hints, and a resync',
-      slice: () => having({ annotations: { [ANNOTATION_PLAN]: 'spread', [ANNOTATION_TOUCHED]: 'then' } }, at('a')),
-      want: [undefined],
-    },
-    {
-      name: 'an evacuation of a slice without hints',
-      slice: () =>
-        moved([sliceOf(at('a'), at('b'))], [{ zone: 'a', percent: 100, rounding: 'Up' }])[0] as EndpointSlice,
-      want: [undefined, undefined],
-    },
-    {
-      name: "an evacuation, and kube-controller-manager's hints come back",
-      slice: () =>
+  const cases: (readonly [name: string, slice: () => EndpointSlice, want: unknown[]])[] = [
+    ['nothing of an unhinted slice', () => sliceOf(at('a'), at('b')), [undefined, undefined]],
+    [
+      "nothing of kube-controller-manager's",
+      () => sliceOf(routed('a'), routed('b', 'b', 'c'), at('c')),
+      [['a'], ['b', 'c'], undefined],
+    ],
+    [
+      'same-zone hints',
+      () => having({ labels: { [LABEL_STRATEGY]: 'same-zone' } }, routed('a'), waiting('b', `${NOT_READY}b`)),
+      [undefined, undefined],
+    ],
+    [
+      'hints of an observed strategy are not ours',
+      () => having({ labels: { [LABEL_STRATEGY]: 'observe-load-aware' } }, routed('a'), routed('b')),
+      [['a'], ['b']],
+    ],
+    [
+      "hints by Gardener's label",
+      () => having({ labels: { [LABEL_CONSIDER]: 'true' } }, routed('a'), routed('b')),
+      [undefined, undefined],
+    ],
+    [
+      'a plan, also where the label is gone',
+      () => having({ annotations: { [ANNOTATION_PLAN]: 'zones' } }, routed('a', 'a', 'b'), routed('b')),
+      [undefined, undefined],
+    ],
+    [
+      'a plan without hints, and a resync',
+      () => having({ annotations: { [ANNOTATION_PLAN]: 'spread', [ANNOTATION_TOUCHED]: 'then' } }, at('a')),
+      [undefined],
+    ],
+    [
+      'an evacuation of a slice without hints',
+      () => moved([sliceOf(at('a'), at('b'))], [{ zone: 'a', percent: 100, rounding: 'Up' }])[0] as EndpointSlice,
+      [undefined, undefined],
+    ],
+    [
+      "an evacuation, and kube-controller-manager's hints come back",
+      () =>
         moved(
           [sliceOf(routed('a'), routed('b'), routed('c'))],
           [{ zone: 'a', percent: 100, rounding: 'Up' }],
         )[0] as EndpointSlice,
-      want: [['a'], ['b'], ['c']],
-    },
-    {
-      name: 'an evacuation of a planned slice',
-      slice: () => {
+      [['a'], ['b'], ['c']],
+    ],
+    [
+      'an evacuation of a planned slice',
+      () => {
         const planned = having(
           { labels: { [LABEL_STRATEGY]: 'load-aware' }, annotations: { [ANNOTATION_PLAN]: 'zones' } },
           routed('a', 'a', 'b'),
@@ -85,21 +84,21 @@ describe('what is removed from a slice when hints are switched off', () => {
         );
         return moved([planned], [{ zone: 'a', percent: 100, rounding: 'Up' }])[0] as EndpointSlice;
       },
-      want: [undefined, undefined],
-    },
-    {
-      name: 'hints for no client without a mark that could be read',
-      slice: () =>
+      [undefined, undefined],
+    ],
+    [
+      'hints for no client without a mark that could be read',
+      () =>
         having(
           { annotations: { [ANNOTATION_EVACUATED]: '{' } },
           routed('a', NOWHERE),
           waiting('b', `${NOT_READY}b`),
           routed('c'),
         ),
-      want: [undefined, undefined, ['c']],
-    },
+      [undefined, undefined, ['c']],
+    ],
   ];
-  for (const { name, slice, want } of cases)
+  for (const [name, slice, want] of cases)
     it(name, () => {
       const before = slice();
       const after = applyJsonPatch(before, releaseOperations(before));

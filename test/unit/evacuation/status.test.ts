@@ -15,38 +15,32 @@ const evacuation = (spec: Partial<ZoneEvacuationSpec> = {}, more: Partial<ZoneEv
   }) satisfies ZoneEvacuation;
 
 describe('an evacuation runs', () => {
-  const cases: { name: string; one: ZoneEvacuation; after: number; want: boolean }[] = [
-    { name: 'until its time is over', one: evacuation(), after: 60 * MINUTE - 1, want: true },
-    { name: 'no longer than its time', one: evacuation(), after: 60 * MINUTE, want: false },
-    { name: 'for a time of several units', one: evacuation({ duration: '1h30m' }), after: 89 * MINUTE, want: true },
-    { name: 'for seven days at most', one: evacuation({ duration: '999h' }), after: 168 * 60 * MINUTE, want: false },
-    { name: 'not without a time', one: evacuation({ duration: 'soon' }), after: 0, want: false },
-    {
-      name: 'not once it is deleted',
-      one: evacuation({}, { deletionTimestamp: '2026-11-22T12:00:01Z' }),
-      after: MINUTE,
-      want: false,
-    },
+  const cases: (readonly [name: string, one: ZoneEvacuation, after: number, want: boolean])[] = [
+    ['until its time is over', evacuation(), 60 * MINUTE - 1, true],
+    ['no longer than its time', evacuation(), 60 * MINUTE, false],
+    ['for a time of several units', evacuation({ duration: '1h30m' }), 89 * MINUTE, true],
+    ['for seven days at most', evacuation({ duration: '999h' }), 168 * 60 * MINUTE, false],
+    ['not without a time', evacuation({ duration: 'soon' }), 0, false],
+    ['not once it is deleted', evacuation({}, { deletionTimestamp: '2026-11-22T12:00:01Z' }), MINUTE, false],
   ];
-  for (const { name, one, after, want } of cases)
-    it(name, () => expect(isRunning(one, CREATED + after)).to.equal(want));
+  for (const [name, one, after, want] of cases) it(name, () => expect(isRunning(one, CREATED + after)).to.equal(want));
 });
 
 describe('an evacuation is about', () => {
   const service = { key: 'shop/web', labels: { app: 'web' }, namespace: { 'kubernetes.io/metadata.name': 'shop' } };
-  const cases: { name: string; spec: Partial<ZoneEvacuationSpec>; key?: string; want: boolean }[] = [
-    { name: 'every Service without selectors', spec: {}, want: true },
-    { name: 'kube-system as well', spec: {}, key: 'kube-system/kube-dns', want: true },
-    { name: 'never the Service kubernetes', spec: {}, key: 'default/kubernetes', want: false },
-    { name: 'Services with its labels', spec: { serviceSelector: { matchLabels: { app: 'web' } } }, want: true },
-    { name: 'no others', spec: { serviceSelector: { matchLabels: { app: 'db' } } }, want: false },
-    {
-      name: 'Services of its namespaces alone',
-      spec: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'other' } } },
-      want: false,
-    },
+  const cases: (readonly [name: string, spec: Partial<ZoneEvacuationSpec>, want: boolean, key?: string])[] = [
+    ['every Service without selectors', {}, true],
+    ['kube-system as well', {}, true, 'kube-system/kube-dns'],
+    ['never the Service kubernetes', {}, false, 'default/kubernetes'],
+    ['Services with its labels', { serviceSelector: { matchLabels: { app: 'web' } } }, true],
+    ['no others', { serviceSelector: { matchLabels: { app: 'db' } } }, false],
+    [
+      'Services of its namespaces alone',
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'other' } } },
+      false,
+    ],
   ];
-  for (const { name, spec, key = service.key, want } of cases)
+  for (const [name, spec, want, key = service.key] of cases)
     it(name, () => expect(concerns(evacuation(spec), { ...service, key })).to.equal(want));
 });
 
@@ -63,31 +57,19 @@ describe('an evacuation is refused', () => {
     together: [],
     admissionActs: true,
   };
-  const cases: { name: string; more: Partial<AcceptInput>; want: string | undefined }[] = [
-    { name: 'not where nothing speaks against it', more: {}, want: undefined },
-    { name: 'of a zone that there is none of', more: { zone: 'z' }, want: 'UnknownZone' },
-    { name: 'of the last zone', more: { leftAlready: new Set(['b']) }, want: 'LastZone' },
-    { name: 'not of a part of the last zone', more: { leftAlready: new Set(['b']), percent: 50 }, want: undefined },
-    {
-      name: 'where a router would drop connections',
-      more: { dropping: ['Calico eBPF 3.29.1'] },
-      want: 'RouterDropsTraffic',
-    },
-    { name: 'not there where it is forced', more: { dropping: ['Calico eBPF 3.29.1'], force: true }, want: undefined },
-    {
-      name: 'where other endpoints would get too much',
-      more: { overloaded: ['shop/web (3.0 fair shares)'] },
-      want: 'Overloaded',
-    },
-    {
-      name: 'where zones that are left together are all of a Service',
-      more: { together: ['shop/web'] },
-      want: 'TogetherNoEndpoint',
-    },
-    { name: 'for now while admission may be late', more: { admissionActs: undefined }, want: 'WaitingForAdmission' },
-    { name: 'where no admission keeps it', more: { admissionActs: false }, want: 'AdmissionNotActing' },
+  const cases: (readonly [name: string, more: Partial<AcceptInput>, want: string | undefined])[] = [
+    ['not where nothing speaks against it', {}, undefined],
+    ['of a zone that there is none of', { zone: 'z' }, 'UnknownZone'],
+    ['of the last zone', { leftAlready: new Set(['b']) }, 'LastZone'],
+    ['not of a part of the last zone', { leftAlready: new Set(['b']), percent: 50 }, undefined],
+    ['where a router would drop connections', { dropping: ['Calico eBPF 3.29.1'] }, 'RouterDropsTraffic'],
+    ['not there where it is forced', { dropping: ['Calico eBPF 3.29.1'], force: true }, undefined],
+    ['where other endpoints would get too much', { overloaded: ['shop/web (3.0 fair shares)'] }, 'Overloaded'],
+    ['where zones that are left together are all of a Service', { together: ['shop/web'] }, 'TogetherNoEndpoint'],
+    ['for now while admission may be late', { admissionActs: undefined }, 'WaitingForAdmission'],
+    ['where no admission keeps it', { admissionActs: false }, 'AdmissionNotActing'],
   ];
-  for (const { name, more, want } of cases)
+  for (const [name, more, want] of cases)
     it(name, () => expect(refusalOf({ ...input, ...more })?.reason).to.equal(want));
 });
 

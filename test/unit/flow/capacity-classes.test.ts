@@ -10,25 +10,20 @@ import { hostileProblem, ZONES } from './factories.ts';
 const capacities = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 80 });
 
 describe('flow/capacity-classes', () => {
-  const tables: readonly {
-    readonly name: string;
-    readonly given: number[];
-    readonly most: number;
-    readonly is: number[];
-  }[] = [
-    { name: 'tells every capacity apart while there are few', given: [2, 1, 1, 0.5], most: 3, is: [0.5, 1, 2] },
-    { name: 'puts the nearest together first', given: [1, 1.01, 2, 4], most: 3, is: [1, 2, 4] },
-    { name: 'compares by factor, not by difference', given: [0.1, 0.2, 10, 10.5], most: 3, is: [0.1, 0.2, 10] },
-    { name: 'makes one class where only one is allowed', given: [3, 5, 4], most: 1, is: [3] },
-    {
-      name: 'makes one class where largest / smallest, times smallest, is rounded to less than largest',
-      given: [119.5770341395542, 0.005233542321613178],
-      most: 1,
-      is: [0.005233542321613178],
-    },
-    { name: 'knows no class of nothing', given: [], most: 4, is: [] },
+  const tables: (readonly [name: string, given: number[], most: number, is: number[]])[] = [
+    ['tells every capacity apart while there are few', [2, 1, 1, 0.5], 3, [0.5, 1, 2]],
+    ['puts the nearest together first', [1, 1.01, 2, 4], 3, [1, 2, 4]],
+    ['compares by factor, not by difference', [0.1, 0.2, 10, 10.5], 3, [0.1, 0.2, 10]],
+    ['makes one class where only one is allowed', [3, 5, 4], 1, [3]],
+    [
+      'makes one class where largest / smallest, times smallest, is rounded to less than largest',
+      [119.5770341395542, 0.005233542321613178],
+      1,
+      [0.005233542321613178],
+    ],
+    ['knows no class of nothing', [], 4, []],
   ];
-  for (const { name, given, most, is } of tables) {
+  for (const [name, given, most, is] of tables) {
     it(`classesOf ${name}`, () => expect(capacityClasses(given, most)).to.deep.equal(is));
   }
 

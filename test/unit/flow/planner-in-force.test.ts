@@ -116,37 +116,17 @@ describe('planHints with more than eight zones', () => {
 
 describe('planHints refuses', () => {
   const input: PlanInput = { endpoints: endpointsIn([1, 1]), demand: { a: 1 }, targetUtilization: 0.8 };
-  const cases: readonly { name: string; wrong: Partial<PlanInput>; message: string }[] = [
-    { name: 'negative demand', wrong: { demand: { a: -1 } }, message: 'demand of zone "a" must be 0 or more, got -1' },
-    {
-      name: 'demand that is no number',
-      wrong: { demand: { a: NaN } },
-      message: 'demand of zone "a" must be 0 or more, got NaN',
-    },
-    {
-      name: 'no capacity',
-      wrong: { endpoints: endpointsIn([1], 0) },
-      message: 'capacity of endpoint "a-0000" must be above 0, got 0',
-    },
-    {
-      name: 'a name twice',
-      wrong: { endpoints: [...endpointsIn([1]), ...endpointsIn([1])] },
-      message: 'endpoint "a-0000" is listed twice',
-    },
-    { name: 'no target', wrong: { targetUtilization: 0 }, message: 'targetUtilization must be above 0, got 0' },
-    {
-      name: 'half an endpoint',
-      wrong: { minEndpoints: 1.5 },
-      message: 'minEndpoints must be a whole number above 0, got 1.5',
-    },
-    { name: 'negative stickiness', wrong: { stickiness: -0.1 }, message: 'stickiness must be 0 or more, got -0.1' },
-    {
-      name: 'a negative cost',
-      wrong: { cost: () => -1 },
-      message: 'cost from zone "a" to "b" must be 0 or more, got -1',
-    },
+  const cases: (readonly [name: string, wrong: Partial<PlanInput>, message: string])[] = [
+    ['negative demand', { demand: { a: -1 } }, 'demand of zone "a" must be 0 or more, got -1'],
+    ['demand that is no number', { demand: { a: NaN } }, 'demand of zone "a" must be 0 or more, got NaN'],
+    ['no capacity', { endpoints: endpointsIn([1], 0) }, 'capacity of endpoint "a-0000" must be above 0, got 0'],
+    ['a name twice', { endpoints: [...endpointsIn([1]), ...endpointsIn([1])] }, 'endpoint "a-0000" is listed twice'],
+    ['no target', { targetUtilization: 0 }, 'targetUtilization must be above 0, got 0'],
+    ['half an endpoint', { minEndpoints: 1.5 }, 'minEndpoints must be a whole number above 0, got 1.5'],
+    ['negative stickiness', { stickiness: -0.1 }, 'stickiness must be 0 or more, got -0.1'],
+    ['a negative cost', { cost: () => -1 }, 'cost from zone "a" to "b" must be 0 or more, got -1'],
   ];
-  for (const { name, wrong, message } of cases) {
+  for (const [name, wrong, message] of cases) {
     it(name, () => expect(() => planHints({ ...input, ...wrong })).to.throw(RangeError, message));
   }
 });

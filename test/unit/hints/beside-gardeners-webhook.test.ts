@@ -32,9 +32,7 @@ const ours = (object: EndpointSlice): EndpointSlice => {
 
 const hint = fc.option(
   fc.record({ forZones: fc.array(fc.record({ name: fc.constantFrom('a', 'b') }), { maxLength: 2 }) }),
-  {
-    nil: undefined,
-  },
+  { nil: undefined },
 );
 const endpoints = fc.array(
   fc.record({ zone: fc.constantFrom('a', 'b', 'c', undefined), hints: hint }).map(({ zone, hints }): Endpoint => {

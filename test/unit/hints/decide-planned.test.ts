@@ -13,149 +13,143 @@ describe('decideHints with a plan', () => {
       const labels = strategy(planned);
       const uid = (value: string) => ({ targetRef: { kind: 'Pod', name: 'p', uid: value } });
       const stored = withHints('b', zones('a', 'b'), uid('u1'));
-      const cases: {
-        name: string;
-        old?: Endpoint[] | null;
-        oldLabels?: Record<string, string>;
-        next: Endpoint[];
-        want: unknown[];
-      }[] = [
-        {
-          name: 'a stripped endpoint keeps its plan',
-          old: [stored],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('a', 'b')],
-        },
-        {
-          name: 'hints of another writer are replaced by the plan',
-          old: [stored],
-          next: [withHints('b', zones('c'), uid('u1'))],
-          want: [zones('a', 'b')],
-        },
-        { name: 'no old object: own zone', next: [withHints('b', undefined)], want: [zones('b')] },
-        { name: 'old endpoints null: own zone', old: null, next: [withHints('b', undefined)], want: [zones('b')] },
-        {
-          name: 'another address: own zone',
-          old: [stored],
-          next: [withHints('b', undefined, { ...uid('u1'), addresses: ['198.18.0.99'] })],
-          want: [zones('b')],
-        },
-        {
-          name: 'another Pod at the address: own zone',
-          old: [stored],
-          next: [withHints('b', undefined, uid('u2'))],
-          want: [zones('b')],
-        },
-        { name: 'UID gone: own zone', old: [stored], next: [withHints('b', undefined)], want: [zones('b')] },
-        {
-          name: 'UID absent on both sides counts as equal',
-          old: [withHints('b', zones('a', 'b'))],
-          next: [withHints('b', undefined)],
-          want: [zones('a', 'b')],
-        },
-        {
-          name: 'another zone: own zone',
-          old: [stored],
-          next: [withHints('c', undefined, uid('u1'))],
-          want: [zones('c')],
-        },
-        {
-          name: 'unhinted before: own zone',
-          old: [withHints('b', undefined, uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'old slice with another strategy: own zone',
-          old: [stored],
-          oldLabels: strategy('same-zone'),
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'old slice without a strategy: own zone',
-          old: [stored],
-          oldLabels: {},
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'forNodes is dropped',
-          old: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
-          next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
-          want: [zones('a')],
-        },
-        {
-          name: 'a stripped endpoint gets no Nodes',
-          old: [
-            withHints('b', { ...zones('a'), ...nodes('n', 'm') }, uid('u1')),
-            withHints('c', zones('c'), uid('u2')),
-          ],
-          next: [withHints('b', undefined, uid('u1')), withHints('c', undefined, uid('u2'))],
-          want: [zones('a'), zones('c')],
-        },
-        {
-          name: 'Nodes without zones are no plan',
-          old: [withHints('b', nodes('n'), uid('u1'))],
-          next: [withHints('b', nodes('n'), uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'Nodes that were not stored are not taken over',
-          old: [withHints('b', zones('a'), uid('u1'))],
-          next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
-          want: [zones('a')],
-        },
-        {
-          name: 'more than eight zones are no plan',
-          old: [withHints('b', zones(...letters('abcdefghi')), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'eight zones are a plan',
-          old: [withHints('b', zones(...letters('abcdefgh')), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones(...letters('abcdefgh'))],
-        },
-        {
-          name: 'a zone twice is no plan',
-          old: [withHints('b', zones('a', 'a'), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'an empty zone name is no plan',
-          old: [withHints('b', zones(''), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'one identity with two plans is no plan',
-          old: [stored, withHints('b', zones('c'), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('b')],
-        },
-        {
-          name: 'one identity with one plan twice is a plan',
-          old: [stored, stored],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('a', 'b')],
-        },
-        {
-          name: 'an endpoint without zone is untouched',
-          old: [{ ...zoneless, hints: zones('a') }],
-          next: [{ ...zoneless }, { ...zoneless, hints: zones('c') }],
-          want: [undefined, zones('c')],
-        },
-        {
-          name: 'a zone called ambiguous is a zone',
-          old: [withHints('b', zones('ambiguous'), uid('u1'))],
-          next: [withHints('b', undefined, uid('u1'))],
-          want: [zones('ambiguous')],
-        },
+      const cases: (readonly [
+        name: string,
+        more: { old?: Endpoint[] | null; oldLabels?: Record<string, string> },
+        next: Endpoint[],
+        want: unknown[],
+      ])[] = [
+        [
+          'a stripped endpoint keeps its plan',
+          { old: [stored] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('a', 'b')],
+        ],
+        [
+          'hints of another writer are replaced by the plan',
+          { old: [stored] },
+          [withHints('b', zones('c'), uid('u1'))],
+          [zones('a', 'b')],
+        ],
+        ['no old object: own zone', {}, [withHints('b', undefined)], [zones('b')]],
+        ['old endpoints null: own zone', { old: null }, [withHints('b', undefined)], [zones('b')]],
+        [
+          'another address: own zone',
+          { old: [stored] },
+          [withHints('b', undefined, { ...uid('u1'), addresses: ['198.18.0.99'] })],
+          [zones('b')],
+        ],
+        [
+          'another Pod at the address: own zone',
+          { old: [stored] },
+          [withHints('b', undefined, uid('u2'))],
+          [zones('b')],
+        ],
+        ['UID gone: own zone', { old: [stored] }, [withHints('b', undefined)], [zones('b')]],
+        [
+          'UID absent on both sides counts as equal',
+          { old: [withHints('b', zones('a', 'b'))] },
+          [withHints('b', undefined)],
+          [zones('a', 'b')],
+        ],
+        ['another zone: own zone', { old: [stored] }, [withHints('c', undefined, uid('u1'))], [zones('c')]],
+        [
+          'unhinted before: own zone',
+          { old: [withHints('b', undefined, uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'old slice with another strategy: own zone',
+          { old: [stored], oldLabels: strategy('same-zone') },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'old slice without a strategy: own zone',
+          { old: [stored], oldLabels: {} },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'forNodes is dropped',
+          { old: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))] },
+          [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          [zones('a')],
+        ],
+        [
+          'a stripped endpoint gets no Nodes',
+          {
+            old: [
+              withHints('b', { ...zones('a'), ...nodes('n', 'm') }, uid('u1')),
+              withHints('c', zones('c'), uid('u2')),
+            ],
+          },
+          [withHints('b', undefined, uid('u1')), withHints('c', undefined, uid('u2'))],
+          [zones('a'), zones('c')],
+        ],
+        [
+          'Nodes without zones are no plan',
+          { old: [withHints('b', nodes('n'), uid('u1'))] },
+          [withHints('b', nodes('n'), uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'Nodes that were not stored are not taken over',
+          { old: [withHints('b', zones('a'), uid('u1'))] },
+          [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          [zones('a')],
+        ],
+        [
+          'more than eight zones are no plan',
+          { old: [withHints('b', zones(...letters('abcdefghi')), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'eight zones are a plan',
+          { old: [withHints('b', zones(...letters('abcdefgh')), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones(...letters('abcdefgh'))],
+        ],
+        [
+          'a zone twice is no plan',
+          { old: [withHints('b', zones('a', 'a'), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'an empty zone name is no plan',
+          { old: [withHints('b', zones(''), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'one identity with two plans is no plan',
+          { old: [stored, withHints('b', zones('c'), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('b')],
+        ],
+        [
+          'one identity with one plan twice is a plan',
+          { old: [stored, stored] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('a', 'b')],
+        ],
+        [
+          'an endpoint without zone is untouched',
+          { old: [{ ...zoneless, hints: zones('a') }] },
+          [{ ...zoneless }, { ...zoneless, hints: zones('c') }],
+          [undefined, zones('c')],
+        ],
+        [
+          'a zone called ambiguous is a zone',
+          { old: [withHints('b', zones('ambiguous'), uid('u1'))] },
+          [withHints('b', undefined, uid('u1'))],
+          [zones('ambiguous')],
+        ],
       ];
-      for (const { name, old, oldLabels = labels, next, want } of cases) {
+      for (const [name, { old, oldLabels = labels }, next, want] of cases) {
         it(name, () => {
           const oldObject = old === undefined ? undefined : sliceOf(old, oldLabels);
           expect(hintsAfter(inputOf(sliceOf(next, labels), { oldObject }))).to.deep.equal(want);

@@ -13,130 +13,109 @@ const { nodeName: _nodeName, ...nodeless } = endpoint({ zone: 'a' });
 
 describe('decideHints', () => {
   describe('without a plan', () => {
-    const cases: {
-      name: string;
-      labels: Record<string, string>;
-      endpoints: Endpoint[];
-      want: unknown[];
-      nodeHints?: boolean;
-    }[] = [
-      {
-        name: 'no label: untouched, with and without hints',
-        labels: {},
-        endpoints: [withHints('a', undefined), withHints('b', zones('c'))],
-        want: [undefined, zones('c')],
-      },
-      {
-        name: 'consider: own zone',
-        labels: consider,
-        endpoints: [withHints('a', undefined), withHints('b', undefined)],
-        want: [zones('a'), zones('b')],
-      },
-      {
-        name: 'consider with another value: untouched',
-        labels: { [LABEL_CONSIDER]: 'True' },
-        endpoints: [withHints('a', undefined)],
-        want: [undefined],
-      },
-      {
-        name: 'same-zone: own zone replaces other hints',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('a', zones('b', 'c'))],
-        want: [zones('a')],
-      },
-      {
-        name: 'same-zone: forNodes is dropped',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('a', { ...zones('a'), ...nodes('n') })],
-        want: [zones('a')],
-      },
-      {
-        name: 'same-zone: unknown fields of hints are dropped',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('a', { ...zones('a'), forRacks: [] })],
-        want: [zones('a')],
-      },
-      {
-        name: 'same-zone: no zone keeps what it has',
-        labels: strategy('same-zone'),
-        endpoints: [{ ...zoneless }, { ...zoneless, hints: zones('b') }],
-        want: [undefined, zones('b')],
-      },
-      {
-        name: 'same-zone: an empty zone is no zone',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('', undefined)],
-        want: [undefined],
-      },
-      {
-        name: 'same-zone: a zone that the API refuses as a hint is no zone',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('z'.repeat(64), undefined), withHints('a b', undefined), withHints('-a', undefined)],
-        want: [undefined, undefined, undefined],
-      },
-      {
-        name: 'same-zone: 63 characters are a zone',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('z'.repeat(63), undefined)],
-        want: [zones('z'.repeat(63))],
-      },
-      {
-        name: 'same-node: own zone and own node',
-        labels: strategy('same-node'),
-        endpoints: [withHints('a', undefined, { nodeName: 'n1.example' })],
-        want: [{ ...zones('a'), ...nodes('n1.example') }],
-      },
-      {
-        name: 'same-node: no zone still names the node',
-        labels: strategy('same-node'),
-        endpoints: [{ ...zoneless, nodeName: 'n1' }],
-        want: [nodes('n1')],
-      },
-      {
-        name: 'same-node: no node still names the zone',
-        labels: strategy('same-node'),
-        endpoints: [nodeless],
-        want: [zones('a')],
-      },
-      {
-        name: 'same-node: a node name that the API refuses is none',
-        labels: strategy('same-node'),
-        endpoints: [withHints('a', undefined, { nodeName: 'Not_A_Node' })],
-        want: [zones('a')],
-      },
-      {
-        name: 'same-node before 1.33: own zone only',
-        labels: strategy('same-node'),
-        endpoints: [withHints('a', undefined)],
-        want: [zones('a')],
-        nodeHints: false,
-      },
-      {
-        name: 'both labels: the strategy wins over consider',
-        labels: { ...consider, ...strategy('same-node') },
-        endpoints: [withHints('a', undefined, { nodeName: 'n1' })],
-        want: [{ ...zones('a'), ...nodes('n1') }],
-      },
-      {
-        name: 'a strategy that nobody knows asks for nothing',
-        labels: strategy('fastest'),
-        endpoints: [withHints('a', undefined)],
-        want: [undefined],
-      },
-      {
-        name: 'a strategy that nobody knows leaves consider standing',
-        labels: { ...consider, ...strategy('fastest') },
-        endpoints: [withHints('a', undefined)],
-        want: [zones('a')],
-      },
-      {
-        name: 'the name of a member of every object is no strategy',
-        labels: strategy('__proto__'),
-        endpoints: [withHints('a', undefined)],
-        want: [undefined],
-      },
+    const cases: (readonly [
+      name: string,
+      labels: Record<string, string>,
+      endpoints: Endpoint[],
+      want: unknown[],
+      nodeHints?: boolean,
+    ])[] = [
+      [
+        'no label: untouched, with and without hints',
+        {},
+        [withHints('a', undefined), withHints('b', zones('c'))],
+        [undefined, zones('c')],
+      ],
+      [
+        'consider: own zone',
+        consider,
+        [withHints('a', undefined), withHints('b', undefined)],
+        [zones('a'), zones('b')],
+      ],
+      [
+        'consider with another value: untouched',
+        { [LABEL_CONSIDER]: 'True' },
+        [withHints('a', undefined)],
+        [undefined],
+      ],
+      [
+        'same-zone: own zone replaces other hints',
+        strategy('same-zone'),
+        [withHints('a', zones('b', 'c'))],
+        [zones('a')],
+      ],
+      [
+        'same-zone: forNodes is dropped',
+        strategy('same-zone'),
+        [withHints('a', { ...zones('a'), ...nodes('n') })],
+        [zones('a')],
+      ],
+      [
+        'same-zone: unknown fields of hints are dropped',
+        strategy('same-zone'),
+        [withHints('a', { ...zones('a'), forRacks: [] })],
+        [zones('a')],
+      ],
+      [
+        'same-zone: no zone keeps what it has',
+        strategy('same-zone'),
+        [{ ...zoneless }, { ...zoneless, hints: zones('b') }],
+        [undefined, zones('b')],
+      ],
+      ['same-zone: an empty zone is no zone', strategy('same-zone'), [withHints('', undefined)], [undefined]],
+      [
+        'same-zone: a zone that the API refuses as a hint is no zone',
+        strategy('same-zone'),
+        [withHints('z'.repeat(64), undefined), withHints('a b', undefined), withHints('-a', undefined)],
+        [undefined, undefined, undefined],
+      ],
+      [
+        'same-zone: 63 characters are a zone',
+        strategy('same-zone'),
+        [withHints('z'.repeat(63), undefined)],
+        [zones('z'.repeat(63))],
+      ],
+      [
+        'same-node: own zone and own node',
+        strategy('same-node'),
+        [withHints('a', undefined, { nodeName: 'n1.example' })],
+        [{ ...zones('a'), ...nodes('n1.example') }],
+      ],
+      [
+        'same-node: no zone still names the node',
+        strategy('same-node'),
+        [{ ...zoneless, nodeName: 'n1' }],
+        [nodes('n1')],
+      ],
+      ['same-node: no node still names the zone', strategy('same-node'), [nodeless], [zones('a')]],
+      [
+        'same-node: a node name that the API refuses is none',
+        strategy('same-node'),
+        [withHints('a', undefined, { nodeName: 'Not_A_Node' })],
+        [zones('a')],
+      ],
+      ['same-node before 1.33: own zone only', strategy('same-node'), [withHints('a', undefined)], [zones('a')], false],
+      [
+        'both labels: the strategy wins over consider',
+        { ...consider, ...strategy('same-node') },
+        [withHints('a', undefined, { nodeName: 'n1' })],
+        [{ ...zones('a'), ...nodes('n1') }],
+      ],
+      ['a strategy that nobody knows asks for nothing', strategy('fastest'), [withHints('a', undefined)], [undefined]],
+      [
+        'a strategy that nobody knows leaves consider standing',
+        { ...consider, ...strategy('fastest') },
+        [withHints('a', undefined)],
+        [zones('a')],
+      ],
+      [
+        'the name of a member of every object is no strategy',
+        strategy('__proto__'),
+        [withHints('a', undefined)],
+        [undefined],
+      ],
     ];
-    for (const { name, labels, endpoints, want, nodeHints = true } of cases) {
+    for (const [name, labels, endpoints, want, nodeHints = true] of cases) {
       it(name, () => expect(hintsAfter(inputOf(sliceOf(endpoints, labels), { nodeHints }))).to.deep.equal(want));
     }
 
@@ -155,19 +134,16 @@ describe('decideHints', () => {
 describe('decideHints otherwise', () => {
   describe('already right: no patch', () => {
     const right = [
-      { name: 'same-zone', object: sliceOf([withHints('a', zones('a'))], strategy('same-zone')) },
-      {
-        name: 'same-zone, empty forNodes',
-        object: sliceOf([withHints('a', { ...zones('a'), forNodes: [] })], consider),
-      },
-      {
-        name: 'same-node',
-        object: sliceOf([withHints('a', { ...zones('a'), ...nodes('n') }, { nodeName: 'n' })], strategy('same-node')),
-      },
-      { name: 'no endpoints', object: sliceOf([], consider) },
-      { name: 'endpoints null', object: sliceOf(null, consider) },
-    ];
-    for (const { name, object } of right) {
+      ['same-zone', sliceOf([withHints('a', zones('a'))], strategy('same-zone'))],
+      ['same-zone, empty forNodes', sliceOf([withHints('a', { ...zones('a'), forNodes: [] })], consider)],
+      [
+        'same-node',
+        sliceOf([withHints('a', { ...zones('a'), ...nodes('n') }, { nodeName: 'n' })], strategy('same-node')),
+      ],
+      ['no endpoints', sliceOf([], consider)],
+      ['endpoints null', sliceOf(null, consider)],
+    ] as const;
+    for (const [name, object] of right) {
       it(name, () => expect(decideHints(inputOf(object))).to.deep.equal({ kind: 'unchanged' }));
     }
   });
@@ -187,68 +163,44 @@ describe('decideHints otherwise', () => {
   });
 
   describe('hostile objects are named and not served', () => {
-    const cases: { name: string; object: unknown; message: RegExp }[] = [
-      { name: 'no object', object: undefined, message: /^object is not/ },
-      { name: 'a list', object: [], message: /^object is not/ },
-      { name: 'metadata a string', object: { metadata: 'x' }, message: /^metadata is not/ },
-      { name: 'labels a list', object: { metadata: { labels: [] } }, message: /^metadata\.labels is not/ },
-      {
-        name: 'strategy a number',
-        object: { metadata: { labels: { [LABEL_STRATEGY]: 1 } } },
-        message: /strategy\] is not a string/,
-      },
-      {
-        name: 'annotations a number',
-        object: { metadata: { labels: consider, annotations: 5 } },
-        message: /^metadata\.annotations/,
-      },
-      {
-        name: 'endpoints an object',
-        object: { metadata: { labels: consider }, endpoints: {} },
-        message: /^endpoints is not a list/,
-      },
-      {
-        name: 'endpoint null',
-        object: sliceOf([null as unknown as Endpoint], consider),
-        message: /^endpoints\[0\] is not an object/,
-      },
-      {
-        name: 'no addresses',
-        object: sliceOf([{ zone: 'a' } as Endpoint], consider),
-        message: /^endpoints\[0\] has no list of addresses/,
-      },
-      {
-        name: 'address a number',
-        object: sliceOf([endpoint({ addresses: [7 as unknown as string] })], consider),
-        message: /address that is not a string/,
-      },
-      {
-        name: 'zone an object',
-        object: sliceOf([endpoint(), { ...endpoint(), zone: {} as string }], consider),
-        message: /^endpoints\[1\] has a zone that is not/,
-      },
-      {
-        name: 'nodeName a number',
-        object: sliceOf([endpoint({ nodeName: 1 as unknown as string })], consider),
-        message: /nodeName that is not/,
-      },
-      {
-        name: 'targetRef a string',
-        object: sliceOf([endpoint({ targetRef: 'x' as unknown as object })], consider),
-        message: /targetRef that is not/,
-      },
-      {
-        name: 'targetRef.uid a number',
-        object: sliceOf([endpoint({ targetRef: { uid: 5 as unknown as string } })], consider),
-        message: /targetRef\.uid that is not/,
-      },
-      {
-        name: 'hints a list',
-        object: sliceOf([endpoint({ hints: [] as unknown as object })], consider),
-        message: /hints that are not/,
-      },
+    const cases: (readonly [name: string, object: unknown, message: RegExp])[] = [
+      ['no object', undefined, /^object is not/],
+      ['a list', [], /^object is not/],
+      ['metadata a string', { metadata: 'x' }, /^metadata is not/],
+      ['labels a list', { metadata: { labels: [] } }, /^metadata\.labels is not/],
+      ['strategy a number', { metadata: { labels: { [LABEL_STRATEGY]: 1 } } }, /strategy\] is not a string/],
+      ['annotations a number', { metadata: { labels: consider, annotations: 5 } }, /^metadata\.annotations/],
+      ['endpoints an object', { metadata: { labels: consider }, endpoints: {} }, /^endpoints is not a list/],
+      ['endpoint null', sliceOf([null as unknown as Endpoint], consider), /^endpoints\[0\] is not an object/],
+      ['no addresses', sliceOf([{ zone: 'a' } as Endpoint], consider), /^endpoints\[0\] has no list of addresses/],
+      [
+        'address a number',
+        sliceOf([endpoint({ addresses: [7 as unknown as string] })], consider),
+        /address that is not a string/,
+      ],
+      [
+        'zone an object',
+        sliceOf([endpoint(), { ...endpoint(), zone: {} as string }], consider),
+        /^endpoints\[1\] has a zone that is not/,
+      ],
+      [
+        'nodeName a number',
+        sliceOf([endpoint({ nodeName: 1 as unknown as string })], consider),
+        /nodeName that is not/,
+      ],
+      [
+        'targetRef a string',
+        sliceOf([endpoint({ targetRef: 'x' as unknown as object })], consider),
+        /targetRef that is not/,
+      ],
+      [
+        'targetRef.uid a number',
+        sliceOf([endpoint({ targetRef: { uid: 5 as unknown as string } })], consider),
+        /targetRef\.uid that is not/,
+      ],
+      ['hints a list', sliceOf([endpoint({ hints: [] as unknown as object })], consider), /hints that are not/],
     ];
-    for (const { name, object, message } of cases) {
+    for (const [name, object, message] of cases) {
       it(name, () => {
         const decision = decideHints(inputOf(object));
         expect(decision.kind).to.equal('invalid');

@@ -19,106 +19,55 @@ const LONG_ZONE = 'z'.repeat(60);
 const LONG_NODE = 'n'.repeat(250);
 const waiting = (...names: string[]) => zones(...names.map((name) => `not-ready.${name}`));
 
-interface Row {
-  readonly name: string;
-  /** Stored before; `next` is the same endpoint as its controller writes it. */
-  readonly old?: object;
-  readonly conditions: Endpoint['conditions'];
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly by?: string;
-  readonly zone?: string;
-  readonly nodeName?: string;
-  readonly want: unknown;
-}
-
-const rows: readonly Row[] = [
-  { name: 'starting', conditions: STARTING, want: waiting('a') },
-  { name: 'terminating, serving', conditions: TERMINATING, want: waiting('a') },
-  { name: 'terminating, drained', conditions: { ...TERMINATING, serving: false }, want: waiting('a') },
-  { name: 'starting, hinted for its zone before', old: zones('a'), conditions: STARTING, want: waiting('a') },
-  { name: 'starting, evacuated before', old: zones(NOWHERE), conditions: STARTING, want: waiting('a') },
-  { name: 'ready again', old: waiting('a'), conditions: { ready: true }, want: zones('a') },
-  { name: 'ready not said', conditions: {}, want: zones('a') },
-  { name: 'conditions not said', conditions: undefined, want: zones('a') },
-  {
-    name: 'terminating, but published all the same (publishNotReadyAddresses)',
-    conditions: { ready: true, serving: false, terminating: true },
-    want: zones('a'),
-  },
-  { name: 'mirrored, starting', conditions: STARTING, labels: MIRRORED, want: waiting('a') },
-  { name: 'of another writer, starting', conditions: STARTING, labels: CUSTOM, want: undefined },
-  {
-    name: 'of another writer, starting, hinted before',
-    old: zones('a'),
-    conditions: STARTING,
-    labels: CUSTOM,
-    want: undefined,
-  },
-  { name: 'of another writer, ready', conditions: { ready: true }, labels: CUSTOM, want: zones('a') },
-  { name: 'in a zone with a long name', conditions: STARTING, zone: LONG_ZONE, want: zones(NOWHERE) },
-  {
-    name: 'same-node',
-    conditions: STARTING,
-    by: 'same-node',
-    nodeName: 'n1',
-    want: { ...waiting('a'), ...nodes('not-ready.n1') },
-  },
-  {
-    name: 'same-node, a Node with a long name',
-    conditions: STARTING,
-    by: 'same-node',
-    nodeName: LONG_NODE,
-    want: waiting('a'),
-  },
-  { name: 'planned', old: zones('b', 'c'), conditions: STARTING, by: 'load-aware', want: waiting('b', 'c') },
-  {
-    name: 'planned, still not ready',
-    old: waiting('b', 'c'),
-    conditions: TERMINATING,
-    by: 'load-aware',
-    want: waiting('b', 'c'),
-  },
-  {
-    name: 'planned, ready again',
-    old: waiting('b', 'c'),
-    conditions: { ready: true },
-    by: 'load-aware',
-    want: zones('b', 'c'),
-  },
-  { name: 'planned, new', conditions: STARTING, by: 'load-aware', want: waiting('a') },
-  {
-    name: 'planned, with Nodes that no plan has',
-    old: { ...zones('b'), ...nodes('n1') },
-    conditions: STARTING,
-    by: 'load-aware',
-    want: waiting('b'),
-  },
-  {
-    name: 'planned for a zone with a long name: its own',
-    old: zones(LONG_ZONE, 'b'),
-    conditions: STARTING,
-    by: 'load-aware',
-    want: waiting('a'),
-  },
-  {
-    name: 'planned, of another writer',
-    old: zones('b'),
-    conditions: STARTING,
-    by: 'load-aware',
-    labels: CUSTOM,
-    want: undefined,
-  },
-  {
-    name: 'planned, evacuated before',
-    old: zones(NOWHERE),
-    conditions: { ready: true },
-    by: 'load-aware',
-    want: zones('a'),
-  },
+const rows: (readonly [
+  name: string,
+  more: { old?: object; labels?: Readonly<Record<string, string>>; by?: string; zone?: string; nodeName?: string },
+  conditions: Endpoint['conditions'],
+  want: unknown,
+])[] = [
+  ['starting', {}, STARTING, waiting('a')],
+  ['terminating, serving', {}, TERMINATING, waiting('a')],
+  ['terminating, drained', {}, { ...TERMINATING, serving: false }, waiting('a')],
+  ['starting, hinted for its zone before', { old: zones('a') }, STARTING, waiting('a')],
+  ['starting, evacuated before', { old: zones(NOWHERE) }, STARTING, waiting('a')],
+  ['ready again', { old: waiting('a') }, { ready: true }, zones('a')],
+  ['ready not said', {}, {}, zones('a')],
+  ['conditions not said', {}, undefined, zones('a')],
+  [
+    'terminating, but published all the same (publishNotReadyAddresses)',
+    {},
+    { ready: true, serving: false, terminating: true },
+    zones('a'),
+  ],
+  ['mirrored, starting', { labels: MIRRORED }, STARTING, waiting('a')],
+  ['of another writer, starting', { labels: CUSTOM }, STARTING, undefined],
+  ['of another writer, starting, hinted before', { old: zones('a'), labels: CUSTOM }, STARTING, undefined],
+  ['of another writer, ready', { labels: CUSTOM }, { ready: true }, zones('a')],
+  ['in a zone with a long name', { zone: LONG_ZONE }, STARTING, zones(NOWHERE)],
+  ['same-node', { by: 'same-node', nodeName: 'n1' }, STARTING, { ...waiting('a'), ...nodes('not-ready.n1') }],
+  ['same-node, a Node with a long name', { by: 'same-node', nodeName: LONG_NODE }, STARTING, waiting('a')],
+  ['planned', { old: zones('b', 'c'), by: 'load-aware' }, STARTING, waiting('b', 'c')],
+  ['planned, still not ready', { old: waiting('b', 'c'), by: 'load-aware' }, TERMINATING, waiting('b', 'c')],
+  ['planned, ready again', { old: waiting('b', 'c'), by: 'load-aware' }, { ready: true }, zones('b', 'c')],
+  ['planned, new', { by: 'load-aware' }, STARTING, waiting('a')],
+  [
+    'planned, with Nodes that no plan has',
+    { old: { ...zones('b'), ...nodes('n1') }, by: 'load-aware' },
+    STARTING,
+    waiting('b'),
+  ],
+  [
+    'planned for a zone with a long name: its own',
+    { old: zones(LONG_ZONE, 'b'), by: 'load-aware' },
+    STARTING,
+    waiting('a'),
+  ],
+  ['planned, of another writer', { old: zones('b'), labels: CUSTOM, by: 'load-aware' }, STARTING, undefined],
+  ['planned, evacuated before', { old: zones(NOWHERE), by: 'load-aware' }, { ready: true }, zones('a')],
 ];
 
 describe('hints of an endpoint', () => {
-  for (const { name, old, conditions, labels = {}, by = 'same-zone', zone = 'a', nodeName = 'n1', want } of rows) {
+  for (const [name, { old, labels = {}, by = 'same-zone', zone = 'a', nodeName = 'n1' }, conditions, want] of rows) {
     it(name, () => {
       const place = { nodeName, ...(conditions === undefined ? {} : { conditions }) };
       const bare = withHints(zone, undefined, place);

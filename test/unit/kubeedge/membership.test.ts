@@ -9,29 +9,21 @@ import { nodeGroup } from '../../fixtures/kubeedge.ts';
 const edge = node({ zone: '', metadata: { name: 'n1', labels: { site: 'north', arch: 'arm64' } } });
 
 describe('membership of a NodeGroup', () => {
-  const cases: { name: string; group: NodeGroup; member: boolean }[] = [
-    { name: 'by name', group: nodeGroup('g', { nodes: ['n0', 'n1'] }), member: true },
-    { name: 'not by another name', group: nodeGroup('g', { nodes: ['n10'] }), member: false },
-    { name: 'by one label', group: nodeGroup('g', { matchLabels: { site: 'north' } }), member: true },
-    { name: 'by all labels', group: nodeGroup('g', { matchLabels: { site: 'north', arch: 'arm64' } }), member: true },
-    { name: 'not by some', group: nodeGroup('g', { matchLabels: { site: 'north', arch: 'x' } }), member: false },
-    {
-      name: 'not by a label of another value',
-      group: nodeGroup('g', { matchLabels: { site: 'south' } }),
-      member: false,
-    },
-    { name: 'not by what every object has', group: nodeGroup('g', { matchLabels: { toString: 'x' } }), member: false },
-    {
-      name: 'by name, whatever the labels',
-      group: nodeGroup('g', { nodes: ['n1'], matchLabels: { a: 'b' } }),
-      member: true,
-    },
-    { name: 'nobody where nothing is said', group: nodeGroup('g'), member: false },
-    { name: 'nobody by no labels', group: nodeGroup('g', { matchLabels: {} }), member: false },
-    { name: 'nobody where both are null', group: nodeGroup('g', { nodes: null, matchLabels: null }), member: false },
-    { name: 'nobody without a spec', group: { metadata: { name: 'g' } }, member: false },
+  const cases: (readonly [name: string, group: NodeGroup, member: boolean])[] = [
+    ['by name', nodeGroup('g', { nodes: ['n0', 'n1'] }), true],
+    ['not by another name', nodeGroup('g', { nodes: ['n10'] }), false],
+    ['by one label', nodeGroup('g', { matchLabels: { site: 'north' } }), true],
+    ['by all labels', nodeGroup('g', { matchLabels: { site: 'north', arch: 'arm64' } }), true],
+    ['not by some', nodeGroup('g', { matchLabels: { site: 'north', arch: 'x' } }), false],
+    ['not by a label of another value', nodeGroup('g', { matchLabels: { site: 'south' } }), false],
+    ['not by what every object has', nodeGroup('g', { matchLabels: { toString: 'x' } }), false],
+    ['by name, whatever the labels', nodeGroup('g', { nodes: ['n1'], matchLabels: { a: 'b' } }), true],
+    ['nobody where nothing is said', nodeGroup('g'), false],
+    ['nobody by no labels', nodeGroup('g', { matchLabels: {} }), false],
+    ['nobody where both are null', nodeGroup('g', { nodes: null, matchLabels: null }), false],
+    ['nobody without a spec', { metadata: { name: 'g' } }, false],
   ];
-  for (const { name, group, member } of cases) it(name, () => expect(isMember(edge, group)).to.equal(member));
+  for (const [name, group, member] of cases) it(name, () => expect(isMember(edge, group)).to.equal(member));
 
   it('lists groups by name, without those on their way out', () => {
     const groups = [

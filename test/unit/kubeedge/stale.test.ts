@@ -23,16 +23,16 @@ describe('where the endpoints of a slice are', () => {
   });
 
   const { nodeName: _none, ...floating } = endpoint();
-  for (const { name, given } of [
-    {
-      name: 'a slice of another controller',
-      given: slice({ metadata: { labels: { 'endpointslice.kubernetes.io/managed-by': 'me' } } }),
-    },
-    { name: 'a slice on its way out', given: slice({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }) },
-    { name: 'endpoints on no Node', given: slice({ endpoints: [floating] }) },
-    { name: 'no endpoints', given: slice({ endpoints: null }) },
-    { name: 'a slice without labels', given: {} },
-  ])
+  for (const [name, given] of [
+    [
+      'a slice of another controller',
+      slice({ metadata: { labels: { 'endpointslice.kubernetes.io/managed-by': 'me' } } }),
+    ],
+    ['a slice on its way out', slice({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })],
+    ['endpoints on no Node', slice({ endpoints: [floating] })],
+    ['no endpoints', slice({ endpoints: null })],
+    ['a slice without labels', {}],
+  ] as const)
     it(`is nowhere: ${name}`, () => expect(projectPlaces(given).places).to.deep.equal([]));
 });
 

@@ -50,35 +50,29 @@ const own = { zone: 'a', hints: ['a'] };
 const other = { zone: 'b', hints: ['b'] };
 
 describe('hints: a new connection from zone a', () => {
-  const cases: readonly { name: string; rows: Row[]; to: number; outcome: Outcome; predicted: number }[] = [
-    { name: 'to an endpoint hinted for its zone', rows: [own, other], to: 0, outcome: 'Honored', predicted: 0 },
-    { name: 'to another endpoint', rows: [own, other], to: 1, outcome: 'Ignored', predicted: 0 },
-    {
-      name: 'to an endpoint of another zone that is hinted for this one',
-      rows: [{ zone: 'b', hints: ['a', 'b'] }, other],
-      to: 0,
-      outcome: 'Honored',
-      predicted: 1,
-    },
-    { name: 'without any hint', rows: [{ zone: 'a' }, { zone: 'b' }], to: 1, outcome: 'Unhinted', predicted: 0.5 },
-    { name: 'with one hint missing', rows: [own, { zone: 'b' }], to: 1, outcome: 'Incomplete', predicted: 0.5 },
-    {
-      name: 'with one hint missing where it does no harm: of an endpoint that is not ready',
-      rows: [own, other, { zone: 'b', ready: false }],
-      to: 0,
-      outcome: 'Honored',
-      predicted: 0,
-    },
-    { name: 'without a hint for its zone', rows: [other], to: 0, outcome: 'Uncovered', predicted: 1 },
-    {
-      name: 'whose hinted endpoint is not ready',
-      rows: [{ ...own, ready: false }, other],
-      to: 1,
-      outcome: 'Uncovered',
-      predicted: 1,
-    },
+  const cases: (readonly [name: string, rows: Row[], to: number, outcome: Outcome, predicted: number])[] = [
+    ['to an endpoint hinted for its zone', [own, other], 0, 'Honored', 0],
+    ['to another endpoint', [own, other], 1, 'Ignored', 0],
+    [
+      'to an endpoint of another zone that is hinted for this one',
+      [{ zone: 'b', hints: ['a', 'b'] }, other],
+      0,
+      'Honored',
+      1,
+    ],
+    ['without any hint', [{ zone: 'a' }, { zone: 'b' }], 1, 'Unhinted', 0.5],
+    ['with one hint missing', [own, { zone: 'b' }], 1, 'Incomplete', 0.5],
+    [
+      'with one hint missing where it does no harm: of an endpoint that is not ready',
+      [own, other, { zone: 'b', ready: false }],
+      0,
+      'Honored',
+      0,
+    ],
+    ['without a hint for its zone', [other], 0, 'Uncovered', 1],
+    ['whose hinted endpoint is not ready', [{ ...own, ready: false }, other], 1, 'Uncovered', 1],
   ];
-  for (const { name, rows, to, outcome, predicted } of cases) {
+  for (const [name, rows, to, outcome, predicted] of cases) {
     it(`${outcome}: ${name}`, () => {
       expect(judged(bookOf(rows), to)).to.deep.include({ service: 'shop/web', outcome, predicted });
     });

@@ -20,16 +20,7 @@ const reading = (
   seconds: number,
   rows: readonly Series[],
   more: Partial<MeterReading> = {},
-): MeterReading => ({
-  node,
-  seconds,
-  state: 'Measuring',
-  lost: {},
-  rows,
-  judged: new Map(),
-  unsupported: [],
-  ...more,
-});
+): MeterReading => ({ node, seconds, state: 'Measuring', lost: {}, rows, judged: new Map(), unsupported: [], ...more });
 
 describe('a reading of a meter', () => {
   const text = [

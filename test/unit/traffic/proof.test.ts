@@ -9,60 +9,52 @@ const nodes = (counts: Readonly<Record<string, OutcomeCounts>>): ReadonlyMap<str
   new Map(Object.entries(counts));
 
 describe('proof: the verdict about a Service', () => {
-  const cases: readonly {
-    name: string;
-    given: Readonly<Record<string, OutcomeCounts>>;
-    wanted: Partial<Verdict>;
-  }[] = [
-    {
-      name: 'all connections of two Nodes were honored',
-      given: { n1: { Honored: 10 }, n2: { Honored: 1 } },
-      wanted: { status: 'True', reason: 'Honored', message: 'New connections of 2 Nodes follow the hints.' },
-    },
-    {
-      name: 'one Node of two ignores hints',
-      given: { n1: { Honored: 10 }, n2: { Honored: 5, Ignored: 10 } },
-      wanted: {
+  const cases: (readonly [name: string, given: Readonly<Record<string, OutcomeCounts>>, wanted: Partial<Verdict>])[] = [
+    [
+      'all connections of two Nodes were honored',
+      { n1: { Honored: 10 }, n2: { Honored: 1 } },
+      { status: 'True', reason: 'Honored', message: 'New connections of 2 Nodes follow the hints.' },
+    ],
+    [
+      'one Node of two ignores hints',
+      { n1: { Honored: 10 }, n2: { Honored: 5, Ignored: 10 } },
+      {
         status: 'False',
         reason: 'HintsIgnored',
         nodes: ['n2'],
         message: 'New connections went to endpoints that are not hinted for their zone: n2 10 of 15.',
       },
-    },
-    {
-      name: 'two connections may have raced a change',
-      given: { n1: { Honored: 10, Ignored: 2 } },
-      wanted: { status: 'True', reason: 'Honored' },
-    },
-    {
-      name: 'a few of very many may be anything',
-      given: { n1: { Honored: 1_000, Ignored: 10 } },
-      wanted: { status: 'True', reason: 'Honored' },
-    },
-    {
-      name: 'a hint is missing',
-      given: { n1: { Incomplete: 4 } },
-      wanted: { status: 'False', reason: 'HintsIncomplete', nodes: ['n1'] },
-    },
-    {
-      name: 'a Node of endpoints was relabelled',
-      given: { n1: { Honored: 4, Misplaced: 4 } },
-      wanted: { status: 'False', reason: 'EndpointMisplaced' },
-    },
-    {
-      name: 'a client goes around the proxy',
-      given: { n1: { Bypassed: 3 }, n2: { Honored: 3 } },
-      wanted: { status: 'False', reason: 'ProxyBypassed', nodes: ['n1'] },
-    },
-    {
-      name: 'a zone without endpoints of its own is no fault',
-      given: { n1: { Honored: 3 }, n3: { Uncovered: 50 } },
-      wanted: { status: 'True', reason: 'Honored' },
-    },
-    { name: 'there are no hints', given: { n1: { Unhinted: 9 } }, wanted: { status: 'Unknown', reason: 'NoHints' } },
-    { name: 'there was no traffic', given: {}, wanted: { status: 'Unknown', reason: 'NoTraffic' } },
+    ],
+    [
+      'two connections may have raced a change',
+      { n1: { Honored: 10, Ignored: 2 } },
+      { status: 'True', reason: 'Honored' },
+    ],
+    [
+      'a few of very many may be anything',
+      { n1: { Honored: 1_000, Ignored: 10 } },
+      { status: 'True', reason: 'Honored' },
+    ],
+    ['a hint is missing', { n1: { Incomplete: 4 } }, { status: 'False', reason: 'HintsIncomplete', nodes: ['n1'] }],
+    [
+      'a Node of endpoints was relabelled',
+      { n1: { Honored: 4, Misplaced: 4 } },
+      { status: 'False', reason: 'EndpointMisplaced' },
+    ],
+    [
+      'a client goes around the proxy',
+      { n1: { Bypassed: 3 }, n2: { Honored: 3 } },
+      { status: 'False', reason: 'ProxyBypassed', nodes: ['n1'] },
+    ],
+    [
+      'a zone without endpoints of its own is no fault',
+      { n1: { Honored: 3 }, n3: { Uncovered: 50 } },
+      { status: 'True', reason: 'Honored' },
+    ],
+    ['there are no hints', { n1: { Unhinted: 9 } }, { status: 'Unknown', reason: 'NoHints' }],
+    ['there was no traffic', {}, { status: 'Unknown', reason: 'NoTraffic' }],
   ];
-  for (const { name, given, wanted } of cases) {
+  for (const [name, given, wanted] of cases) {
     it(`${wanted.status} ${wanted.reason}: ${name}`, () => {
       expect(verdictOf(nodes(given))).to.deep.include(wanted);
     });

@@ -33,10 +33,7 @@ export const nodeOf = (name: string, zone: string, cpu = '2', { ready = 'True', 
   node({
     zone,
     metadata: { name, labels: { ...(zone === '' ? {} : { [LABEL_ZONE]: zone }), ...labels } },
-    status: {
-      conditions: [{ type: 'Ready', status: ready as 'True' }],
-      allocatable: cpu === '' ? {} : { cpu },
-    },
+    status: { conditions: [{ type: 'Ready', status: ready as 'True' }], allocatable: cpu === '' ? {} : { cpu } },
   });
 
 /** A Service with annotations and a trafficDistribution. */

@@ -33,31 +33,31 @@ describe('what a Service asks for', () => {
     }
   });
 
-  const refused: { name: string; input: Partial<Parameters<typeof askOf>[0]>; reason: string; says: RegExp }[] = [
-    {
-      name: 'Auto beside it',
-      input: {
+  const refused: (readonly [
+    name: string,
+    input: Partial<Parameters<typeof askOf>[0]>,
+    reason: string,
+    says: RegExp,
+  ])[] = [
+    [
+      'Auto beside it',
+      {
         service: service({
           metadata: { labels: { [LABEL_STRATEGY]: 'load-aware' }, annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } },
         }),
       },
-      reason: 'ConflictingMode',
-      says: /default\/server asks for load-aware, but .*topology-mode.* is "Auto"/,
-    },
-    {
-      name: 'slices without label',
-      input: { slices: [bare] },
-      reason: 'WaitingForSlices',
-      says: /carries its strategy label yet/,
-    },
-    {
-      name: 'slices without label, and no selector',
-      input: { slices: [bare], service: { ...asking, spec: withoutSelector } },
-      reason: 'NotMirrored',
-      says: /which has no selector/,
-    },
+      'ConflictingMode',
+      /default\/server asks for load-aware, but .*topology-mode.* is "Auto"/,
+    ],
+    ['slices without label', { slices: [bare] }, 'WaitingForSlices', /carries its strategy label yet/],
+    [
+      'slices without label, and no selector',
+      { slices: [bare], service: { ...asking, spec: withoutSelector } },
+      'NotMirrored',
+      /which has no selector/,
+    ],
   ];
-  for (const { name, input, reason, says } of refused) {
+  for (const [name, input, reason, says] of refused) {
     it(`is refused with ${name}`, () => {
       const ask = askOf({ service: asking, slices: [labelled], observeOnly: false, ...input });
       expect(ask).to.deep.include({ kind: 'refused', strategy: 'load-aware', reason });

@@ -43,12 +43,7 @@ const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({
 /** A turn whose loop knows the demand, and more or something else. */
 const turn = (state: Partial<LoopState> = {}, more: Partial<Turn> = {}, seen = observation()): Turn => ({
   plan: { spread: false, endpoints: [] },
-  state: {
-    ...initialState(seen),
-    freshAt: 990,
-    belief: firstBelief(seen.zones, 0.6, {}, 990),
-    ...state,
-  },
+  state: { ...initialState(seen), freshAt: 990, belief: firstBelief(seen.zones, 0.6, {}, 990), ...state },
   decision: decision(),
   observation: seen,
   withoutCapacity: [],
@@ -168,9 +163,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     },
     {
       name: 'the data plane ignores hints',
-      more: {
-        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' },
-      },
+      more: { following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' } },
       is: 'False/HintsNotFollowed',
       says: /^Cilium on Node n/,
     },

@@ -21,30 +21,22 @@ describe('endpoints of slices', () => {
   });
 
   const remembered = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };
-  const plans: { name: string; slices: Parameters<typeof planOnSlices>[0]; plan: object }[] = [
-    {
-      name: 'spread, where a slice is marked so',
-      slices: [v4, flowSlice([], { mark: 'spread' })],
-      plan: { spread: true, endpoints: [] },
-    },
-    {
-      name: 'what the slices carry, and for the rest what is remembered',
-      slices: [v4],
-      plan: {
+  const plans: (readonly [name: string, slices: Parameters<typeof planOnSlices>[0], plan: object])[] = [
+    ['spread, where a slice is marked so', [v4, flowSlice([], { mark: 'spread' })], { spread: true, endpoints: [] }],
+    [
+      'what the slices carry, and for the rest what is remembered',
+      [v4],
+      {
         spread: false,
         endpoints: [
           { name: 'a1', forZones: ['a', 'b'] },
           { name: 'b1', forZones: ['a', 'b'] },
         ],
       },
-    },
-    {
-      name: 'what is remembered, where they carry nothing',
-      slices: [flowSlice([flowEndpoint('b')])],
-      plan: remembered,
-    },
+    ],
+    ['what is remembered, where they carry nothing', [flowSlice([flowEndpoint('b')])], remembered],
   ];
-  for (const { name, slices, plan } of plans) {
+  for (const [name, slices, plan] of plans) {
     it(`are adopted as ${name}`, () => expect(planOnSlices(slices, remembered)).to.deep.equal(plan));
   }
 

@@ -22,16 +22,12 @@ const endpointsIn = (more: Partial<ObservationInput>) => {
 };
 
 describe('an observation', () => {
-  const capacities: { name: string; more: Partial<ObservationInput>; capacity: number }[] = [
-    { name: 'requests', more: {}, capacity: 0.5 },
-    { name: 'limits', more: { capacity: { from: 'Limits' } }, capacity: 2 },
-    {
-      name: 'a value, whatever the Pod says',
-      more: { capacity: { from: 'Value', cores: 3 }, podCpu: () => undefined },
-      capacity: 3,
-    },
+  const capacities: (readonly [name: string, more: Partial<ObservationInput>, capacity: number])[] = [
+    ['requests', {}, 0.5],
+    ['limits', { capacity: { from: 'Limits' } }, 2],
+    ['a value, whatever the Pod says', { capacity: { from: 'Value', cores: 3 }, podCpu: () => undefined }, 3],
   ];
-  for (const { name, more, capacity } of capacities) {
+  for (const [name, more, capacity] of capacities) {
     it(`takes capacity from ${name}`, () =>
       expect(endpointsIn(more)).to.deep.include.members([
         { name: 'p', zone: 'a', ready: true, capacity, load: null, sampledAt: null },

@@ -80,31 +80,22 @@ describe('the patch of a slice', () => {
   });
 
   const waiting = (...names: string[]) => names.map((name) => `not-ready.${name}`);
-  const notReady: {
-    name: string;
-    endpoint: Partial<FlowSliceEndpoint>;
-    rebuilt?: boolean;
-    want: object | undefined;
-  }[] = [
-    { name: 'new: its own zone', endpoint: {}, want: { op: 'add', value: { forZones: [{ name: 'not-ready.c' }] } } },
-    {
-      name: 'planned before, written while it was ready: that plan',
-      endpoint: { forZones: ['a', 'b'], hinted: true },
-      want: { op: 'add', value: { forZones: waiting('a', 'b').map((name) => ({ name })) } },
-    },
-    {
-      name: 'planned before, carried over: stays',
-      endpoint: { forZones: waiting('a', 'b'), hinted: true },
-      want: undefined,
-    },
-    {
-      name: 'of a writer that changes ready in place: none',
-      endpoint: { forZones: ['a'], hinted: true },
-      rebuilt: false,
-      want: { op: 'remove' },
-    },
+  const notReady: (readonly [
+    name: string,
+    endpoint: Partial<FlowSliceEndpoint>,
+    want: object | undefined,
+    rebuilt?: boolean,
+  ])[] = [
+    ['new: its own zone', {}, { op: 'add', value: { forZones: [{ name: 'not-ready.c' }] } }],
+    [
+      'planned before, written while it was ready: that plan',
+      { forZones: ['a', 'b'], hinted: true },
+      { op: 'add', value: { forZones: waiting('a', 'b').map((name) => ({ name })) } },
+    ],
+    ['planned before, carried over: stays', { forZones: waiting('a', 'b'), hinted: true }, undefined],
+    ['of a writer that changes ready in place: none', { forZones: ['a'], hinted: true }, { op: 'remove' }, false],
   ];
-  for (const { name, endpoint, rebuilt = true, want } of notReady) {
+  for (const [name, endpoint, want, rebuilt = true] of notReady) {
     it(`hints an endpoint that is not ready for no client where the slice is written anyway: ${name}`, () => {
       const endpoints = [flowEndpoint('b', { forZones: ['b'] }), flowEndpoint('c', { ready: false, ...endpoint })];
       const slice = flowSlice(endpoints, { mark: 'zones', annotated: true, rebuilt });
@@ -130,11 +121,7 @@ describe('the patch of a slice', () => {
 
   it('applied once, leaves nothing to do, whatever slice and plan', () => {
     const zone = fc.constantFrom('a', 'b', 'c');
-    const endpoint = fc.record({
-      zone,
-      ready: fc.boolean(),
-      forZones: fc.uniqueArray(zone, { maxLength: 3 }),
-    });
+    const endpoint = fc.record({ zone, ready: fc.boolean(), forZones: fc.uniqueArray(zone, { maxLength: 3 }) });
     const endpoints = fc.array(endpoint, { maxLength: 5 });
     const plans = fc.record({
       spread: fc.boolean(),

@@ -83,10 +83,7 @@ describe('cores per connection', () => {
   it('do not depend on the unit of what is counted', () => {
     const rounds = fc.array(
       fc.tuple(fc.double({ min: 1, max: 1e4, noNaN: true }), fc.double({ min: 1e-3, max: 1e3, noNaN: true })),
-      {
-        minLength: 2,
-        maxLength: 10,
-      },
+      { minLength: 2, maxLength: 10 },
     );
     fc.assert(
       fc.property(rounds, fc.double({ min: 1e-3, max: 1e3, noNaN: true }), (all, factor) => {

@@ -55,30 +55,25 @@ const errors = (counts: readonly number[], hints: Hints | 'spread'): { rank: num
 };
 
 describe('demand estimation', () => {
-  const table: readonly { name: string; counts?: number[]; hints: Hints | 'spread'; rank: number; most: number[] }[] = [
-    {
-      name: 'no hints: only the total is known, the rest is what was believed',
-      hints: 'spread',
-      rank: 1,
-      most: [0.45, 0.25, 1.3],
-    },
-    { name: 'own zones: everything is known', hints: {}, rank: 3, most: [0.07, 0.07, 0.07] },
-    { name: 'zone a also on one endpoint of b', hints: { b1: ['a', 'b'] }, rank: 3, most: [0.07, 0.12, 0.07] },
-    {
-      name: 'zone a on all endpoints of b and c',
-      hints: { b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'], c1: ['a', 'c'], c2: ['a', 'c'], c3: ['a', 'c'] },
-      rank: 3,
-      most: [0.08, 0.15, 0.2],
-    },
-    {
-      name: 'zones a and b share one set: only their sum is known',
-      hints: { a1: ['a', 'b'], a2: ['a', 'b'], a3: ['a', 'b'], b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'] },
-      rank: 2,
-      most: [0.3, 0.6, 0.07],
-    },
-    { name: 'zone a without endpoints uses all', counts: [0, 3, 3], hints: {}, rank: 2, most: [0.5, 0.6, 0.9] },
+  const table: (readonly [name: string, hints: Hints | 'spread', rank: number, most: number[], counts?: number[]])[] = [
+    ['no hints: only the total is known, the rest is what was believed', 'spread', 1, [0.45, 0.25, 1.3]],
+    ['own zones: everything is known', {}, 3, [0.07, 0.07, 0.07]],
+    ['zone a also on one endpoint of b', { b1: ['a', 'b'] }, 3, [0.07, 0.12, 0.07]],
+    [
+      'zone a on all endpoints of b and c',
+      { b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'], c1: ['a', 'c'], c2: ['a', 'c'], c3: ['a', 'c'] },
+      3,
+      [0.08, 0.15, 0.2],
+    ],
+    [
+      'zones a and b share one set: only their sum is known',
+      { a1: ['a', 'b'], a2: ['a', 'b'], a3: ['a', 'b'], b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'] },
+      2,
+      [0.3, 0.6, 0.07],
+    ],
+    ['zone a without endpoints uses all', {}, 2, [0.5, 0.6, 0.9], [0, 3, 3]],
   ];
-  for (const { name, counts = [3, 3, 3], hints, rank, most } of table) {
+  for (const [name, hints, rank, most, counts = [3, 3, 3]] of table) {
     it(name, () => {
       const result = errors(counts, hints);
       expect(result.rank, 'rank').to.equal(rank);

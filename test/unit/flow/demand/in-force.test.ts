@@ -11,38 +11,28 @@ const endpoints = [
 
 describe('hints in force', () => {
   const cases = [
-    {
-      name: 'own zones where the plan names no endpoint',
-      plan: { spread: false, endpoints: [] },
-      sharers: [2, 1, 3],
-      orphans: ['c'],
-    },
-    {
-      name: 'spread: every endpoint for every zone',
-      plan: { spread: true, endpoints: [] },
-      sharers: [3, 3, 3],
-      orphans: ['a', 'b', 'c'],
-    },
-    {
-      name: 'an endpoint for several zones',
-      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b', 'c'] }] },
-      sharers: [3, 1, 1],
-      orphans: [],
-    },
-    {
-      name: 'an endpoint that left its own zone',
-      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['a'] }] },
-      sharers: [3, 3, 3],
-      orphans: ['b', 'c'],
-    },
-    {
-      name: 'a hint for a zone without clients counts for nobody',
-      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['b', 'nowhere'] }] },
-      sharers: [2, 1, 3],
-      orphans: ['c'],
-    },
-  ];
-  for (const { name, plan, sharers, orphans } of cases) {
+    ['own zones where the plan names no endpoint', { spread: false, endpoints: [] }, [2, 1, 3], ['c']],
+    ['spread: every endpoint for every zone', { spread: true, endpoints: [] }, [3, 3, 3], ['a', 'b', 'c']],
+    [
+      'an endpoint for several zones',
+      { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b', 'c'] }] },
+      [3, 1, 1],
+      [],
+    ],
+    [
+      'an endpoint that left its own zone',
+      { spread: false, endpoints: [{ name: 'b1', forZones: ['a'] }] },
+      [3, 3, 3],
+      ['b', 'c'],
+    ],
+    [
+      'a hint for a zone without clients counts for nobody',
+      { spread: false, endpoints: [{ name: 'b1', forZones: ['b', 'nowhere'] }] },
+      [2, 1, 3],
+      ['c'],
+    ],
+  ] as const;
+  for (const [name, plan, sharers, orphans] of cases) {
     it(name, () => {
       expect(sharingOf(['a', 'b', 'c'], endpoints, plan)).to.deep.equal({ zones: ['a', 'b', 'c'], sharers, orphans });
     });

@@ -119,36 +119,36 @@ const problem = fc.integer({ min: 1, max: 7 }).chain((size) =>
 
 describe('least squares without negative entries', () => {
   const cases = [
-    {
-      name: 'the unconstrained answer where it is not negative',
-      hessian: [
+    [
+      'the unconstrained answer where it is not negative',
+      [
         [2, 0],
         [0, 4],
       ],
-      gradient: [2, 4],
-      answer: [1, 1],
-    },
-    {
-      name: 'zero where the answer would be negative',
-      hessian: [
+      [2, 4],
+      [1, 1],
+    ],
+    [
+      'zero where the answer would be negative',
+      [
         [1, 0],
         [0, 1],
       ],
-      gradient: [1, -1],
-      answer: [1, 0],
-    },
-    {
-      name: 'another answer for what depends on the entry at zero',
-      hessian: [
+      [1, -1],
+      [1, 0],
+    ],
+    [
+      'another answer for what depends on the entry at zero',
+      [
         [2, 1],
         [1, 2],
       ],
-      gradient: [3, 0],
-      answer: [1.5, 0],
-    },
-    { name: 'nothing where all slopes fall', hessian: [[1]], gradient: [-3], answer: [0] },
-  ];
-  for (const { name, hessian, gradient, answer } of cases) {
+      [3, 0],
+      [1.5, 0],
+    ],
+    ['nothing where all slopes fall', [[1]], [-3], [0]],
+  ] as const;
+  for (const [name, hessian, gradient, answer] of cases) {
     it(name, () => {
       minimiseNonNegative(hessian, gradient).forEach((value, index) =>
         expect(value).to.be.closeTo(answer[index] ?? Number.NaN, 1e-12),

@@ -80,10 +80,7 @@ describe('loop', () => {
     /** A jump of zone a at 607 s, in the middle of a window, so that the first sample shows only a part of it. */
     const jump = (after: number, endpoints = three) => {
       const within = (time: number): number => Math.min(1, Math.max(0, (time + 15 - 607) / 15));
-      return looped({
-        endpoints,
-        demand: (time) => ({ a: 0.3 + (after - 0.3) * within(time), b: 0.1, c: 0.1 }),
-      });
+      return looped({ endpoints, demand: (time) => ({ a: 0.3 + (after - 0.3) * within(time), b: 0.1, c: 0.1 }) });
     };
 
     it('does not wait for the dwell where the first sample is above the threshold already', () => {

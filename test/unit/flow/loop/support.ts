@@ -30,12 +30,7 @@ export const observation = (
   time: number,
   endpoints: readonly ObservedEndpoint[],
   zones = ['a', 'b', 'c'],
-): Observation => ({
-  time,
-  zones,
-  endpoints,
-  window: WINDOW,
-});
+): Observation => ({ time, zones, endpoints, window: WINDOW });
 
 export interface ServiceOptions {
   readonly endpoints: (time: number) => readonly ObservedEndpoint[];

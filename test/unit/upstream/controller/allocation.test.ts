@@ -36,38 +36,13 @@ describe('allocate', () => {
     expect(allocate(shares, 5).kind).to.equal('allocated');
   });
 
-  for (const { name, ratios, endpoints, expected } of [
-    {
-      name: 'unknown shares',
-      ratios: undefined,
-      endpoints: 9,
-      expected: { kind: 'refused', reason: 'InsufficientNodeInformation' },
-    },
-    {
-      name: 'one zone',
-      ratios: equal(1),
-      endpoints: 9,
-      expected: { kind: 'refused', reason: 'NodesInOneZone', endpoints: 9, zones: 1 },
-    },
-    {
-      name: 'no endpoints',
-      ratios: equal(3),
-      endpoints: 0,
-      expected: { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 0, zones: 3 },
-    },
-    {
-      name: 'fewer than zones',
-      ratios: equal(3),
-      endpoints: 2,
-      expected: { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 2, zones: 3 },
-    },
-    {
-      name: 'overload',
-      ratios: equal(3),
-      endpoints: 4,
-      expected: { kind: 'refused', reason: 'OverloadThreshold', endpoints: 4, zones: 3 },
-    },
-  ]) {
+  for (const [name, ratios, endpoints, expected] of [
+    ['unknown shares', undefined, 9, { kind: 'refused', reason: 'InsufficientNodeInformation' }],
+    ['one zone', equal(1), 9, { kind: 'refused', reason: 'NodesInOneZone', endpoints: 9, zones: 1 }],
+    ['no endpoints', equal(3), 0, { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 0, zones: 3 }],
+    ['fewer than zones', equal(3), 2, { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 2, zones: 3 }],
+    ['overload', equal(3), 4, { kind: 'refused', reason: 'OverloadThreshold', endpoints: 4, zones: 3 }],
+  ] as const) {
     it(`refuses: ${name}`, () => expect(allocate(ratios, endpoints)).to.deep.equal(expected));
   }
 
@@ -112,24 +87,24 @@ const thirds = new Map([
 ]);
 
 describe('isOverloaded', () => {
-  for (const { name, hinted, ratios, overloaded } of [
-    { name: 'holds no hints', hinted: {}, ratios: thirds, overloaded: false },
-    { name: 'holds no hints and shares are unknown', hinted: {}, ratios: undefined, overloaded: false },
-    { name: 'holds hints and shares are unknown', hinted: { a: 1 }, ratios: undefined, overloaded: true },
-    { name: 'is even', hinted: { a: 2, b: 2, c: 2 }, ratios: thirds, overloaded: false },
-    { name: 'has nothing for a zone', hinted: { a: 3, b: 3 }, ratios: thirds, overloaded: true },
-    { name: 'has one fewer than the minimum', hinted: { a: 5, b: 4, c: 3 }, ratios: thirds, overloaded: true },
-    { name: 'has just the minimum', hinted: { a: 5, b: 5, c: 4, d: 0 }, ratios: thirds, overloaded: false },
-    {
-      name: 'holds a zone that is gone',
-      hinted: { a: 1, b: 1, gone: 4 },
-      ratios: new Map([
+  for (const [name, hinted, ratios, overloaded] of [
+    ['holds no hints', {}, thirds, false],
+    ['holds no hints and shares are unknown', {}, undefined, false],
+    ['holds hints and shares are unknown', { a: 1 }, undefined, true],
+    ['is even', { a: 2, b: 2, c: 2 }, thirds, false],
+    ['has nothing for a zone', { a: 3, b: 3 }, thirds, true],
+    ['has one fewer than the minimum', { a: 5, b: 4, c: 3 }, thirds, true],
+    ['has just the minimum', { a: 5, b: 5, c: 4, d: 0 }, thirds, false],
+    [
+      'holds a zone that is gone',
+      { a: 1, b: 1, gone: 4 },
+      new Map([
         ['a', 0.5],
         ['b', 0.5],
       ]),
-      overloaded: true,
-    },
-  ]) {
+      true,
+    ],
+  ] as const) {
     it(`${overloaded ? 'yes' : 'no'}: a Service that ${name}`, () =>
       expect(isOverloaded(new Map(Object.entries(hinted)), ratios)).to.equal(overloaded));
   }

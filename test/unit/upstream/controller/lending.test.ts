@@ -9,39 +9,15 @@ const desired = (wanted: Readonly<Record<string, number>>) =>
 const total = (map: ReadonlyMap<string, number>): number => [...map.values()].reduce((sum, value) => sum + value, 0);
 
 describe('planLending', () => {
-  for (const { name, wanted, counts, give, receive } of [
-    { name: 'nothing when even', wanted: { a: 2, b: 2 }, counts: { a: 2, b: 2 }, give: {}, receive: {} },
-    {
-      name: 'largest surplus to largest demand',
-      wanted: { a: 2, b: 2, c: 2 },
-      counts: { a: 6 },
-      give: { a: 4 },
-      receive: { b: 2, c: 2 },
-    },
-    {
-      name: 'half an endpoint is worthwhile',
-      wanted: { a: 2.5, b: 1.5 },
-      counts: { a: 3.5, b: 1 },
-      give: { a: 1 },
-      receive: { b: 1 },
-    },
-    { name: 'two parts below one are not', wanted: { a: 2.2, b: 1.8 }, counts: { a: 3, b: 1 }, give: {}, receive: {} },
-    { name: 'less than half is not', wanted: { a: 2, b: 2.4 }, counts: { a: 4, b: 2 }, give: {}, receive: {} },
-    {
-      name: 'a zone without allocation neither gives',
-      wanted: { a: 2, b: 2 },
-      counts: { a: 1, b: 1, other: 2 },
-      give: {},
-      receive: {},
-    },
-    {
-      name: 'ties by name',
-      wanted: { c: 2, b: 2, a: 1 },
-      counts: { a: 2, b: 1, c: 1 },
-      give: { a: 1 },
-      receive: { b: 1 },
-    },
-  ]) {
+  for (const [name, wanted, counts, give, receive] of [
+    ['nothing when even', { a: 2, b: 2 }, { a: 2, b: 2 }, {}, {}],
+    ['largest surplus to largest demand', { a: 2, b: 2, c: 2 }, { a: 6 }, { a: 4 }, { b: 2, c: 2 }],
+    ['half an endpoint is worthwhile', { a: 2.5, b: 1.5 }, { a: 3.5, b: 1 }, { a: 1 }, { b: 1 }],
+    ['two parts below one are not', { a: 2.2, b: 1.8 }, { a: 3, b: 1 }, {}, {}],
+    ['less than half is not', { a: 2, b: 2.4 }, { a: 4, b: 2 }, {}, {}],
+    ['a zone without allocation neither gives', { a: 2, b: 2 }, { a: 1, b: 1, other: 2 }, {}, {}],
+    ['ties by name', { c: 2, b: 2, a: 1 }, { a: 2, b: 1, c: 1 }, { a: 1 }, { b: 1 }],
+  ] as const) {
     it(name, () => {
       const result = planLending(desired(wanted), new Map(Object.entries(counts)));
       expect(Object.fromEntries(result.give)).to.deep.equal(give);

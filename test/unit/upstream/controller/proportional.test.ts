@@ -27,14 +27,14 @@ const sliceOf = (zones: string, name = 's1', from = 1): EndpointSlice =>
   );
 
 describe('hintProportionally', () => {
-  for (const { zones, shares, expected } of [
-    { zones: 'abcabc', shares: EVEN, expected: { a: 2, b: 2, c: 2 } },
-    { zones: 'aaaaaa', shares: EVEN, expected: { a: 2, b: 2, c: 2 } },
-    { zones: 'aaab', shares: { a: 1, b: 1 }, expected: { a: 2, b: 2 } },
-    { zones: 'xyabcb', shares: EVEN, expected: { x: 1, y: 1, a: 1, b: 2, c: 1 } },
+  for (const [zones, shares, expected] of [
+    ['abcabc', EVEN, { a: 2, b: 2, c: 2 }],
+    ['aaaaaa', EVEN, { a: 2, b: 2, c: 2 }],
+    ['aaab', { a: 1, b: 1 }, { a: 2, b: 2 }],
+    ['xyabcb', EVEN, { x: 1, y: 1, a: 1, b: 2, c: 1 }],
     // Upstream's own output breaks its 20 % limit here (zone b is 112 % above); the model follows it.
-    { zones: 'abcccc', shares: { a: 1, b: 6, c: 10 }, expected: { a: 1, b: 1, c: 4 } },
-  ]) {
+    ['abcccc', { a: 1, b: 6, c: 10 }, { a: 1, b: 1, c: 4 }],
+  ] as const) {
     it(`${zones} by ${JSON.stringify(shares)}`, () => {
       const { plan: result, counts } = hint({ create: [sliceOf(zones)] }, shares, zones.length);
       expect(hintCounts(result.create)).to.deep.equal(expected);
@@ -75,20 +75,13 @@ describe('hintProportionally', () => {
           plan({ create: [aSlice([at('a', 1), at('b', 2), at(zone, 3)])] }),
           zonesFor({ a: 1, b: 1 }, 4),
         ),
-      ).to.deep.equal({
-        kind: 'refused',
-        reason: 'EndpointWithoutZone',
-      }));
+      ).to.deep.equal({ kind: 'refused', reason: 'EndpointWithoutZone' }));
     it(`does not mind one ${name} in a valid stored slice, or one that is not ready`, () => {
       const stored = aSlice([at(zone, 1, { hints: ['a'] })], 's1');
       const created = aSlice([at('b', 2), at(zone, 3, { conditions: { ready: false } })], 's2');
       expect(
         hintCounts(allSlices(hint({ unchanged: [stored], create: [created] }, { a: 1, b: 1 }, 2).plan)),
-      ).to.deep.equal({
-        a: 1,
-        b: 1,
-        none: 1,
-      });
+      ).to.deep.equal({ a: 1, b: 1, none: 1 });
     });
   }
 

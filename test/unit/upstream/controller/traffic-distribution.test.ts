@@ -38,61 +38,35 @@ describe('distributionOf', () => {
   }
 });
 
+const staleNode: Endpoint = { ...at('a', 1), hints: { forZones: [{ name: 'a' }], forNodes: [{ name: 'n' }] } };
+
 describe('hintByDistribution', () => {
-  for (const { name, endpoint, distribution, version = 36, expected } of [
-    { name: 'own zone', endpoint: at('a', 1), distribution: 'same-zone', expected: { forZones: [{ name: 'a' }] } },
-    {
-      name: 'own zone and node',
-      endpoint: at('a', 1),
-      distribution: 'same-node',
-      expected: { forZones: [{ name: 'a' }], forNodes: [{ name: 'node-a' }] },
-    },
-    { name: 'no zone', endpoint: at(undefined, 1), distribution: 'same-zone', expected: undefined },
-    {
-      name: 'no zone before 1.33',
-      endpoint: at(undefined, 1),
-      distribution: 'same-zone',
-      version: 32,
-      expected: { forZones: [{ name: '' }] },
-    },
-    {
-      name: 'no zone but a node',
-      endpoint: at(undefined, 1),
-      distribution: 'same-node',
-      expected: { forNodes: [{ name: 'node-undefined' }] },
-    },
-    {
-      name: 'unready keeps what it has',
-      endpoint: at('a', 1, { hints: ['b'], conditions: { ready: false } }),
-      distribution: 'same-zone',
-      expected: { forZones: [{ name: 'b' }] },
-    },
-    {
-      name: 'another zone is replaced',
-      endpoint: at('a', 1, { hints: ['b', 'c'] }),
-      distribution: 'same-zone',
-      expected: { forZones: [{ name: 'a' }] },
-    },
+  for (const [name, endpoint, distribution, expected, version] of [
+    ['own zone', at('a', 1), 'same-zone', { forZones: [{ name: 'a' }] }, 36],
+    ['own zone and node', at('a', 1), 'same-node', { forZones: [{ name: 'a' }], forNodes: [{ name: 'node-a' }] }, 36],
+    ['no zone', at(undefined, 1), 'same-zone', undefined, 36],
+    ['no zone before 1.33', at(undefined, 1), 'same-zone', { forZones: [{ name: '' }] }, 32],
+    ['no zone but a node', at(undefined, 1), 'same-node', { forNodes: [{ name: 'node-undefined' }] }, 36],
+    [
+      'unready keeps what it has',
+      at('a', 1, { hints: ['b'], conditions: { ready: false } }),
+      'same-zone',
+      { forZones: [{ name: 'b' }] },
+      36,
+    ],
+    ['another zone is replaced', at('a', 1, { hints: ['b', 'c'] }), 'same-zone', { forZones: [{ name: 'a' }] }, 36],
   ] as const) {
     it(name, () => expect(hints(endpoint, distribution, version)).to.deep.equal(expected));
   }
 
-  for (const { name, endpoint, rewritten } of [
-    { name: 'right hints', endpoint: at('a', 1, { hints: ['a'] }), rewritten: false },
-    { name: 'missing hints', endpoint: at('a', 1), rewritten: true },
-    { name: 'an extra zone', endpoint: at('a', 1, { hints: ['a', 'b'] }), rewritten: true },
-    {
-      name: 'a stale node',
-      endpoint: { ...at('a', 1), hints: { forZones: [{ name: 'a' }], forNodes: [{ name: 'n' }] } },
-      rewritten: true,
-    },
-    {
-      name: 'wrong hints of an unready endpoint',
-      endpoint: at('a', 1, { hints: ['b'], conditions: { ready: false } }),
-      rewritten: false,
-    },
-    { name: 'hints of an endpoint without zone', endpoint: at(undefined, 1, { hints: ['b'] }), rewritten: true },
-  ]) {
+  for (const [name, endpoint, rewritten] of [
+    ['right hints', at('a', 1, { hints: ['a'] }), false],
+    ['missing hints', at('a', 1), true],
+    ['an extra zone', at('a', 1, { hints: ['a', 'b'] }), true],
+    ['a stale node', staleNode, true],
+    ['wrong hints of an unready endpoint', at('a', 1, { hints: ['b'], conditions: { ready: false } }), false],
+    ['hints of an endpoint without zone', at(undefined, 1, { hints: ['b'] }), true],
+  ] as const) {
     it(`${rewritten ? 'rewrites' : 'leaves'} a stored slice with ${name}`, () => {
       const stored = aSlice([endpoint]);
       const { update, unchanged } = hintByDistribution(

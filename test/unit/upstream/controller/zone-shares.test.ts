@@ -24,15 +24,12 @@ describe('zoneShares', () => {
     ]);
   });
 
-  for (const { name, extra } of [
-    {
-      name: 'a control-plane node',
-      extra: nodeOf('x', '', '', { labels: { 'node-role.kubernetes.io/control-plane': '' } }),
-    },
-    { name: 'a master', extra: nodeOf('x', 'a', '9', { labels: { 'node-role.kubernetes.io/master': 'false' } }) },
-    { name: 'a node that is not ready and has no zone', extra: nodeOf('x', '', '1', { ready: 'False' }) },
-    { name: 'a node without conditions', extra: { ...nodeOf('x', '', '1'), status: { allocatable: { cpu: '1' } } } },
-  ]) {
+  for (const [name, extra] of [
+    ['a control-plane node', nodeOf('x', '', '', { labels: { 'node-role.kubernetes.io/control-plane': '' } })],
+    ['a master', nodeOf('x', 'a', '9', { labels: { 'node-role.kubernetes.io/master': 'false' } })],
+    ['a node that is not ready and has no zone', nodeOf('x', '', '1', { ready: 'False' })],
+    ['a node without conditions', { ...nodeOf('x', '', '1'), status: { allocatable: { cpu: '1' } } }],
+  ] as const) {
     it(`does not count ${name}`, () =>
       expect(zoneShares([...nodesOf({ a: '1', b: '3' }), extra])).to.deep.equal(
         zoneShares(nodesOf({ a: '1', b: '3' })),
@@ -47,28 +44,13 @@ describe('zoneShares', () => {
     expect(shares.kind === 'known' && shares.ratios.get('a')).to.equal(0.5);
   });
 
-  for (const { name, nodes, cause, at } of [
-    {
-      name: 'a node without zone',
-      nodes: [...nodesOf({ a: '1', b: '1' }), nodeOf('x', '')],
-      cause: 'NodeWithoutZone',
-      at: ['x'],
-    },
-    {
-      name: 'a node without CPU',
-      nodes: [...nodesOf({ a: '1', b: '1' }), nodeOf('x', 'a', '')],
-      cause: 'NodeWithoutCpu',
-      at: ['x'],
-    },
-    {
-      name: 'a node with zero CPU',
-      nodes: [...nodesOf({ a: '1', b: '1' }), nodeOf('x', 'a', '0')],
-      cause: 'NodeWithoutCpu',
-      at: ['x'],
-    },
-    { name: 'one zone', nodes: nodesOf({ a: '1' }), cause: 'FewerThanTwoZones', at: [] },
-    { name: 'no nodes', nodes: [], cause: 'FewerThanTwoZones', at: [] },
-  ]) {
+  for (const [name, nodes, cause, at] of [
+    ['a node without zone', [...nodesOf({ a: '1', b: '1' }), nodeOf('x', '')], 'NodeWithoutZone', ['x']],
+    ['a node without CPU', [...nodesOf({ a: '1', b: '1' }), nodeOf('x', 'a', '')], 'NodeWithoutCpu', ['x']],
+    ['a node with zero CPU', [...nodesOf({ a: '1', b: '1' }), nodeOf('x', 'a', '0')], 'NodeWithoutCpu', ['x']],
+    ['one zone', nodesOf({ a: '1' }), 'FewerThanTwoZones', []],
+    ['no nodes', [], 'FewerThanTwoZones', []],
+  ] as const) {
     it(`knows nothing with ${name}, and says so`, () => {
       const shares = zoneShares(nodes);
       expect(shares).to.deep.include({ kind: 'unknown', cause, nodes: at });

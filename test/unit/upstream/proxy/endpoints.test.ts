@@ -82,15 +82,11 @@ describe('mergeEndpoints', () => {
     hints: ['leaving'],
     conditions: { ready: false, serving: true, terminating: true },
   });
-  for (const { name, duplicates, winner } of [
-    { name: 'the running endpoint', duplicates: RUNNING, winner: 'running' },
-    { name: 'the local endpoint', duplicates: { prefer: 'local', nodeName: 'near' } as const, winner: 'leaving' },
-    {
-      name: 'the first slice by name when none is local',
-      duplicates: { prefer: 'local', nodeName: 'other' } as const,
-      winner: 'running',
-    },
-  ]) {
+  for (const [name, duplicates, winner] of [
+    ['the running endpoint', RUNNING, 'running'],
+    ['the local endpoint', { prefer: 'local', nodeName: 'near' } as const, 'leaving'],
+    ['the first slice by name when none is local', { prefer: 'local', nodeName: 'other' } as const, 'running'],
+  ] as const) {
     it(`lets ${name} win over another of the same address, in whatever order they come`, () => {
       const slices = [aSlice([running], 's1'), aSlice([leaving], 's2')];
       for (const order of [slices, [...slices].reverse()]) {

@@ -10,82 +10,31 @@ describe('kubeProxyRoute: history', () => {
     route(HINTED, { service: aService(annotations), version: minor(version), gates, node: nodeOf('node-a', zone) })
       .reason;
   const ON = { TopologyAwareHints: true };
-  for (const { name, annotations = {}, versions, gates = {}, zone = 'a', reason } of [
-    { name: 'gate off by default', annotations: { [HINTS]: 'auto' }, versions: [21, 22, 23], reason: 'HintsGateOff' },
-    {
-      name: 'gate on, annotation exact',
-      annotations: { [HINTS]: 'auto' },
-      versions: [21, 22, 23, 24, 25, 26],
-      gates: ON,
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'by default',
-      annotations: { [HINTS]: 'Auto' },
-      versions: [24, 26, 27, 29, 30, 31, 36],
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'another word',
-      annotations: { [HINTS]: 'example.com/mine' },
-      versions: [24, 25, 26],
-      reason: 'ProxyNeedsAnnotation',
-    },
-    {
-      name: 'another word',
-      annotations: { [HINTS]: 'example.com/mine' },
-      versions: [27, 28, 29, 30, 31, 32, 33, 36],
-      reason: 'SameZoneHints',
-    },
-    { name: 'the newer key', annotations: { [MODE]: 'Auto' }, versions: [24, 25, 26], reason: 'ProxyNeedsAnnotation' },
-    {
-      name: 'the newer key',
-      annotations: { [MODE]: 'Auto' },
-      versions: [27, 28, 29, 30, 31, 33, 36],
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'Disabled',
-      annotations: { [MODE]: 'Disabled' },
-      versions: [27, 28, 29, 30],
-      reason: 'ProxyNeedsAnnotation',
-    },
-    { name: 'Disabled', annotations: { [MODE]: 'Disabled' }, versions: [31, 32, 33, 36], reason: 'SameZoneHints' },
-    { name: 'no annotation', versions: [24, 27, 29, 30], reason: 'ProxyNeedsAnnotation' },
-    { name: 'no annotation', versions: [31, 32, 33, 34, 35, 36, 37], reason: 'SameZoneHints' },
-    {
-      name: 'no annotation, field gate on',
-      versions: [30],
-      gates: { ServiceTrafficDistribution: true },
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'no annotation, field gate off',
-      versions: [31, 32],
-      gates: { ServiceTrafficDistribution: false },
-      reason: 'ProxyNeedsAnnotation',
-    },
-    {
-      name: 'both gates off',
-      versions: [31, 32],
-      gates: { ServiceTrafficDistribution: false, TopologyAwareHints: false },
-      reason: 'HintsGateOff',
-    },
-    {
-      name: 'hints gate off',
-      annotations: { [HINTS]: 'auto' },
-      versions: [24, 29, 30],
-      gates: { TopologyAwareHints: false },
-      reason: 'HintsGateOff',
-    },
-    {
-      name: 'node without zone',
-      annotations: { [HINTS]: 'auto' },
-      versions: [24, 30, 31, 32, 33, 36],
-      zone: '',
-      reason: 'ClientNodeWithoutZone',
-    },
-  ]) {
+  for (const [name, versions, reason, annotations, gates, zone] of [
+    ['gate off by default', [21, 22, 23], 'HintsGateOff', { [HINTS]: 'auto' }, {}, 'a'],
+    ['gate on, annotation exact', [21, 22, 23, 24, 25, 26], 'SameZoneHints', { [HINTS]: 'auto' }, ON, 'a'],
+    ['by default', [24, 26, 27, 29, 30, 31, 36], 'SameZoneHints', { [HINTS]: 'Auto' }, {}, 'a'],
+    ['another word', [24, 25, 26], 'ProxyNeedsAnnotation', { [HINTS]: 'example.com/mine' }, {}, 'a'],
+    ['another word', [27, 28, 29, 30, 31, 32, 33, 36], 'SameZoneHints', { [HINTS]: 'example.com/mine' }, {}, 'a'],
+    ['the newer key', [24, 25, 26], 'ProxyNeedsAnnotation', { [MODE]: 'Auto' }, {}, 'a'],
+    ['the newer key', [27, 28, 29, 30, 31, 33, 36], 'SameZoneHints', { [MODE]: 'Auto' }, {}, 'a'],
+    ['Disabled', [27, 28, 29, 30], 'ProxyNeedsAnnotation', { [MODE]: 'Disabled' }, {}, 'a'],
+    ['Disabled', [31, 32, 33, 36], 'SameZoneHints', { [MODE]: 'Disabled' }, {}, 'a'],
+    ['no annotation', [24, 27, 29, 30], 'ProxyNeedsAnnotation', {}, {}, 'a'],
+    ['no annotation', [31, 32, 33, 34, 35, 36, 37], 'SameZoneHints', {}, {}, 'a'],
+    ['no annotation, field gate on', [30], 'SameZoneHints', {}, { ServiceTrafficDistribution: true }, 'a'],
+    ['no annotation, field gate off', [31, 32], 'ProxyNeedsAnnotation', {}, { ServiceTrafficDistribution: false }, 'a'],
+    [
+      'both gates off',
+      [31, 32],
+      'HintsGateOff',
+      {},
+      { ServiceTrafficDistribution: false, TopologyAwareHints: false },
+      'a',
+    ],
+    ['hints gate off', [24, 29, 30], 'HintsGateOff', { [HINTS]: 'auto' }, { TopologyAwareHints: false }, 'a'],
+    ['node without zone', [24, 30, 31, 32, 33, 36], 'ClientNodeWithoutZone', { [HINTS]: 'auto' }, {}, ''],
+  ] as const) {
     it(`${name} ${JSON.stringify(gates)} in 1.${versions.join(', 1.')}: ${reason}`, () => {
       for (const version of versions) expect(first(annotations, version, gates, zone), `1.${version}`).to.equal(reason);
     });

@@ -140,14 +140,14 @@ describe('kubeProxyRoute: rules of 1.33 and newer', () => {
     it(`${name}: nothing`, () =>
       expect(route(endpoints, overrides)).to.include({ reason: 'NoEndpoints', cluster: null, local: null, mode: '' }));
   }
-  for (const { name, service } of [
-    { name: 'headless', service: aService({}, undefined, { clusterIP: 'None' }) },
-    { name: 'ExternalName', service: aService({}, undefined, { type: 'ExternalName' }) },
-    {
-      name: 'another proxy',
-      service: { ...aService(), metadata: { name: 's', labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } },
-    },
-  ]) {
+  for (const [name, service] of [
+    ['headless', aService({}, undefined, { clusterIP: 'None' })],
+    ['ExternalName', aService({}, undefined, { type: 'ExternalName' })],
+    [
+      'another proxy',
+      { ...aService(), metadata: { name: 's', labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } },
+    ],
+  ] as const) {
     it(`${name}: not proxied`, () => expect(route(HINTED, { service }).reason).to.equal('NotProxied'));
   }
 });
