@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { LABEL_CONSIDER, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
+import fc from 'fast-check';
+import { LABEL_CONSIDER, LABEL_STRATEGY, NOWHERE, STRATEGIES } from '../../../pkg/apis/names.ts';
 import { HINT_STRATEGIES, SELECTING_LABELS, strategyOf } from '../../../pkg/hints/table.ts';
+import { excludedNamespacesOf, isNodeName, isZoneName, plannerUsersOf } from '../../../pkg/hints/readiness.ts';
+import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
+import { patchText } from '../../../pkg/hints/decide.ts';
 
 describe('the table of hint strategies', () => {
   it('has a row for every strategy that a Service may ask for', () => {
@@ -30,5 +34,98 @@ describe('the table of hint strategies', () => {
   ];
   for (const { name, labels } of none) {
     it(`finds nothing for ${name}`, () => expect(strategyOf(labels)).to.equal(undefined));
+  }
+});
+
+describe('isZoneName', () => {
+  for (const value of ['a', 'eu-1a', 'EU_1.a', '1', 'z'.repeat(63)]) {
+    it(`accepts ${value.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(true));
+  }
+  for (const value of [
+    '',
+    '-a',
+    'a-',
+    'a b',
+    'a/b',
+    'ä',
+    'a\n',
+    'z'.repeat(64),
+    NOWHERE,
+    undefined,
+    null,
+    5,
+    ['a'],
+    {},
+  ]) {
+    it(`refuses ${JSON.stringify(value)?.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(false));
+  }
+});
+
+describe('isNodeName', () => {
+  for (const value of ['n', 'node-1', 'ip-10-0-0-1.eu-west-1.compute.internal', '1.2', `${'a'.repeat(250)}.bc`]) {
+    it(`accepts ${value.slice(0, 20)}`, () => expect(isNodeName(value)).to.equal(true));
+  }
+  for (const value of ['', 'N', 'a_b', '-a', 'a-', 'a..b', '.a', 'a.', 'a\n', 'a'.repeat(254), undefined, 5]) {
+    it(`refuses ${JSON.stringify(value)?.slice(0, 20)}`, () => expect(isNodeName(value)).to.equal(false));
+  }
+});
+
+const shared = { forZones: [{ name: 'a' }] };
+const operation: fc.Arbitrary<JsonPatchOperation> = fc.oneof(
+  fc.record({ op: fc.constant('remove' as const), path: fc.string({ unit: 'binary' }) }),
+  fc.record({
+    op: fc.constantFrom('add' as const, 'replace' as const),
+    path: fc.string({ unit: 'binary' }),
+    value: fc.oneof(fc.constant(shared), fc.jsonValue()),
+  }),
+);
+
+describe('patchText', () => {
+  it('prints what JSON.stringify prints', () => {
+    const operations: JsonPatchOperation[] = [
+      { op: 'add', path: '/endpoints/0/hints', value: shared },
+      { op: 'add', path: '/endpoints/1/hints', value: shared },
+      { op: 'remove', path: '/endpoints/2/hints' },
+    ];
+    expect(patchText(operations)).to.equal(JSON.stringify(operations));
+  });
+
+  it('prints an empty list', () => expect(patchText([])).to.equal('[]'));
+
+  it('reads back as what was printed, whatever the operations', () => {
+    fc.assert(
+      fc.property(fc.array(operation), (operations) => {
+        expect(JSON.parse(patchText(operations))).to.deep.equal(JSON.parse(JSON.stringify(operations)));
+      }),
+    );
+  });
+});
+
+const own = 'system:serviceaccount:own:flow-controller';
+const other = 'system:serviceaccount:other:flow-controller';
+
+describe('plannerUsersOf', () => {
+  const cases: { name: string; configured?: string[]; planning: string; users: string[] }[] = [
+    { name: 'our own where nobody says who plans', planning: '', users: [own] },
+    { name: 'our own once where we plan', planning: 'own', users: [own] },
+    { name: 'our own and the one that plans', planning: 'other', users: [own, other] },
+    { name: 'those configured and nobody else', configured: ['a', 'b'], planning: 'other', users: ['a', 'b'] },
+    { name: 'nobody by a name that is none of a namespace', planning: 'x:admin:y', users: [own] },
+    { name: 'nobody by a quotation mark', planning: 'x" || true || "', users: [own] },
+    { name: 'nobody by a name that is too long', planning: 'x'.repeat(64), users: [own] },
+  ];
+  for (const { name, configured = [], planning, users } of cases) {
+    it(`is ${name}`, () => expect(plannerUsersOf({ configured, ownNamespace: 'own', planning })).to.deep.equal(users));
+  }
+});
+
+describe('excludedNamespacesOf', () => {
+  const cases = [
+    ['ours and the guarded ones', [], [], ['default', 'ext', 'kube-system']],
+    ['what is listed comes back', ['kube-system'], [], ['default', 'ext']],
+    ['what else is excluded, once', [], ['x', 'default'], ['default', 'ext', 'kube-system', 'x']],
+  ] as const;
+  for (const [name, included, excluded, want] of cases) {
+    it(name, () => expect(excludedNamespacesOf('ext', { included, excluded })).to.deep.equal(want));
   }
 });

@@ -1,8 +1,25 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import fc from 'fast-check';
 import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import { managersOf, projectGroupNode, zoneLabelOf } from '../../../pkg/kubeedge/decide.ts';
-import { node } from '../../fixtures/core.ts';
+import {
+  type ZoneRecord,
+  formatRecord,
+  groupsOf,
+  isLabelValue,
+  isMember,
+  isTopologyEnabled,
+  managersOf,
+  mayTakeOver,
+  parseRecord,
+  projectGroupNode,
+  zoneLabelOf,
+} from '../../../pkg/kubeedge/decide.ts';
+import { endpoint, node, slice } from '../../fixtures/core.ts';
+import type { NodeGroup } from '../../../pkg/apis/core.ts';
+import { nameOf } from '../../../pkg/apis/values.ts';
+import { nodeGroup } from '../../fixtures/kubeedge.ts';
+import { nodesBehind, projectPlaces } from '../../../pkg/kubeedge/stale.ts';
 
 const owns = (manager: string, ...labels: string[]): object => ({
   manager,
@@ -65,4 +82,154 @@ describe('the projection of a Node', () => {
     expect(zoneLabelOf(node({ zone: '', metadata: { labels: { [LABEL_ZONE]: '' } } }))).to.equal(undefined);
     expect(zoneLabelOf({})).to.equal(undefined);
   });
+});
+
+const edge = node({ zone: '', metadata: { name: 'n1', labels: { site: 'north', arch: 'arm64' } } });
+
+describe('membership of a NodeGroup', () => {
+  const cases: (readonly [name: string, group: NodeGroup, member: boolean])[] = [
+    ['by name', nodeGroup('g', { nodes: ['n0', 'n1'] }), true],
+    ['not by another name', nodeGroup('g', { nodes: ['n10'] }), false],
+    ['by one label', nodeGroup('g', { matchLabels: { site: 'north' } }), true],
+    ['by all labels', nodeGroup('g', { matchLabels: { site: 'north', arch: 'arm64' } }), true],
+    ['not by some', nodeGroup('g', { matchLabels: { site: 'north', arch: 'x' } }), false],
+    ['not by a label of another value', nodeGroup('g', { matchLabels: { site: 'south' } }), false],
+    ['not by what every object has', nodeGroup('g', { matchLabels: { toString: 'x' } }), false],
+    ['by name, whatever the labels', nodeGroup('g', { nodes: ['n1'], matchLabels: { a: 'b' } }), true],
+    ['nobody where nothing is said', nodeGroup('g'), false],
+    ['nobody by no labels', nodeGroup('g', { matchLabels: {} }), false],
+    ['nobody where both are null', nodeGroup('g', { nodes: null, matchLabels: null }), false],
+    ['nobody without a spec', { metadata: { name: 'g' } }, false],
+  ];
+  for (const [name, group, member] of cases) it(name, () => expect(isMember(edge, group)).to.equal(member));
+
+  it('lists groups by name, without those on their way out', () => {
+    const groups = [
+      nodeGroup('b', { nodes: ['n1'] }),
+      nodeGroup('gone', { nodes: ['n1'], deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      nodeGroup('other', { nodes: ['n2'] }),
+      nodeGroup('a', { matchLabels: { site: 'north' }, topologyEnabled: false }),
+    ];
+    expect(groupsOf(edge, groups).map(nameOf)).to.deep.equal(['a', 'b']);
+  });
+});
+
+describe('what a NodeGroup says about zones', () => {
+  it('is on only where it says true', () => {
+    expect(isTopologyEnabled(nodeGroup('g'))).to.equal(true);
+    expect(isTopologyEnabled(nodeGroup('g', { topologyEnabled: false }))).to.equal(false);
+    expect(isTopologyEnabled({ metadata: { name: 'g' }, spec: {} })).to.equal(false);
+    expect(isTopologyEnabled({ metadata: { name: 'g' } })).to.equal(false);
+  });
+
+  it('may take over only where it says "true"', () => {
+    const annotation = 'topology.extensions.gardener.cloud/takeover';
+    expect(mayTakeOver(nodeGroup('g', { takeover: true }))).to.equal(true);
+    expect(mayTakeOver(nodeGroup('g'))).to.equal(false);
+    expect(mayTakeOver(nodeGroup('g', { annotations: { [annotation]: 'false' } }))).to.equal(false);
+    expect(mayTakeOver({ metadata: { name: 'g' } })).to.equal(false);
+  });
+
+  for (const { name, value, valid } of [
+    { name: 'a short name', value: 'north', valid: true },
+    { name: 'dots and dashes', value: 'site-1.north', valid: true },
+    { name: '63 characters', value: 'x'.repeat(63), valid: true },
+    { name: '64 characters', value: 'x'.repeat(64), valid: false },
+    { name: 'one character', value: 'x', valid: true },
+    { name: 'nothing', value: '', valid: false },
+    { name: 'a dash at the end', value: 'north-', valid: false },
+  ])
+    it(`${valid ? 'can' : 'cannot'} be a zone: ${name}`, () => expect(isLabelValue(value)).to.equal(valid));
+});
+
+describe('the record of a zone', () => {
+  const zone = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
+  const records: fc.Arbitrary<ZoneRecord> = fc
+    .record({ zone, previous: fc.option(zone, { nil: undefined }), losses: fc.nat(5), lostAt: fc.nat(2 ** 31) })
+    .map(({ previous, losses, lostAt, ...rest }) => ({
+      ...rest,
+      losses,
+      ...(previous === undefined ? {} : { previous }),
+      ...(losses === 0 ? {} : { lostAt }),
+    }));
+
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(records, (record) => {
+        expect(parseRecord(formatRecord(record))).to.deep.equal(record);
+      }),
+    );
+  });
+
+  it('is short where there is little to say', () => {
+    expect(formatRecord({ zone: 'north', losses: 0 })).to.equal('{"zone":"north"}');
+    expect(formatRecord({ zone: 'north', previous: 'eu-1a', losses: 2, lostAt: 7 })).to.equal(
+      '{"zone":"north","previous":"eu-1a","losses":2,"lostAt":7}',
+    );
+  });
+
+  for (const { name, text } of [
+    { name: 'no annotation', text: undefined },
+    { name: 'no JSON', text: 'north' },
+    { name: 'null', text: 'null' },
+    { name: 'a list', text: '[]' },
+    { name: 'no zone', text: '{"previous":"eu-1a"}' },
+    { name: 'a zone that is no text', text: '{"zone":7}' },
+    { name: 'a zone that no label can hold', text: '{"zone":"a b"}' },
+  ])
+    it(`claims nothing: ${name}`, () => expect(parseRecord(text)).to.equal(undefined));
+
+  it('forgets what cannot be, and keeps the rest', () => {
+    expect(parseRecord('{"zone":"north","previous":"a b","losses":-1}')).to.deep.equal({ zone: 'north', losses: 0 });
+    expect(parseRecord('{"zone":"north","losses":"many","lostAt":"now"}')).to.deep.equal({ zone: 'north', losses: 0 });
+  });
+});
+
+const at = (nodeName: string, zone: string) => endpoint({ nodeName, zone });
+
+describe('where the endpoints of a slice are', () => {
+  it('is each pair of Node and zone once, whatever the number of endpoints', () => {
+    const { service, places, metadata } = projectPlaces(
+      slice({
+        metadata: { resourceVersion: '7', uid: 'u' },
+        endpoints: [at('n1', 'a'), at('n1', 'a'), at('n1', 'b'), at('n2', '')],
+      }),
+    );
+    expect(service).to.equal('server');
+    expect(metadata).to.deep.equal({ namespace: 'default', name: 'server-abcde', resourceVersion: '7', uid: 'u' });
+    expect(places).to.deep.equal([
+      { node: 'n1', zone: 'a' },
+      { node: 'n1', zone: 'b' },
+      { node: 'n2', zone: undefined },
+    ]);
+  });
+
+  const { nodeName: _none, ...floating } = endpoint();
+  for (const [name, given] of [
+    [
+      'a slice of another controller',
+      slice({ metadata: { labels: { 'endpointslice.kubernetes.io/managed-by': 'me' } } }),
+    ],
+    ['a slice on its way out', slice({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })],
+    ['endpoints on no Node', slice({ endpoints: [floating] })],
+    ['no endpoints', slice({ endpoints: null })],
+    ['a slice without labels', {}],
+  ] as const)
+    it(`is nowhere: ${name}`, () => expect(projectPlaces(given).places).to.deep.equal([]));
+});
+
+describe('Nodes that endpoints are behind', () => {
+  const zones: Record<string, string | undefined> = { n1: 'north', n2: undefined };
+  const lookup = (name: string) => (name in zones ? { zone: zones[name] } : undefined);
+  const behind = (...endpoints: ReturnType<typeof at>[]) => nodesBehind([projectPlaces(slice({ endpoints }))], lookup);
+
+  for (const { name, endpoints, expected } of [
+    { name: 'another zone', endpoints: [at('n1', 'south')], expected: ['n1'] },
+    { name: 'no zone yet', endpoints: [at('n1', '')], expected: ['n1'] },
+    { name: 'a zone still', endpoints: [at('n2', 'south')], expected: ['n2'] },
+    { name: 'the same zone', endpoints: [at('n1', 'north'), at('n2', '')], expected: [] },
+    { name: 'a Node that is gone', endpoints: [at('n9', 'south')], expected: [] },
+    { name: 'all by name, once', endpoints: [at('n2', 'x'), at('n1', 'x'), at('n1', 'y')], expected: ['n1', 'n2'] },
+  ])
+    it(name, () => expect(behind(...endpoints)).to.deep.equal(expected));
 });

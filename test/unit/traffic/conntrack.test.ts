@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import { type Routing, parseFlow, routeOf } from '../../../pkg/traffic/conntrack.ts';
+import { type Directory, createDirectory } from '../../../pkg/traffic/directory.ts';
+import {
+  type Prefix,
+  canonicalAddress,
+  createRangeMap,
+  prefixOf,
+  staysOnLink,
+} from '../../../pkg/traffic/addresses.ts';
+import { line, own, threeZones } from './support.ts';
 
 // Lines as conntrack v1.4.7 printed them.
 const NEW =
@@ -60,14 +69,174 @@ describe('lines of conntrack', () => {
     expect(flow?.reply.source).to.equal('2001:db8:19::1');
   });
 
-  for (const [name, line] of [
+  for (const [name, text] of [
     ['nothing', ''],
     ['the closing line of a list', 'conntrack v1.4.7 (conntrack-tools): 2 flow entries have been shown.'],
     ['a flow of another family', 'unknown  2 tcp      6 src=1 dst=2 sport=1 dport=1 src=2 dst=1 sport=1 dport=1 id=1'],
     ['a line that was cut', NEW.slice(0, 80)],
   ] as const) {
     it(`${name} is no flow`, () => {
-      expect(parseFlow(line)).to.equal(undefined);
+      expect(parseFlow(text)).to.equal(undefined);
+    });
+  }
+});
+
+const routing = (directory: Directory, ...ends: Parameters<typeof line>): Routing => {
+  const flow = parseFlow(line(...ends));
+  if (flow === undefined) throw new Error('the line is no flow');
+  return routeOf(flow, own, directory);
+};
+
+const counted = (service: string, source: string, destination: string): Routing => ({
+  kind: 'counted',
+  route: { service, source, destination },
+});
+
+describe('which Service and zones a flow belongs to', () => {
+  const rows: readonly (readonly [name: string, ends: Parameters<typeof line>, expected: Routing])[] = [
+    [
+      'a Pod here asks a Service, an endpoint of another zone answers',
+      ['10.1.1.9:4000', '10.96.0.1:80', '10.1.2.1:8080'],
+      counted('shop/web', 'a', 'b'),
+    ],
+    [
+      'the host itself asks a Service',
+      ['192.168.0.1:4000', '10.96.0.1:80', '10.1.1.1:8080'],
+      counted('shop/web', 'a', 'a'),
+    ],
+    [
+      'a client from outside asks a node port, an endpoint of another zone answers',
+      ['203.0.113.7:4000', '192.168.0.1:30080', '10.1.2.1:8080', '192.168.0.1:4000'],
+      counted('shop/web', 'a', 'b'),
+    ],
+    [
+      'a client from outside asks the address of a load balancer',
+      ['203.0.113.7:4000', '198.51.100.1:80', '10.1.2.1:8080'],
+      counted('shop/web', 'a', 'b'),
+    ],
+    [
+      'an address was translated for a Service that is not known',
+      ['10.1.1.9:4000', '10.96.0.99:80', '10.1.2.1:8080'],
+      counted('unknown', 'a', 'b'),
+    ],
+    [
+      'a Service without endpoints is asked',
+      ['10.1.1.9:4000', '10.96.0.1:80', '10.96.0.1:80'],
+      counted('shop/web', 'a', 'unknown'),
+    ],
+    ['a Pod here asks a Pod of another zone', ['10.1.1.9:4000', '10.1.2.1:8080'], counted('', 'a', 'b')],
+    ['a Pod here asks a Pod that is in no slice', ['10.1.1.9:4000', '10.1.2.200:8080'], counted('', 'a', 'b')],
+    ['a Pod here asks a server on the internet', ['10.1.1.9:4000', '203.0.113.7:443'], counted('', 'a', 'external')],
+    ['a client from outside asks a Pod here', ['203.0.113.7:4000', '10.1.1.1:8080'], counted('', 'external', 'a')],
+    [
+      'a Pod of another node asks a Pod here: that node counts it',
+      ['10.1.2.9:4000', '10.1.1.1:8080'],
+      { kind: 'skipped', reason: 'elsewhere' },
+    ],
+    [
+      'another node passes on what entered there',
+      ['192.168.0.2:4000', '10.1.1.1:8080'],
+      { kind: 'skipped', reason: 'elsewhere' },
+    ],
+    ['loopback', ['127.0.0.1:4000', '127.0.0.1:8080'], { kind: 'skipped', reason: 'link' }],
+  ];
+  for (const [name, ends, expected] of rows) {
+    it(name, () => {
+      expect(routing(threeZones(), ...ends)).to.deep.equal(expected);
+    });
+  }
+
+  it('leaves a flow out whose client may be a Pod of another node, where Nodes have no Pod ranges', () => {
+    const directory = threeZones();
+    directory.setNode({ metadata: { name: 'fargate' } });
+    expect(routing(directory, '172.16.0.9:4000', '10.1.1.1:8080')).to.deep.equal({
+      kind: 'skipped',
+      reason: 'ambiguous',
+    });
+    expect(routing(directory, '10.1.1.9:4000', '172.16.0.9:443')).to.deep.equal(counted('', 'a', 'unknown'));
+  });
+
+  it('finds a Service that was deleted while its flows live on', () => {
+    const directory = threeZones();
+    directory.removeService({ metadata: { namespace: 'shop', name: 'web' } });
+    expect(routing(directory, '10.1.1.9:4000', '10.96.0.1:80', '10.1.2.1:8080')).to.deep.equal(
+      counted('shop/web', 'a', 'b'),
+    );
+  });
+
+  it('follows a Service to its new address, and a Pod address to its new zone', () => {
+    const directory = createDirectory();
+    directory.setNode({ metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'a' } } });
+    const web = (clusterIP: string) => ({
+      metadata: { namespace: 'shop', name: 'web' },
+      spec: { clusterIP, ports: [{ port: 80 }] },
+    });
+    directory.setService(web('10.96.0.1'));
+    directory.setService(web('10.96.0.2'));
+    directory.setService({ ...web('10.96.0.1'), metadata: { namespace: 'shop', name: 'new' } });
+    expect(directory.serviceAt('tcp', '10.96.0.1', 80)).to.equal('shop/new');
+    expect(directory.serviceAt('tcp', '10.96.0.2', 80)).to.equal('shop/web');
+    const slice = (name: string, zone: string) => ({
+      metadata: { namespace: 'shop', name, labels: { 'kubernetes.io/service-name': 'web' } },
+      endpoints: [{ addresses: ['10.1.0.1'], zone }],
+    });
+    directory.setSlice(slice('one', 'a'));
+    directory.setSlice(slice('two', 'b'));
+    directory.removeSlice(slice('one', 'a'));
+    expect(directory.placeOf('10.1.0.1')?.zone).to.equal('b');
+  });
+});
+
+const prefix = (cidr: string): Prefix => {
+  const found = prefixOf(cidr);
+  if (found === undefined) throw new Error(`${cidr} is no range`);
+  return found;
+};
+
+describe('addresses of flows', () => {
+  for (const [given, expected] of [
+    ['10.0.0.1', '10.0.0.1'],
+    ['2001:DB8:0:0::1', '2001:db8::1'],
+    ['fd00::', 'fd00::'],
+    ['None', undefined],
+    ['', undefined],
+    ['fd00::zz', undefined],
+  ] as const) {
+    it(`${JSON.stringify(given)} is ${String(expected)} to the kernel`, () => {
+      expect(canonicalAddress(given)).to.equal(expected);
+    });
+  }
+
+  it('the longest range that holds an address wins, and no range of the other family', () => {
+    const ranges = createRangeMap<string>();
+    for (const cidr of ['10.0.0.0/8', '10.1.2.0/24', '2001:db8::/32', '0.0.0.0/0']) ranges.set(prefix(cidr), cidr);
+    expect(ranges.get('10.1.2.3')).to.equal('10.1.2.0/24');
+    expect(ranges.get('10.9.2.3')).to.equal('10.0.0.0/8');
+    expect(ranges.get('11.0.0.1')).to.equal('0.0.0.0/0');
+    expect(ranges.get('2001:db8:1::5')).to.equal('2001:db8::/32');
+    expect(ranges.get('2001:db9::5')).to.equal(undefined);
+    ranges.delete(prefix('10.1.2.0/24'));
+    expect(ranges.get('10.1.2.3')).to.equal('10.0.0.0/8');
+  });
+
+  for (const text of ['10.0.0.0/33', '10.0.0.0', 'x/8', '2001:db8::/129']) {
+    it(`${text} is no range`, () => {
+      expect(prefixOf(text)).to.equal(undefined);
+    });
+  }
+
+  for (const [address, stays] of [
+    ['127.0.0.1', true],
+    ['169.254.20.10', true],
+    ['224.0.0.251', true],
+    ['::1', true],
+    ['fe80::1', true],
+    ['ff02::fb', true],
+    ['10.0.0.1', false],
+    ['fd00::1', false],
+  ] as const) {
+    it(`${address} ${stays ? 'stays on its link' : 'may leave its link'}`, () => {
+      expect(staysOnLink(address)).to.equal(stays);
     });
   }
 });

@@ -1,9 +1,13 @@
 // The loop with demand that is measured or announced, zones that come and go, gaps in metrics, and odd samples.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import fc from 'fast-check';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
-import { step } from '../../../../pkg/flow/loop/step.ts';
+import { ENOUGH, accumulate, excessOf, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
+import { coresPerUnit } from '../../../../pkg/flow/demand/arrivals.ts';
+import type { Demand } from '../../../../pkg/flow/types.ts';
+import { exactly } from '../../../../pkg/flow/demand/estimate.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
 
 describe('loop, its input', () => {
@@ -204,5 +208,116 @@ describe('loop, its input', () => {
       const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }));
       expect(decision.demand['a']).to.be.closeTo(0.5, 0.02);
     });
+  });
+});
+
+// The loop with a source that counts connections: what one takes is learned, then demand is measured, whatever the hints.
+/** Cores that a connection a second takes. */
+const EACH = 0.01;
+
+/** Steps every two seconds; endpoints of a zone carry what its clients ask for, and their CPU is of fifteen seconds. */
+const run = (until: number, demand: (time: number) => Demand, begin?: LoopState, from = 0) => {
+  let state = begin;
+  const decisions: LoopDecision[] = [];
+  for (let time = from; time <= until; time += 2) {
+    const cores = demand(time);
+    const endpoints = endpointsOf({ a: 2, b: 2, c: 2 }).map((endpoint) => {
+      const load = Math.min(1, (cores[endpoint.zone] ?? 0) / 2);
+      const at = Math.floor(time / 15) * 15;
+      return at === 0 ? endpoint : { ...endpoint, load, sampledAt: at };
+    });
+    const counted = Object.fromEntries(Object.entries(cores).map(([zone, value]) => [zone, value / EACH]));
+    const measured = { demand: counted, sampledAt: time, counts: { unit: 'Connection', to: counted, window: 2 } };
+    const next = step(DEFAULT_LOOP_POLICY, state, { time, zones: ['a', 'b', 'c'], endpoints, window: 15, measured });
+    ({ state } = next);
+    decisions.push(next.decision);
+  }
+  return { state, decisions };
+};
+
+describe('the loop with a source that counts connections', () => {
+  const quiet = { a: 1, b: 0.5, c: 0.2 };
+
+  it('learns what a connection takes, and is sure of it after a minute', () => {
+    const { state } = run(90, () => quiet);
+    const { cores = 0, uncertainty = 1 } = coresPerUnit(state?.counting?.known ?? null) ?? {};
+    expect(cores).to.be.closeTo(EACH, 1e-9);
+    expect(uncertainty).to.be.below(0.05);
+  });
+
+  it('knows the demand of every zone then, without anything to estimate', () => {
+    const decision = run(90, () => quiet).decisions.at(-1);
+    expect(decision?.rank).to.equal(3);
+    for (const [zone, cores] of Object.entries(quiet)) expect(decision?.demand[zone], zone).to.be.closeTo(cores, 1e-6);
+  });
+
+  it('plans for a jump with the first window that shows it', () => {
+    const before = run(120, () => quiet).state;
+    const { decisions } = run(140, () => ({ ...quiet, a: 2.4 }), before, 122);
+    const [first] = decisions;
+    expect([first?.changed, first?.reason]).to.deep.equal([true, 'Overloaded']);
+    expect(first?.inZoneShare, 'other zones help out').to.be.below(1);
+  });
+
+  it('takes no count for cores: before any CPU is known, nothing is known of demand', () => {
+    const { state, decisions } = run(14, () => quiet);
+    expect(state?.counting?.known).to.equal(null);
+    expect(decisions.map(({ demand }) => demand)).to.deep.equal(decisions.map(() => ({})));
+  });
+
+  it('begins anew where the unit changes, and keeps what it knows where nothing is counted for a while', () => {
+    const { state } = run(90, () => quiet);
+    const silent = { time: 92, zones: ['a', 'b', 'c'], endpoints: endpointsOf({ a: 2, b: 2, c: 2 }), window: 15 };
+    expect(step(DEFAULT_LOOP_POLICY, state, silent).state.counting).to.deep.equal(state?.counting);
+    const other = { demand: { a: 1 }, sampledAt: 92, counts: { unit: 'Megabyte', to: { a: 1 }, window: 2 } };
+    const anew = step(DEFAULT_LOOP_POLICY, state, { ...silent, measured: other }).state.counting;
+    expect([anew?.unit, anew?.known, anew?.past.length]).to.deep.equal(['Megabyte', null, 1]);
+  });
+
+  it('has a state of plain JSON', () => {
+    const { state } = run(60, () => quiet);
+    expect(JSON.parse(JSON.stringify(state))).to.deep.equal(state);
+  });
+});
+
+// Tests of the sequential test: how far a load is above the threshold, by the noise of what is known, and what estimates add up to.
+const endpoints = ['a1', 'a2', 'b1'].map((name) => ({ name, zone: name[0] ?? '', capacity: 1 }));
+const own = { spread: false, endpoints: [] };
+const policy = { upperUtilization: 0.8 };
+
+describe('evidence of a load above the threshold', () => {
+  const cases = [
+    { name: 'none at the threshold', demand: { a: 1.6, b: 0.1 }, doubt: 0.1, excess: 0 },
+    { name: 'the difference by its deviation', demand: { a: 1.76, b: 0.1 }, doubt: 0.1, excess: 0.08 / 0.088 },
+    { name: 'the surer the demand, the more', demand: { a: 1.76, b: 0.1 }, doubt: 0.05, excess: 0.08 / 0.044 },
+    { name: 'of the endpoint that is furthest above', demand: { a: 1.7, b: 0.9 }, doubt: 0.1, excess: 0.1 / 0.09 },
+  ];
+  for (const { name, demand, doubt, excess } of cases) {
+    it(`is ${name}`, () => {
+      expect(excessOf(policy, own, endpoints, exactly(['a', 'b'], demand, 0, doubt))).to.be.closeTo(excess, 1e-9);
+    });
+  }
+
+  it('counts zones that no endpoint is hinted for on all endpoints', () => {
+    const belief = exactly(['a', 'b', 'c'], { a: 1.5, b: 0.1, c: 0.6 }, 0, 0.1);
+    expect(excessOf(policy, own, endpoints, belief)).to.be.closeTo(0.15 / Math.hypot(0.075, 0.02), 1e-9);
+  });
+
+  it('is enough with one estimate two deviations above, with some that are one above, and never below half a deviation', () => {
+    const after = (excess: number, times: number): number =>
+      Array.from({ length: times }).reduce<number>((sum) => accumulate(sum, excess, 15), 0);
+    expect(after(2, 1)).to.be.at.least(ENOUGH);
+    expect(after(1, 2)).to.be.below(ENOUGH);
+    expect(after(1, 3)).to.be.at.least(ENOUGH);
+    expect(after(0.5, 1_000)).to.be.below(ENOUGH);
+  });
+
+  it('grows no faster with estimates that come more often', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.6, max: 4, noNaN: true }), fc.integer({ min: 2, max: 10 }), (excess, parts) => {
+        const often = Array.from({ length: parts }).reduce<number>((sum) => accumulate(sum, excess, 15 / parts), 0);
+        expect(often).to.be.closeTo(accumulate(0, excess, 15), 1e-9);
+      }),
+    );
   });
 });

@@ -2,8 +2,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type SlicePlan, allSlices, allocate } from '../../../../pkg/upstream/controller/allocation.ts';
-import { hintProportionally } from '../../../../pkg/upstream/controller/proportional.ts';
+import {
+  type SlicePlan,
+  allSlices,
+  allocate,
+  mapEndpoints,
+  stripHints,
+} from '../../../../pkg/upstream/controller/allocation.ts';
+import {
+  endpointConditions,
+  hintProportionally,
+  planLending,
+  splitByValidity,
+} from '../../../../pkg/upstream/controller/proportional.ts';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { aSlice, at, hintCounts } from '../support.ts';
 
@@ -112,5 +123,121 @@ describe('hintProportionally', () => {
         expect(run([...zones].reverse())).to.deep.equal(counts);
       }),
     );
+  });
+});
+
+// How many endpoints move between zones.
+const desired = (wanted: Readonly<Record<string, number>>) =>
+  new Map(Object.entries(wanted).map(([zone, value]) => [zone, { minimum: 0, desired: value, maximum: 99 }]));
+const total = (map: ReadonlyMap<string, number>): number => [...map.values()].reduce((sum, value) => sum + value, 0);
+
+describe('planLending', () => {
+  for (const [name, wanted, counts, give, receive] of [
+    ['nothing when even', { a: 2, b: 2 }, { a: 2, b: 2 }, {}, {}],
+    ['largest surplus to largest demand', { a: 2, b: 2, c: 2 }, { a: 6 }, { a: 4 }, { b: 2, c: 2 }],
+    ['half an endpoint is worthwhile', { a: 2.5, b: 1.5 }, { a: 3.5, b: 1 }, { a: 1 }, { b: 1 }],
+    ['two parts below one are not', { a: 2.2, b: 1.8 }, { a: 3, b: 1 }, {}, {}],
+    ['less than half is not', { a: 2, b: 2.4 }, { a: 4, b: 2 }, {}, {}],
+    ['a zone without allocation neither gives', { a: 2, b: 2 }, { a: 1, b: 1, other: 2 }, {}, {}],
+    ['ties by name', { c: 2, b: 2, a: 1 }, { a: 2, b: 1, c: 1 }, { a: 1 }, { b: 1 }],
+  ] as const) {
+    it(name, () => {
+      const result = planLending(desired(wanted), new Map(Object.entries(counts)));
+      expect(Object.fromEntries(result.give)).to.deep.equal(give);
+      expect(Object.fromEntries(result.receive)).to.deep.equal(receive);
+    });
+  }
+
+  it('gives as much as it receives, never more than there is, and does not depend on order', () => {
+    const zones = fc.array(fc.tuple(fc.double({ min: 0, max: 9, noNaN: true }), fc.integer({ min: 0, max: 9 })), {
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(zones, (entries) => {
+        const allocation = entries.map(
+          ([value], index) => [`z${index}`, { minimum: 0, desired: value, maximum: 9 }] as const,
+        );
+        const counts = entries.map(([, count], index): [string, number] => [`z${index}`, count]);
+        const result = planLending(new Map(allocation), new Map(counts));
+        expect(total(result.give)).to.equal(total(result.receive));
+        for (const [zone, amount] of result.give) expect(amount).to.be.at.most(new Map(counts).get(zone) ?? 0);
+        const other = planLending(new Map([...allocation].reverse()), new Map([...counts].reverse()));
+        expect(Object.fromEntries(other.give)).to.deep.equal(Object.fromEntries(result.give));
+        expect(Object.fromEntries(other.receive)).to.deep.equal(Object.fromEntries(result.receive));
+      }),
+    );
+  });
+});
+
+// Which stored slices keep their hints.
+const zones = new Map(['a', 'b'].map((zone) => [zone, { minimum: 1, desired: 2, maximum: 2 }]));
+const hinted = (zone: string, index: number) => at(zone, index, { hints: [zone] });
+
+describe('splitByValidity', () => {
+  for (const [name, endpoints, valid] of [
+    ['each hinted within the maximum', [hinted('a', 1), hinted('b', 2)], true],
+    ['hinted across zones', [at('a', 1, { hints: ['b'] })], true],
+    ['no endpoints', [], true],
+    ['a ready endpoint without hint', [hinted('a', 1), at('b', 2)], false],
+    ['an empty list of hints', [at('a', 1, { hints: [] })], false],
+    ['a zone without allocation', [at('a', 1, { hints: ['gone'] })], false],
+    ['above the maximum', [hinted('a', 1), hinted('a', 2), hinted('a', 3)], false],
+    ['every zone of an endpoint counts', [at('a', 1, { hints: ['a', 'b'] }), hinted('a', 2), hinted('a', 3)], false],
+    ['unready without hint', [hinted('a', 1), at('b', 2, { conditions: { ready: false } })], true],
+    ['ready not said, without hint', [hinted('a', 1), at('b', 2, { conditions: {} })], true],
+  ] as const) {
+    it(`${name}: ${valid ? 'valid' : 'invalid'}`, () =>
+      expect(splitByValidity([aSlice(endpoints)], zones).valid).to.have.length(valid ? 1 : 0));
+  }
+
+  it('counts the valid slices before, and only those', () => {
+    const full = aSlice([hinted('a', 1), hinted('a', 2)], 's1');
+    const tooMuch = aSlice([hinted('a', 3), hinted('b', 4)], 's2');
+    const fits = aSlice([hinted('b', 5), hinted('b', 6)], 's3');
+    const { valid, invalid, counts } = splitByValidity([full, tooMuch, fits], zones);
+    expect(valid).to.deep.equal([full, fits]);
+    expect(invalid).to.deep.equal([tooMuch]);
+    expect(Object.fromEntries(counts)).to.deep.equal({ a: 2, b: 2 });
+  });
+});
+
+describe('endpointConditions', () => {
+  for (const { pod, deleting, publish, expected } of [
+    { pod: true, deleting: false, publish: false, expected: [true, true, false] },
+    { pod: true, deleting: false, publish: true, expected: [true, true, false] },
+    { pod: false, deleting: false, publish: false, expected: [false, false, false] },
+    { pod: false, deleting: false, publish: true, expected: [true, false, false] },
+    { pod: true, deleting: true, publish: false, expected: [false, true, true] },
+    { pod: false, deleting: true, publish: false, expected: [false, false, true] },
+    { pod: true, deleting: true, publish: true, expected: [true, true, true] },
+  ]) {
+    it(`Pod ready ${pod}, deleting ${deleting}, publishNotReady ${publish}`, () => {
+      const [ready, serving, terminating] = expected;
+      expect(endpointConditions({ ready: pod, deleting, publishNotReady: publish })).to.deep.equal({
+        ready,
+        serving,
+        terminating,
+      });
+    });
+  }
+});
+
+// Stripping hints touches only slices that had any.
+describe('stripHints', () => {
+  it('removes hints everywhere and rewrites stored slices only where there were any', () => {
+    const create = aSlice([at('a', 1, { hints: ['a'] })], 's1');
+    const update = aSlice([at('a', 2, { hints: ['a'] })], 's2');
+    const partly = aSlice([at('a', 3), at('b', 4, { hints: ['b'], conditions: { ready: false } })], 's3');
+    const plain = aSlice([at('a', 5)], 's4');
+    const result = stripHints({ create: [create], update: [update], unchanged: [partly, plain] });
+    expect(hintCounts(allSlices(result))).to.deep.equal({ none: 5 });
+    expect(result.update.map(({ metadata }) => metadata?.name)).to.deep.equal(['s2', 's3']);
+    expect(result.unchanged).to.deep.equal([plain]);
+    expect(create.endpoints?.[0]?.hints, 'the input stays').to.not.equal(undefined);
+  });
+  it('leaves the placeholder slice with null as it is', () => {
+    const placeholder = { ...aSlice([]), endpoints: null };
+    expect(mapEndpoints(placeholder, (endpoint) => endpoint)).to.equal(placeholder);
+    expect(stripHints({ create: [], update: [], unchanged: [placeholder] }).unchanged).to.deep.equal([placeholder]);
   });
 });

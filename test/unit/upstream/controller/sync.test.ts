@@ -2,9 +2,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { storedHints, syncHints } from '../../../../pkg/upstream/controller/sync.ts';
+import {
+  EVENT_SOURCE,
+  type Occurrence,
+  controllerEvent,
+  hintRequest,
+  storedHints,
+  syncHints,
+} from '../../../../pkg/upstream/controller/sync.ts';
 import { zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
-import { MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
+import { HINTS, MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
 
 const AUTO = { [MODE]: 'Auto' };
 const NODES = nodesOf({ a: '4', b: '4', c: '4' });
@@ -217,4 +224,100 @@ describe('syncHints', () => {
     const { zones } = syncHints({ ...input, service: aService(AUTO) });
     expect(zones?.get('a')).to.deep.equal({ minimum: 1, desired: 1, maximum: 1 });
   });
+});
+
+// The messages of events, word for word.
+const figures = { kind: 'refused', endpoints: 4, zones: 3 } as const;
+
+describe('controllerEvent', () => {
+  const cases: (readonly [occurrence: Occurrence, message: string])[] = [
+    [{ reason: 'ProportionalHints' }, 'Topology Aware Hints has been enabled'],
+    [
+      { kind: 'refused', reason: 'InsufficientNodeInformation' },
+      'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
+    ],
+    [{ ...figures, reason: 'NodesInOneZone' }, 'Nodes only ready in one zone'],
+    [{ ...figures, reason: 'TooFewEndpoints' }, 'Insufficient number of endpoints (4 endpoints, 3 zones)'],
+    [
+      { ...figures, reason: 'OverloadThreshold' },
+      'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones)',
+    ],
+    [{ reason: 'EndpointWithoutZone' }, 'One or more endpoints do not have a zone specified'],
+    [{ reason: 'AnnotationRemoved' }, 'Topology Aware Hints has been disabled'],
+  ];
+  for (const [occurrence, message] of cases) {
+    it(occurrence.reason, () => {
+      const enabled = occurrence.reason === 'ProportionalHints';
+      expect(controllerEvent(occurrence, 'IPv6')).to.deep.equal({
+        type: enabled ? 'Normal' : 'Warning',
+        reason: enabled ? 'TopologyAwareHintsEnabled' : 'TopologyAwareHintsDisabled',
+        message: `${message}, addressType: IPv6`,
+      });
+    });
+  }
+  it('is recorded by the controller', () => expect(EVENT_SOURCE).to.equal('endpoint-slice-controller'));
+});
+
+// What a Service asks for, or why what it says means nothing.
+describe('hintRequest', () => {
+  for (const { name, annotations = {}, value, version = 36, gates = {}, mode, reason } of [
+    { name: 'nothing', mode: 'none', reason: 'NotRequested' },
+    { name: 'Auto', annotations: { [MODE]: 'Auto' }, mode: 'proportional', reason: 'ProportionalHints' },
+    {
+      name: 'Auto and the field',
+      annotations: { [MODE]: 'Auto' },
+      value: 'PreferClose',
+      mode: 'proportional',
+      reason: 'AnnotationWins',
+    },
+    { name: 'AUTO', annotations: { [MODE]: 'AUTO' }, mode: 'none', reason: 'AnnotationNotRecognized' },
+    {
+      name: 'AUTO and the field',
+      annotations: { [MODE]: 'AUTO' },
+      value: 'PreferClose',
+      mode: 'same-zone',
+      reason: 'SameZoneRequested',
+    },
+    {
+      name: 'the newer key in 1.26',
+      annotations: { [MODE]: 'Auto' },
+      version: 26,
+      mode: 'none',
+      reason: 'AnnotationKeyNotRead',
+    },
+    {
+      name: 'gate off by default in 1.23',
+      annotations: { [HINTS]: 'auto' },
+      version: 23,
+      mode: 'none',
+      reason: 'HintsControllerGateOff',
+    },
+    {
+      name: 'gate off, field set',
+      annotations: { [HINTS]: 'auto' },
+      value: 'PreferClose',
+      version: 31,
+      gates: { TopologyAwareHints: false },
+      mode: 'none',
+      reason: 'HintsControllerGateOff',
+    },
+    { name: 'PreferClose', value: 'PreferClose', mode: 'same-zone', reason: 'SameZoneRequested' },
+    { name: 'PreferSameNode', value: 'PreferSameNode', mode: 'same-node', reason: 'SameNodeRequested' },
+    {
+      name: 'PreferSameZone in 1.33',
+      value: 'PreferSameZone',
+      version: 33,
+      mode: 'none',
+      reason: 'TrafficDistributionNotRecognized',
+    },
+    { name: 'a value from the future', value: 'PreferMoon', mode: 'none', reason: 'TrafficDistributionNotRecognized' },
+  ]) {
+    it(`${name}: ${reason}`, () => {
+      const result = hintRequest(aService(annotations, value), minor(version), gates);
+      expect(result).to.include({ mode, reason });
+      expect(result.message)
+        .to.include('Service default/server')
+        .and.to.not.match(/\{\w+\}/);
+    });
+  }
 });
