@@ -7,195 +7,44 @@ import { endpointsIn, fairProblem, hintsByEndpoint } from './factories.ts';
 
 const percent = (share: number): number => Math.round(share * 10_000) / 100;
 
-interface Scenario {
-  readonly name: string;
-  readonly shares: readonly number[];
-  readonly counts: readonly number[];
-  /** In-zone share and load of the busiest endpoint above its fair share, in percent, at theta 0.2 and 0.5. */
-  readonly at20: readonly [number, number];
-  readonly at50: readonly [number, number];
-  /** Bounds at theta 0.2, in percent. */
-  readonly lp: number;
-  readonly integrality: number;
-}
+/**
+ * Shares of clients, numbers of endpoints; in-zone share and load of the busiest endpoint above its fair share, in percent, at theta
+ * 0.2 and 0.5; the bounds at theta 0.2, in percent, of the linear program and of whole endpoints.
+ */
+type Scenario = readonly [
+  name: string,
+  shares: number[],
+  counts: number[],
+  at20: [number, number],
+  at50: [number, number],
+  bounds: [lp: number, integrality: number],
+];
 
 /** Where a zone's share of the nodes is what its clients need. All of these are optimal. */
 const SCENARIOS: readonly Scenario[] = [
-  {
-    name: '2 zones with no endpoints',
-    shares: [30, 30, 30],
-    counts: [100, 0, 0],
-    at20: [33.33, 0],
-    at50: [33.33, 0],
-    lp: 33.33,
-    integrality: 33.33,
-  },
-  {
-    name: '1 zone with no endpoints',
-    shares: [30, 30, 30],
-    counts: [100, 100, 0],
-    at20: [66.67, 0],
-    at50: [66.67, 0],
-    lp: 66.67,
-    integrality: 66.67,
-  },
-  {
-    name: '2 zones with few endpoints',
-    shares: [30, 30, 30],
-    counts: [100, 10, 10],
-    at20: [52.94, 17.65],
-    at50: [58.02, 48.15],
-    lp: 53.33,
-    integrality: 52.94,
-  },
-  {
-    name: 'balanced minimal',
-    shares: [30, 30, 30],
-    counts: [1, 1, 1],
-    at20: [100, 0],
-    at50: [100, 0],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'unbalanced minimal',
-    shares: [30, 30, 30],
-    counts: [2, 1, 0],
-    at20: [66.67, 0],
-    at50: [66.67, 33.33],
-    lp: 66.67,
-    integrality: 66.67,
-  },
-  {
-    name: 'only 1 endpoint',
-    shares: [30, 30, 30],
-    counts: [1, 0, 0],
-    at20: [33.33, 0],
-    at50: [33.33, 0],
-    lp: 33.33,
-    integrality: 33.33,
-  },
-  {
-    name: 'only 2 endpoints',
-    shares: [30, 30, 30],
-    counts: [2, 0, 0],
-    at20: [33.33, 0],
-    at50: [33.33, 0],
-    lp: 33.33,
-    integrality: 33.33,
-  },
-  {
-    name: 'somewhat balanced small',
-    shares: [30, 30, 30],
-    counts: [3, 2, 2],
-    at20: [100, 16.67],
-    at50: [100, 16.67],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'somewhat balanced medium',
-    shares: [30, 30, 30],
-    counts: [10, 9, 12],
-    at20: [100, 14.81],
-    at50: [100, 14.81],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'somewhat balanced large',
-    shares: [30, 30, 30],
-    counts: [60, 65, 55],
-    at20: [100, 9.09],
-    at50: [100, 9.09],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'somewhat balanced huge',
-    shares: [300, 300, 300],
-    counts: [654, 704, 555],
-    at20: [100, 14.89],
-    at50: [100, 14.89],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'balanced, uneven nodes',
-    shares: [40, 30, 20],
-    counts: [40, 30, 20],
-    at20: [100, 0],
-    at50: [100, 0],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'unbalanced, uneven nodes',
-    shares: [40, 30, 20],
-    counts: [70, 25, 15],
-    at20: [87.2, 18.28],
-    at50: [97.39, 46.67],
-    lp: 88.08,
-    integrality: 87.2,
-  },
-  {
-    name: 'mostly balanced small',
-    shares: [1, 2, 2],
-    counts: [3, 2, 2],
-    at20: [63.33, 16.67],
-    at50: [100, 40],
-    lp: 88.57,
-    integrality: 73.33,
-  },
-  {
-    name: 'mostly balanced medium',
-    shares: [15, 20, 12],
-    counts: [10, 18, 10],
-    at20: [97.1, 10.25],
-    at50: [100, 21.28],
-    lp: 99.66,
-    integrality: 97.1,
-  },
-  {
-    name: 'mostly balanced large',
-    shares: [54, 58, 74],
-    counts: [80, 90, 105],
-    at20: [100, 4.2],
-    at50: [100, 4.2],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'perfectly balanced small',
-    shares: [3, 2, 1],
-    counts: [3, 2, 1],
-    at20: [100, 0],
-    at50: [100, 0],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'perfectly balanced medium',
-    shares: [10, 11, 12],
-    counts: [20, 22, 24],
-    at20: [100, 0],
-    at50: [100, 0],
-    lp: 100,
-    integrality: 100,
-  },
-  {
-    name: 'perfectly balanced large',
-    shares: [50, 60, 70],
-    counts: [100, 120, 140],
-    at20: [100, 0],
-    at50: [100, 0],
-    lp: 100,
-    integrality: 100,
-  },
+  ['2 zones with no endpoints', [30, 30, 30], [100, 0, 0], [33.33, 0], [33.33, 0], [33.33, 33.33]],
+  ['1 zone with no endpoints', [30, 30, 30], [100, 100, 0], [66.67, 0], [66.67, 0], [66.67, 66.67]],
+  ['2 zones with few endpoints', [30, 30, 30], [100, 10, 10], [52.94, 17.65], [58.02, 48.15], [53.33, 52.94]],
+  ['balanced minimal', [30, 30, 30], [1, 1, 1], [100, 0], [100, 0], [100, 100]],
+  ['unbalanced minimal', [30, 30, 30], [2, 1, 0], [66.67, 0], [66.67, 33.33], [66.67, 66.67]],
+  ['only 1 endpoint', [30, 30, 30], [1, 0, 0], [33.33, 0], [33.33, 0], [33.33, 33.33]],
+  ['only 2 endpoints', [30, 30, 30], [2, 0, 0], [33.33, 0], [33.33, 0], [33.33, 33.33]],
+  ['somewhat balanced small', [30, 30, 30], [3, 2, 2], [100, 16.67], [100, 16.67], [100, 100]],
+  ['somewhat balanced medium', [30, 30, 30], [10, 9, 12], [100, 14.81], [100, 14.81], [100, 100]],
+  ['somewhat balanced large', [30, 30, 30], [60, 65, 55], [100, 9.09], [100, 9.09], [100, 100]],
+  ['somewhat balanced huge', [300, 300, 300], [654, 704, 555], [100, 14.89], [100, 14.89], [100, 100]],
+  ['balanced, uneven nodes', [40, 30, 20], [40, 30, 20], [100, 0], [100, 0], [100, 100]],
+  ['unbalanced, uneven nodes', [40, 30, 20], [70, 25, 15], [87.2, 18.28], [97.39, 46.67], [88.08, 87.2]],
+  ['mostly balanced small', [1, 2, 2], [3, 2, 2], [63.33, 16.67], [100, 40], [88.57, 73.33]],
+  ['mostly balanced medium', [15, 20, 12], [10, 18, 10], [97.1, 10.25], [100, 21.28], [99.66, 97.1]],
+  ['mostly balanced large', [54, 58, 74], [80, 90, 105], [100, 4.2], [100, 4.2], [100, 100]],
+  ['perfectly balanced small', [3, 2, 1], [3, 2, 1], [100, 0], [100, 0], [100, 100]],
+  ['perfectly balanced medium', [10, 11, 12], [20, 22, 24], [100, 0], [100, 0], [100, 100]],
+  ['perfectly balanced large', [50, 60, 70], [100, 120, 140], [100, 0], [100, 0], [100, 100]],
 ];
 
 describe('planHints on the named scenarios of the k8s-topology-simulator', () => {
-  for (const { name, shares, counts, at20, at50, lp, integrality } of SCENARIOS) {
+  for (const [name, shares, counts, at20, at50, limits] of SCENARIOS) {
     it(name, () => {
       for (const [theta, [share, above]] of [
         [0.2, at20],
@@ -208,7 +57,7 @@ describe('planHints on the named scenarios of the k8s-topology-simulator', () =>
         expect(percent(plan.maxUtilization - 1), `busiest at ${theta}`).to.be.closeTo(above, 0.005);
       }
       const { bounds } = planHints(fairProblem(shares, counts, 0.2));
-      expect([percent(bounds.lp), percent(bounds.integrality)]).to.deep.equal([lp, integrality]);
+      expect([percent(bounds.lp), percent(bounds.integrality)]).to.deep.equal(limits);
     });
   }
 });

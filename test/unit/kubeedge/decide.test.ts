@@ -63,252 +63,227 @@ const refused = (reason: string, groups = ['north']) => ({ kind: 'refused', reas
 
 const settled = (reason: string) => ({ kind: 'settled', reason, groups: ['north'] });
 
-interface Case {
-  readonly name: string;
-  readonly node?: NodeState;
-  readonly groups?: NodeGroup[];
-  readonly expected: object;
-  /** What the message must name. */
-  readonly says?: RegExp;
-}
+/** `says`: what the message must name. */
+type Case = readonly [name: string, given: { node?: NodeState; groups?: NodeGroup[] }, expected: object, says?: RegExp];
 
 const assignment: Case[] = [
-  { name: 'no group', groups: [], expected: { kind: 'none' } },
-  { name: 'a group without topology', groups: [north({ topologyEnabled: false })], expected: { kind: 'none' } },
-  { name: 'another group', groups: [nodeGroup('south', { nodes: ['s1'] })], expected: { kind: 'none' } },
-  {
-    name: 'a Node without zone',
-    expected: writes('Assigned', 'north', ours),
-    says: /Node n1 .*NodeGroup north.*no value to "north"/,
-  },
-  {
-    name: 'by labels',
-    groups: [nodeGroup('north', { matchLabels: { site: 'north' } })],
-    expected: writes('Assigned', 'north', ours),
-  },
-  { name: 'a zone that is ours', node: { zone: 'north', record: ours }, expected: settled('Assigned') },
-  { name: 'a zone that happens to be the same', node: { zone: 'north' }, expected: settled('AlreadyInZone') },
-  {
-    name: 'a name that no label can hold',
-    groups: [nodeGroup('x'.repeat(70), { nodes: ['n1'] })],
-    expected: refused('InvalidZoneName', ['x'.repeat(70)]),
-    says: /63 characters/,
-  },
-  {
-    name: 'another group by now',
-    node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 1, lostAt: NOW } },
-    groups: [north({ takeover: true })],
-    expected: writes('Assigned', 'north', overCloud),
-  },
-  {
-    name: 'another group by now, where somebody was faster',
-    node: { zone: 'north', record: { zone: 'south', previous: 'eu-1a', losses: 0 } },
-    groups: [north({ takeover: true })],
-    expected: writes('Adopted', 'north', overCloud, false),
-  },
-  {
-    name: 'a record that says nothing',
-    node: { zone: 'eu-1a', record: { zone: 'a b', losses: 0 } },
-    expected: refused('ForeignZone'),
-  },
+  ['no group', { groups: [] }, { kind: 'none' }],
+  ['a group without topology', { groups: [north({ topologyEnabled: false })] }, { kind: 'none' }],
+  ['another group', { groups: [nodeGroup('south', { nodes: ['s1'] })] }, { kind: 'none' }],
+  ['a Node without zone', {}, writes('Assigned', 'north', ours), /Node n1 .*NodeGroup north.*no value to "north"/],
+  [
+    'by labels',
+    { groups: [nodeGroup('north', { matchLabels: { site: 'north' } })] },
+    writes('Assigned', 'north', ours),
+  ],
+  ['a zone that is ours', { node: { zone: 'north', record: ours } }, settled('Assigned')],
+  ['a zone that happens to be the same', { node: { zone: 'north' } }, settled('AlreadyInZone')],
+  [
+    'a name that no label can hold',
+    { groups: [nodeGroup('x'.repeat(70), { nodes: ['n1'] })] },
+    refused('InvalidZoneName', ['x'.repeat(70)]),
+    /63 characters/,
+  ],
+  [
+    'another group by now',
+    {
+      node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 1, lostAt: NOW } },
+      groups: [north({ takeover: true })],
+    },
+    writes('Assigned', 'north', overCloud),
+  ],
+  [
+    'another group by now, where somebody was faster',
+    {
+      node: { zone: 'north', record: { zone: 'south', previous: 'eu-1a', losses: 0 } },
+      groups: [north({ takeover: true })],
+    },
+    writes('Adopted', 'north', overCloud, false),
+  ],
+  [
+    'a record that says nothing',
+    { node: { zone: 'eu-1a', record: { zone: 'a b', losses: 0 } } },
+    refused('ForeignZone'),
+  ],
 ];
 
 const takeover: Case[] = [
-  {
-    name: 'a zone of a cloud',
-    node: { zone: 'eu-1a' },
-    expected: refused('ForeignZone'),
-    says: /"eu-1a".*takeover: "true"/,
-  },
-  {
-    name: 'the same with takeover',
-    node: { zone: 'eu-1a' },
-    groups: [north({ takeover: true })],
-    expected: writes('Assigned', 'north', overCloud),
-  },
-  {
-    name: 'taken over',
-    node: { zone: 'north', record: overCloud },
-    groups: [north({ takeover: true })],
-    expected: settled('Assigned'),
-  },
-  {
-    name: 'takeover withdrawn',
-    node: { zone: 'north', record: overCloud },
-    expected: writes('Restored', 'eu-1a', undefined),
-    says: /may not take it over any more/,
-  },
-  {
-    name: 'takeover by the old group only',
-    node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 0 } },
-    expected: writes('Restored', 'eu-1a', undefined),
-  },
+  ['a zone of a cloud', { node: { zone: 'eu-1a' } }, refused('ForeignZone'), /"eu-1a".*takeover: "true"/],
+  [
+    'the same with takeover',
+    { node: { zone: 'eu-1a' }, groups: [north({ takeover: true })] },
+    writes('Assigned', 'north', overCloud),
+  ],
+  [
+    'taken over',
+    { node: { zone: 'north', record: overCloud }, groups: [north({ takeover: true })] },
+    settled('Assigned'),
+  ],
+  [
+    'takeover withdrawn',
+    { node: { zone: 'north', record: overCloud } },
+    writes('Restored', 'eu-1a', undefined),
+    /may not take it over any more/,
+  ],
+  [
+    'takeover by the old group only',
+    { node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 0 } } },
+    writes('Restored', 'eu-1a', undefined),
+  ],
 ];
 
 const restoration: Case[] = [
-  {
-    name: 'no topology any more',
-    node: { zone: 'north', record: ours },
-    groups: [north({ topologyEnabled: false })],
-    expected: { ...writes('Restored', undefined, undefined), groups: [] },
-  },
-  {
-    name: 'no group any more',
-    node: { zone: 'north', record: overCloud },
-    groups: [],
-    expected: { ...writes('Restored', 'eu-1a', undefined), groups: [] },
-    says: /"north" to "eu-1a", as before/,
-  },
-  {
-    name: 'a group on its way out',
-    node: { zone: 'north', record: ours },
-    groups: [north({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
-    expected: { ...writes('Restored', undefined, undefined), groups: [] },
-  },
-  {
-    name: 'a zone that the cloud has set since',
-    node: { zone: 'eu-1b', record: overCloud },
-    groups: [],
-    expected: { ...writes('Released', 'eu-1b', undefined, false), groups: [] },
-  },
-  {
-    name: 'a label that is gone and was ours alone',
-    node: { record: ours },
-    groups: [],
-    expected: { ...writes('Released', undefined, undefined, false), groups: [] },
-  },
-  {
-    name: "a label that is gone and was a cloud's",
-    node: { record: overCloud },
-    groups: [],
-    expected: refused('LabelTakenAway', []),
-    says: /before the group it was "eu-1a".*by hand/,
-  },
-  { name: "a zone that is nobody's business", node: { zone: 'eu-1a' }, groups: [], expected: { kind: 'none' } },
-  {
-    name: "a zone that KubeEdge's controller wrote again, and will remove itself",
-    node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] },
-    groups: [],
-    expected: { ...writes('Released', 'north', undefined, false), groups: [] },
-  },
-  {
-    name: "the same, where a cloud's was before",
-    node: { zone: 'north', record: overCloud, zoneManagers: ['controllermanager'] },
-    groups: [],
-    expected: refused('ManagedByKubeEdge', []),
-    says: /before the group it was "eu-1a"/,
-  },
+  [
+    'no topology any more',
+    { node: { zone: 'north', record: ours }, groups: [north({ topologyEnabled: false })] },
+    { ...writes('Restored', undefined, undefined), groups: [] },
+  ],
+  [
+    'no group any more',
+    { node: { zone: 'north', record: overCloud }, groups: [] },
+    { ...writes('Restored', 'eu-1a', undefined), groups: [] },
+    /"north" to "eu-1a", as before/,
+  ],
+  [
+    'a group on its way out',
+    { node: { zone: 'north', record: ours }, groups: [north({ deletionTimestamp: '2026-01-01T00:00:00Z' })] },
+    { ...writes('Restored', undefined, undefined), groups: [] },
+  ],
+  [
+    'a zone that the cloud has set since',
+    { node: { zone: 'eu-1b', record: overCloud }, groups: [] },
+    { ...writes('Released', 'eu-1b', undefined, false), groups: [] },
+  ],
+  [
+    'a label that is gone and was ours alone',
+    { node: { record: ours }, groups: [] },
+    { ...writes('Released', undefined, undefined, false), groups: [] },
+  ],
+  [
+    "a label that is gone and was a cloud's",
+    { node: { record: overCloud }, groups: [] },
+    refused('LabelTakenAway', []),
+    /before the group it was "eu-1a".*by hand/,
+  ],
+  ["a zone that is nobody's business", { node: { zone: 'eu-1a' }, groups: [] }, { kind: 'none' }],
+  [
+    "a zone that KubeEdge's controller wrote again, and will remove itself",
+    { node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] }, groups: [] },
+    { ...writes('Released', 'north', undefined, false), groups: [] },
+  ],
+  [
+    "the same, where a cloud's was before",
+    { node: { zone: 'north', record: overCloud, zoneManagers: ['controllermanager'] }, groups: [] },
+    refused('ManagedByKubeEdge', []),
+    /before the group it was "eu-1a"/,
+  ],
 ];
 
 const severalGroups: Case[] = [
-  {
-    name: 'both with topology',
-    groups: [nodeGroup('west', { nodes: ['n1'] }), north()],
-    expected: refused('InSeveralGroups', ['north', 'west']),
-    says: /NodeGroups north, west/,
-  },
-  {
-    name: 'one with topology',
-    groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north()],
-    expected: refused('InSeveralGroups', ['north', 'west']),
-  },
-  {
-    name: 'none with topology',
-    groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north({ topologyEnabled: false })],
-    expected: { kind: 'none' },
-  },
-  {
-    name: 'a zone of ours stays',
-    node: { zone: 'north', record: ours },
-    groups: [north({ topologyEnabled: false }), nodeGroup('west', { nodes: ['n1'], topologyEnabled: false })],
-    expected: refused('InSeveralGroups', ['north', 'west']),
-  },
-  {
-    name: 'with takeover as well',
-    node: { zone: 'eu-1a' },
-    groups: [north({ takeover: true }), nodeGroup('west', { nodes: ['n1'], takeover: true })],
-    expected: refused('InSeveralGroups', ['north', 'west']),
-  },
+  [
+    'both with topology',
+    { groups: [nodeGroup('west', { nodes: ['n1'] }), north()] },
+    refused('InSeveralGroups', ['north', 'west']),
+    /NodeGroups north, west/,
+  ],
+  [
+    'one with topology',
+    { groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north()] },
+    refused('InSeveralGroups', ['north', 'west']),
+  ],
+  [
+    'none with topology',
+    { groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north({ topologyEnabled: false })] },
+    { kind: 'none' },
+  ],
+  [
+    'a zone of ours stays',
+    {
+      node: { zone: 'north', record: ours },
+      groups: [north({ topologyEnabled: false }), nodeGroup('west', { nodes: ['n1'], topologyEnabled: false })],
+    },
+    refused('InSeveralGroups', ['north', 'west']),
+  ],
+  [
+    'with takeover as well',
+    {
+      node: { zone: 'eu-1a' },
+      groups: [north({ takeover: true }), nodeGroup('west', { nodes: ['n1'], takeover: true })],
+    },
+    refused('InSeveralGroups', ['north', 'west']),
+  ],
 ];
 
 const rivals: Case[] = [
-  {
-    name: "KubeEdge's controller wrote it",
-    node: { zone: 'north', zoneManagers: ['controllermanager'] },
-    expected: refused('ManagedByKubeEdge'),
-    says: /KubeEdge's own controller wrote/,
-  },
-  {
-    name: 'over ours',
-    node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] },
-    expected: refused('ManagedByKubeEdge'),
-  },
-  {
-    name: 'another value',
-    node: { zone: 'south', zoneManagers: ['controllermanager'] },
-    groups: [north({ takeover: true })],
-    expected: refused('ManagedByKubeEdge'),
-  },
-  {
-    name: 'another value after ours',
-    node: { zone: 'south', record: ours, zoneManagers: ['controllermanager'] },
-    groups: [north({ takeover: true })],
-    expected: refused('ManagedByKubeEdge'),
-  },
-  {
-    name: 'by another name, known from its own label',
-    node: { zone: 'north', zoneManagers: ['edge-apps'], memberManagers: ['edge-apps'] },
-    expected: refused('ManagedByKubeEdge'),
-  },
-  {
-    name: 'a person wrote both',
-    node: { zone: 'north', zoneManagers: ['kubectl-label'], memberManagers: ['kubectl-label'] },
-    expected: settled('AlreadyInZone'),
-  },
-  {
-    name: 'we wrote both',
-    node: { zone: 'north', record: ours, zoneManagers: ['flow-controller'], memberManagers: ['flow-controller'] },
-    expected: settled('Assigned'),
-  },
-  {
-    name: 'a cloud wrote it',
-    node: { zone: 'eu-1a', zoneManagers: ['cloud-controller-manager'], memberManagers: ['controllermanager'] },
-    expected: refused('ForeignZone'),
-  },
-  {
-    name: 'gone once',
-    node: { record: ours },
-    expected: writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW }),
-  },
-  {
-    name: "gone once, and a cloud's before",
-    node: { record: overCloud },
-    groups: [north({ takeover: true })],
-    expected: writes('Reasserted', 'north', { ...overCloud, losses: 1, lostAt: NOW }),
-  },
-  {
-    name: 'gone twice',
-    node: { record: { ...ours, losses: 1, lostAt: NOW - 60 } },
-    expected: writes('Reasserted', 'north', { zone: 'north', losses: 2, lostAt: NOW }),
-  },
-  {
-    name: 'gone three times',
-    node: { record: { ...ours, losses: 2, lostAt: NOW - 60 } },
-    expected: refused('LabelTakenAway'),
-    says: /remove the annotation .*node-group-zone/,
-  },
-  {
-    name: 'gone three times, long ago',
-    node: { record: { ...ours, losses: 2, lostAt: NOW - DAY - 1 } },
-    expected: writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW }),
-  },
-  { name: 'replaced by a cloud', node: { zone: 'eu-1b', record: ours }, expected: refused('ForeignZone') },
-  {
-    name: 'replaced by a cloud, with takeover',
-    node: { zone: 'eu-1b', record: overCloud },
-    groups: [north({ takeover: true })],
-    expected: writes('Reasserted', 'north', { zone: 'north', previous: 'eu-1b', losses: 1, lostAt: NOW }),
-  },
+  [
+    "KubeEdge's controller wrote it",
+    { node: { zone: 'north', zoneManagers: ['controllermanager'] } },
+    refused('ManagedByKubeEdge'),
+    /KubeEdge's own controller wrote/,
+  ],
+  [
+    'over ours',
+    { node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] } },
+    refused('ManagedByKubeEdge'),
+  ],
+  [
+    'another value',
+    { node: { zone: 'south', zoneManagers: ['controllermanager'] }, groups: [north({ takeover: true })] },
+    refused('ManagedByKubeEdge'),
+  ],
+  [
+    'another value after ours',
+    { node: { zone: 'south', record: ours, zoneManagers: ['controllermanager'] }, groups: [north({ takeover: true })] },
+    refused('ManagedByKubeEdge'),
+  ],
+  [
+    'by another name, known from its own label',
+    { node: { zone: 'north', zoneManagers: ['edge-apps'], memberManagers: ['edge-apps'] } },
+    refused('ManagedByKubeEdge'),
+  ],
+  [
+    'a person wrote both',
+    { node: { zone: 'north', zoneManagers: ['kubectl-label'], memberManagers: ['kubectl-label'] } },
+    settled('AlreadyInZone'),
+  ],
+  [
+    'we wrote both',
+    { node: { zone: 'north', record: ours, zoneManagers: ['flow-controller'], memberManagers: ['flow-controller'] } },
+    settled('Assigned'),
+  ],
+  [
+    'a cloud wrote it',
+    { node: { zone: 'eu-1a', zoneManagers: ['cloud-controller-manager'], memberManagers: ['controllermanager'] } },
+    refused('ForeignZone'),
+  ],
+  ['gone once', { node: { record: ours } }, writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW })],
+  [
+    "gone once, and a cloud's before",
+    { node: { record: overCloud }, groups: [north({ takeover: true })] },
+    writes('Reasserted', 'north', { ...overCloud, losses: 1, lostAt: NOW }),
+  ],
+  [
+    'gone twice',
+    { node: { record: { ...ours, losses: 1, lostAt: NOW - 60 } } },
+    writes('Reasserted', 'north', { zone: 'north', losses: 2, lostAt: NOW }),
+  ],
+  [
+    'gone three times',
+    { node: { record: { ...ours, losses: 2, lostAt: NOW - 60 } } },
+    refused('LabelTakenAway'),
+    /remove the annotation .*node-group-zone/,
+  ],
+  [
+    'gone three times, long ago',
+    { node: { record: { ...ours, losses: 2, lostAt: NOW - DAY - 1 } } },
+    writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW }),
+  ],
+  ['replaced by a cloud', { node: { zone: 'eu-1b', record: ours } }, refused('ForeignZone')],
+  [
+    'replaced by a cloud, with takeover',
+    { node: { zone: 'eu-1b', record: overCloud }, groups: [north({ takeover: true })] },
+    writes('Reasserted', 'north', { zone: 'north', previous: 'eu-1b', losses: 1, lostAt: NOW }),
+  ],
 ];
 
 describe('the zone of a Node', () => {
@@ -320,7 +295,7 @@ describe('the zone of a Node', () => {
     rivals,
   })) {
     describe(title, () => {
-      for (const { name, node, groups = [north()], expected, says } of cases) {
+      for (const [name, { node, groups = [north()] }, expected, says] of cases) {
         it(name, () => {
           const decision = decideZone(edge(node), groups, NOW);
           expect(brief(decision)).to.deep.equal(expected);

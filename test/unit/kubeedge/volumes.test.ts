@@ -28,82 +28,68 @@ const volume = (terms: Expression[][], labels: StringMap = {}, claim = 'claim'):
 
 const inZone = (...values: string[]): Expression => ({ key: LABEL_ZONE, operator: 'In', values });
 
-interface Case {
-  readonly name: string;
-  readonly zone?: string | undefined;
-  readonly pod?: ClaimingPod;
-  readonly volume: PersistentVolume;
-  readonly bound: boolean;
-}
+type Case = readonly [
+  name: string,
+  bound: boolean,
+  volume: PersistentVolume,
+  more: { zone?: string | undefined; pod?: ClaimingPod },
+];
 
 const cases: Case[] = [
-  { name: 'a volume of the old zone', volume: volume([[inZone('eu-1a')]]), bound: true },
-  { name: 'a volume of several, the new one among them', volume: volume([[inZone('eu-1a', 'north')]]), bound: false },
-  { name: 'a volume that may be anywhere', volume: volume([]), bound: false },
-  {
-    name: 'a volume of a host',
-    volume: volume([[{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n1'] }]]),
-    bound: false,
-  },
-  {
-    name: "a volume of a driver's own zone",
-    volume: volume([[{ key: 'topology.ebs.csi.aws.com/zone', operator: 'In', values: ['eu-1a'] }]]),
-    bound: false,
-  },
-  { name: 'the old name of the label', volume: volume([[{ ...inZone('eu-1a'), key: BETA }]]), bound: true },
-  { name: 'one of two terms lets it through', volume: volume([[inZone('eu-1a')], [inZone('north')]]), bound: false },
-  { name: 'one condition of a term does not', volume: volume([[inZone('north'), inZone('eu-1a')]]), bound: true },
-  { name: 'any zone will do', volume: volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]), bound: false },
-  {
-    name: 'any zone will do, and there should be none',
-    zone: undefined,
-    volume: volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]),
-    bound: true,
-  },
-  { name: 'no zone will do', volume: volume([[{ key: LABEL_ZONE, operator: 'DoesNotExist' }]]), bound: true },
-  { name: 'every zone but the old one', volume: volume([[{ ...inZone('eu-1a'), operator: 'NotIn' }]]), bound: false },
-  { name: 'every zone but the new one', volume: volume([[{ ...inZone('north'), operator: 'NotIn' }]]), bound: true },
-  { name: 'an operator that nobody knows', volume: volume([[{ ...inZone('north'), operator: 'Near' }]]), bound: true },
-  { name: 'a label of the old zone', volume: volume([], { [LABEL_ZONE]: 'eu-1a' }), bound: true },
-  { name: 'a label of several zones', volume: volume([], { [LABEL_ZONE]: 'eu-1a__north' }), bound: false },
-  { name: 'a label of the old zone under its old name', volume: volume([], { [BETA]: 'eu-1a' }), bound: true },
-  { name: 'the zone shall go altogether', zone: undefined, volume: volume([[inZone('north')]]), bound: true },
-  { name: 'the claim of another Pod', volume: volume([[inZone('eu-1a')]], {}, 'other'), bound: false },
-  { name: 'a Pod that has ended', pod: pod({ phase: 'Succeeded' }), volume: volume([[inZone('eu-1a')]]), bound: false },
-  { name: 'a Pod that failed', pod: pod({ phase: 'Failed' }), volume: volume([[inZone('eu-1a')]]), bound: false },
-  {
-    name: 'a Pod that has not begun',
-    pod: pod({ phase: 'Pending' }),
-    volume: volume([[inZone('eu-1a')]]),
-    bound: true,
-  },
-  {
-    name: 'a volume that lives as long as its Pod',
-    pod: pod({ volumes: [{ name: 'tmp', ephemeral: {} }] }),
-    volume: volume([[inZone('eu-1a')]], {}, 'web-0-tmp'),
-    bound: true,
-  },
-  {
-    name: 'a volume that is none',
-    pod: pod({ volumes: [{ name: 'tmp' }] }),
-    volume: volume([[inZone('eu-1a')]]),
-    bound: false,
-  },
-  {
-    name: 'a Pod without volumes',
-    pod: { metadata: { namespace: 'shop', name: 'web-0' } },
-    volume: volume([[inZone('eu-1a')]]),
-    bound: false,
-  },
-  { name: 'a volume that nobody claims', volume: { metadata: { name: 'pv' }, spec: { claimRef: null } }, bound: false },
+  ['a volume of the old zone', true, volume([[inZone('eu-1a')]]), {}],
+  ['a volume of several, the new one among them', false, volume([[inZone('eu-1a', 'north')]]), {}],
+  ['a volume that may be anywhere', false, volume([]), {}],
+  ['a volume of a host', false, volume([[{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n1'] }]]), {}],
+  [
+    "a volume of a driver's own zone",
+    false,
+    volume([[{ key: 'topology.ebs.csi.aws.com/zone', operator: 'In', values: ['eu-1a'] }]]),
+    {},
+  ],
+  ['the old name of the label', true, volume([[{ ...inZone('eu-1a'), key: BETA }]]), {}],
+  ['one of two terms lets it through', false, volume([[inZone('eu-1a')], [inZone('north')]]), {}],
+  ['one condition of a term does not', true, volume([[inZone('north'), inZone('eu-1a')]]), {}],
+  ['any zone will do', false, volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]), {}],
+  [
+    'any zone will do, and there should be none',
+    true,
+    volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]),
+    { zone: undefined },
+  ],
+  ['no zone will do', true, volume([[{ key: LABEL_ZONE, operator: 'DoesNotExist' }]]), {}],
+  ['every zone but the old one', false, volume([[{ ...inZone('eu-1a'), operator: 'NotIn' }]]), {}],
+  ['every zone but the new one', true, volume([[{ ...inZone('north'), operator: 'NotIn' }]]), {}],
+  ['an operator that nobody knows', true, volume([[{ ...inZone('north'), operator: 'Near' }]]), {}],
+  ['a label of the old zone', true, volume([], { [LABEL_ZONE]: 'eu-1a' }), {}],
+  ['a label of several zones', false, volume([], { [LABEL_ZONE]: 'eu-1a__north' }), {}],
+  ['a label of the old zone under its old name', true, volume([], { [BETA]: 'eu-1a' }), {}],
+  ['the zone shall go altogether', true, volume([[inZone('north')]]), { zone: undefined }],
+  ['the claim of another Pod', false, volume([[inZone('eu-1a')]], {}, 'other'), {}],
+  ['a Pod that has ended', false, volume([[inZone('eu-1a')]]), { pod: pod({ phase: 'Succeeded' }) }],
+  ['a Pod that failed', false, volume([[inZone('eu-1a')]]), { pod: pod({ phase: 'Failed' }) }],
+  ['a Pod that has not begun', true, volume([[inZone('eu-1a')]]), { pod: pod({ phase: 'Pending' }) }],
+  [
+    'a volume that lives as long as its Pod',
+    true,
+    volume([[inZone('eu-1a')]], {}, 'web-0-tmp'),
+    { pod: pod({ volumes: [{ name: 'tmp', ephemeral: {} }] }) },
+  ],
+  ['a volume that is none', false, volume([[inZone('eu-1a')]]), { pod: pod({ volumes: [{ name: 'tmp' }] }) }],
+  [
+    'a Pod without volumes',
+    false,
+    volume([[inZone('eu-1a')]]),
+    { pod: { metadata: { namespace: 'shop', name: 'web-0' } } },
+  ],
+  ['a volume that nobody claims', false, { metadata: { name: 'pv' }, spec: { claimRef: null } }, {}],
 ];
 
 describe('volumes that stand in the way of a zone', () => {
-  for (const one of cases) {
-    const zone = 'zone' in one ? one.zone : 'north';
-    it(`${one.bound ? 'stands in the way' : 'does not'}: ${one.name}`, () => {
-      const expected = one.bound ? [{ volume: 'pv', pod: 'shop/web-0' }] : [];
-      expect(volumesAgainst(zone, [one.pod ?? pod()], [one.volume])).to.deep.equal(expected);
+  for (const [name, isBound, given, more] of cases) {
+    const zone = 'zone' in more ? more.zone : 'north';
+    it(`${isBound ? 'stands in the way' : 'does not'}: ${name}`, () => {
+      const expected = isBound ? [{ volume: 'pv', pod: 'shop/web-0' }] : [];
+      expect(volumesAgainst(zone, [more.pod ?? pod()], [given])).to.deep.equal(expected);
     });
   }
 });

@@ -68,169 +68,134 @@ const input = (more: Partial<FindingsInput> = {}): FindingsInput => ({
 const problem = { reason: 'Forbidden', message: 'no rights' };
 const ten = observation(Array.from({ length: 10 }, (_, index) => `z${index}`));
 
-interface Case {
-  readonly name: string;
-  readonly more: Partial<FindingsInput>;
-  readonly is: string;
-  readonly says?: RegExp;
-}
+type Case = readonly [name: string, more: Partial<FindingsInput>, is: string, says?: RegExp];
 
 const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
   Observed: [
-    { name: 'samples are fresh', more: {}, is: 'True/MetricsFresh' },
-    {
-      name: 'zones cannot be told apart',
-      more: { turn: turn({}, { decision: decision({ rank: 1 }) }) },
-      is: 'True/MetricsFresh',
-      says: /do not separate the demand of all zones/,
-    },
-    { name: 'nothing is known yet', more: { turn: turn({ belief: null }) }, is: 'Unknown/WaitingForMetrics' },
-    {
-      name: 'the source failed from the start',
-      more: { turn: turn({ belief: null }), problem },
-      is: 'Unknown/Forbidden',
-      says: /no rights/,
-    },
-    {
-      name: 'the source failed just now',
-      more: { problem },
-      is: 'True/Forbidden',
-      says: /samples from metrics.k8s.io count, but: no rights/,
-    },
-    {
-      name: 'samples are older than two minutes',
-      more: { turn: turn({ freshAt: 870 }) },
-      is: 'False/MetricsStale',
-      says: /for 2 min: zones get endpoints for 4 times the demand last seen/,
-    },
-    {
-      name: 'samples are older than ten minutes',
-      more: { turn: turn({ freshAt: 390 }), problem },
-      is: 'False/MetricsLost',
-      says: /10 min: safe mode \(spread\): no rights/,
-    },
-    { name: 'the loop is in safe mode', more: { turn: turn({ safe: true }) }, is: 'False/MetricsLost' },
-    {
-      name: 'requests are missing',
-      more: { turn: turn({}, { withoutCapacity: ['p', 'q'], observation: undefined, decision: undefined }) },
-      is: 'False/NoCapacity',
-      says: /2 ready endpoint\(s\), p first, have no CPU requests/,
-    },
-    {
-      name: 'limits are missing',
-      more: {
+    ['samples are fresh', {}, 'True/MetricsFresh'],
+    [
+      'zones cannot be told apart',
+      { turn: turn({}, { decision: decision({ rank: 1 }) }) },
+      'True/MetricsFresh',
+      /do not separate the demand of all zones/,
+    ],
+    ['nothing is known yet', { turn: turn({ belief: null }) }, 'Unknown/WaitingForMetrics'],
+    ['the source failed from the start', { turn: turn({ belief: null }), problem }, 'Unknown/Forbidden', /no rights/],
+    ['the source failed just now', { problem }, 'True/Forbidden', /samples from metrics.k8s.io count, but: no rights/],
+    [
+      'samples are older than two minutes',
+      { turn: turn({ freshAt: 870 }) },
+      'False/MetricsStale',
+      /for 2 min: zones get endpoints for 4 times the demand last seen/,
+    ],
+    [
+      'samples are older than ten minutes',
+      { turn: turn({ freshAt: 390 }), problem },
+      'False/MetricsLost',
+      /10 min: safe mode \(spread\): no rights/,
+    ],
+    ['the loop is in safe mode', { turn: turn({ safe: true }) }, 'False/MetricsLost'],
+    [
+      'requests are missing',
+      { turn: turn({}, { withoutCapacity: ['p', 'q'], observation: undefined, decision: undefined }) },
+      'False/NoCapacity',
+      /2 ready endpoint\(s\), p first, have no CPU requests/,
+    ],
+    [
+      'limits are missing',
+      {
         settings: settingsFromSpec({ capacity: { from: 'Limits' } }),
         turn: turn({}, { withoutCapacity: ['p'] }),
       },
-      is: 'False/NoCapacity',
-      says: /no CPU limits/,
-    },
-    { name: 'there is nothing to measure', more: { strategy: 'proportional' }, is: 'True/ByNodes' },
-    {
-      name: 'nothing is ready',
-      more: { turn: turn({}, { state: undefined, decision: undefined }, { ...observation(), endpoints: [] }) },
-      is: 'Unknown/NoEndpoints',
-    },
+      'False/NoCapacity',
+      /no CPU limits/,
+    ],
+    ['there is nothing to measure', { strategy: 'proportional' }, 'True/ByNodes'],
+    [
+      'nothing is ready',
+      { turn: turn({}, { state: undefined, decision: undefined }, { ...observation(), endpoints: [] }) },
+      'Unknown/NoEndpoints',
+    ],
   ],
   Effective: [
-    { name: 'the search for the plan was cut short', more: { limited: 'PlanCutShort' }, is: 'True/PlanCutShort' },
-    { name: 'planning did not end in time', more: { limited: 'PlanTimedOut' }, is: 'True/PlanTimedOut' },
-    {
-      name: 'planning did not end in time, and the plan is not written',
-      more: { limited: 'PlanTimedOut', inForce: false },
-      is: 'False/NotWritten',
-    },
-    { name: 'slices carry the plan', more: {}, is: 'True/PlanInForce' },
-    { name: 'a zone is evacuated', more: { evacuated: true }, is: 'True/Evacuated', says: /endpoints that stay/ },
-    {
-      name: 'a zone is evacuated, and the plan is not written',
-      more: { evacuated: true, inForce: false },
-      is: 'False/NotWritten',
-    },
-    {
-      name: 'a zone is evacuated under a plan without hints, and the data plane ignores those of the evacuation',
-      more: {
+    ['the search for the plan was cut short', { limited: 'PlanCutShort' }, 'True/PlanCutShort'],
+    ['planning did not end in time', { limited: 'PlanTimedOut' }, 'True/PlanTimedOut'],
+    [
+      'planning did not end in time, and the plan is not written',
+      { limited: 'PlanTimedOut', inForce: false },
+      'False/NotWritten',
+    ],
+    ['slices carry the plan', {}, 'True/PlanInForce'],
+    ['a zone is evacuated', { evacuated: true }, 'True/Evacuated', /endpoints that stay/],
+    ['a zone is evacuated, and the plan is not written', { evacuated: true, inForce: false }, 'False/NotWritten'],
+    [
+      'a zone is evacuated under a plan without hints, and the data plane ignores those of the evacuation',
+      {
         evacuated: true,
         turn: turn({}, { plan: { spread: true, endpoints: [] } }),
         following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
       },
-      is: 'False/HintsNotFollowed',
-    },
-    {
-      name: 'the plan is to spread',
-      more: { turn: turn({}, { plan: { spread: true, endpoints: [] } }) },
-      is: 'True/Spread',
-    },
-    {
-      name: 'the data plane ignores hints',
-      more: { following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' } },
-      is: 'False/HintsNotFollowed',
-      says: /^Cilium on Node n/,
-    },
-    {
-      name: 'nothing shows who routes',
-      more: { following: { kind: 'unknown', reason: 'RouterAssumed', message: 'kube-proxy is assumed' } },
-      is: 'Unknown/RouterAssumed',
-    },
-    {
-      name: 'the plan has no hints, whoever routes',
-      more: {
+      'False/HintsNotFollowed',
+    ],
+    ['the plan is to spread', { turn: turn({}, { plan: { spread: true, endpoints: [] } }) }, 'True/Spread'],
+    [
+      'the data plane ignores hints',
+      { following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' } },
+      'False/HintsNotFollowed',
+      /^Cilium on Node n/,
+    ],
+    [
+      'nothing shows who routes',
+      { following: { kind: 'unknown', reason: 'RouterAssumed', message: 'kube-proxy is assumed' } },
+      'Unknown/RouterAssumed',
+    ],
+    [
+      'the plan has no hints, whoever routes',
+      {
         turn: turn({}, { plan: { spread: true, endpoints: [] } }),
         following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
       },
-      is: 'True/Spread',
-    },
-    {
-      name: 'the plan is not written, whoever routes',
-      more: { inForce: false, following: { kind: 'unknown', reason: 'RouterUnknown', message: 'x' } },
-      is: 'False/NotWritten',
-    },
-    { name: 'slices are written', more: { inForce: false }, is: 'False/NotWritten' },
-    { name: 'hints are lost again and again', more: { losing: true }, is: 'False/WebhookUnavailable' },
-    {
-      name: 'mode is Observe',
-      more: { settings: settingsFromSpec({ mode: 'Observe' }), inForce: false },
-      is: 'False/ObserveOnly',
-    },
-    {
-      name: 'nothing is ready',
-      more: { turn: turn({}, {}, { ...observation(), endpoints: [] }) },
-      is: 'False/NoEndpoints',
-    },
-    {
-      name: 'there are too many zones',
-      more: { turn: turn({}, { plan: { spread: true, endpoints: [] } }, ten) },
-      is: 'False/TooManyZones',
-      says: /10 zones have clients/,
-    },
-    {
-      name: 'many zones spread for safety',
-      more: { turn: turn({ safe: true }, { plan: { spread: true, endpoints: [] } }, ten) },
-      is: 'True/Spread',
-    },
-    { name: 'many zones have a plan', more: { turn: turn({}, {}, ten) }, is: 'True/PlanInForce' },
+      'True/Spread',
+    ],
+    [
+      'the plan is not written, whoever routes',
+      { inForce: false, following: { kind: 'unknown', reason: 'RouterUnknown', message: 'x' } },
+      'False/NotWritten',
+    ],
+    ['slices are written', { inForce: false }, 'False/NotWritten'],
+    ['hints are lost again and again', { losing: true }, 'False/WebhookUnavailable'],
+    ['mode is Observe', { settings: settingsFromSpec({ mode: 'Observe' }), inForce: false }, 'False/ObserveOnly'],
+    ['nothing is ready', { turn: turn({}, {}, { ...observation(), endpoints: [] }) }, 'False/NoEndpoints'],
+    [
+      'there are too many zones',
+      { turn: turn({}, { plan: { spread: true, endpoints: [] } }, ten) },
+      'False/TooManyZones',
+      /10 zones have clients/,
+    ],
+    [
+      'many zones spread for safety',
+      { turn: turn({ safe: true }, { plan: { spread: true, endpoints: [] } }, ten) },
+      'True/Spread',
+    ],
+    ['many zones have a plan', { turn: turn({}, {}, ten) }, 'True/PlanInForce'],
   ],
   Stable: [
-    { name: 'the plan fits', more: {}, is: 'True/Steady' },
-    { name: 'nothing is known', more: { figures: undefined }, is: 'Unknown/NothingMeasured' },
-    { name: 'the plan is new', more: { turn: turn({ plannedAt: 900 }) }, is: 'False/PlanChanged', says: /last 5 min/ },
-    { name: 'the plan is old', more: { turn: turn({ plannedAt: 700 }) }, is: 'True/Steady' },
-    {
-      name: 'an endpoint is above the threshold',
-      more: { figures: figures({ maxUtilization: 0.81 }) },
-      is: 'False/Overloaded',
-    },
-    {
-      name: 'there is too much for all',
-      more: { figures: figures({ demand: 2.1, maxUtilization: 1.1 }) },
-      is: 'False/DemandAboveCapacity',
-    },
+    ['the plan fits', {}, 'True/Steady'],
+    ['nothing is known', { figures: undefined }, 'Unknown/NothingMeasured'],
+    ['the plan is new', { turn: turn({ plannedAt: 900 }) }, 'False/PlanChanged', /last 5 min/],
+    ['the plan is old', { turn: turn({ plannedAt: 700 }) }, 'True/Steady'],
+    ['an endpoint is above the threshold', { figures: figures({ maxUtilization: 0.81 }) }, 'False/Overloaded'],
+    [
+      'there is too much for all',
+      { figures: figures({ demand: 2.1, maxUtilization: 1.1 }) },
+      'False/DemandAboveCapacity',
+    ],
   ],
 };
 
 for (const type of ['Observed', 'Effective', 'Stable'] as const) {
   describe(`the condition ${type}`, () => {
-    for (const { name, more, is, says = /./ } of tables[type]) {
+    for (const [name, more, is, says = /./] of tables[type]) {
       it(`is ${is} where ${name}`, () => {
         const { status, reason, message } = loopFindingsOf(input(more))[type];
         expect(`${status}/${reason}`).to.equal(is);

@@ -41,68 +41,69 @@ describe('storedHints', () => {
     ]);
   });
 
-  for (const { name, input, reason, hints, message } of [
-    {
-      name: 'Auto, one endpoint a zone',
-      input: {},
-      reason: 'ProportionalHints',
-      hints: { a: 1, b: 1, c: 1 },
-      message: 'Topology Aware Hints has been enabled',
-    },
-    {
-      name: 'Auto, four endpoints in three equal zones',
-      input: { slices: [sliceOf('abca')] },
-      reason: 'OverloadThreshold',
-      hints: { none: 4 },
-      message:
-        'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones)',
-    },
-    {
-      name: 'Auto, two endpoints',
-      input: { slices: [sliceOf('ab')] },
-      reason: 'TooFewEndpoints',
-      hints: { none: 2 },
-      message: 'Insufficient number of endpoints (2 endpoints, 3 zones)',
-    },
-    {
-      name: 'Auto, nodes in one zone',
-      input: { nodes: nodesOf({ a: '4' }) },
-      reason: 'InsufficientNodeInformation',
-      hints: { none: 3 },
-      message: 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
-    },
-    {
-      name: 'Auto, an endpoint without zone',
-      input: { slices: [aSlice([at('a', 1), at('b', 2), at(undefined, 3)])] },
-      reason: 'EndpointWithoutZone',
-      hints: { none: 3 },
-      message: 'One or more endpoints do not have a zone specified',
-    },
-    {
-      name: 'PreferClose, four endpoints',
-      input: { service: aService({}, 'PreferClose'), slices: [sliceOf('abca')] },
-      reason: 'SameZoneRequested',
-      hints: { a: 2, b: 1, c: 1 },
-    },
-    {
-      name: 'nothing asked, hints found',
-      input: { service: aService(), slices: [aSlice([at('a', 1, { hints: ['a'] })])] },
-      reason: 'NotRequested',
-      hints: { none: 1 },
-    },
-    {
-      name: 'no selector',
-      input: { service: aService(AUTO, undefined, { selector: {} }), slices: [aSlice([at('a', 1, { hints: ['x'] })])] },
-      reason: 'NotManaged',
-      hints: { x: 1 },
-    },
-    {
-      name: 'ExternalName',
-      input: { service: aService(AUTO, undefined, { type: 'ExternalName' }) },
-      reason: 'NotManaged',
-      hints: { none: 3 },
-    },
-  ]) {
+  const syncs: (readonly [
+    name: string,
+    input: Parameters<typeof store>[0],
+    reason: string,
+    hints: Record<string, number>,
+    message?: string,
+  ])[] = [
+    [
+      'Auto, one endpoint a zone',
+      {},
+      'ProportionalHints',
+      { a: 1, b: 1, c: 1 },
+      'Topology Aware Hints has been enabled',
+    ],
+    [
+      'Auto, four endpoints in three equal zones',
+      { slices: [sliceOf('abca')] },
+      'OverloadThreshold',
+      { none: 4 },
+      'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones)',
+    ],
+    [
+      'Auto, two endpoints',
+      { slices: [sliceOf('ab')] },
+      'TooFewEndpoints',
+      { none: 2 },
+      'Insufficient number of endpoints (2 endpoints, 3 zones)',
+    ],
+    [
+      'Auto, nodes in one zone',
+      { nodes: nodesOf({ a: '4' }) },
+      'InsufficientNodeInformation',
+      { none: 3 },
+      'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
+    ],
+    [
+      'Auto, an endpoint without zone',
+      { slices: [aSlice([at('a', 1), at('b', 2), at(undefined, 3)])] },
+      'EndpointWithoutZone',
+      { none: 3 },
+      'One or more endpoints do not have a zone specified',
+    ],
+    [
+      'PreferClose, four endpoints',
+      { service: aService({}, 'PreferClose'), slices: [sliceOf('abca')] },
+      'SameZoneRequested',
+      { a: 2, b: 1, c: 1 },
+    ],
+    [
+      'nothing asked, hints found',
+      { service: aService(), slices: [aSlice([at('a', 1, { hints: ['a'] })])] },
+      'NotRequested',
+      { none: 1 },
+    ],
+    [
+      'no selector',
+      { service: aService(AUTO, undefined, { selector: {} }), slices: [aSlice([at('a', 1, { hints: ['x'] })])] },
+      'NotManaged',
+      { x: 1 },
+    ],
+    ['ExternalName', { service: aService(AUTO, undefined, { type: 'ExternalName' }) }, 'NotManaged', { none: 3 }],
+  ];
+  for (const [name, input, reason, hints, message] of syncs) {
     it(`${name}: ${reason}`, () => {
       const [result, ...others] = store(input);
       expect(others).to.deep.equal([]);
@@ -260,58 +261,36 @@ describe('controllerEvent', () => {
 
 // What a Service asks for, or why what it says means nothing.
 describe('hintRequest', () => {
-  for (const { name, annotations = {}, value, version = 36, gates = {}, mode, reason } of [
-    { name: 'nothing', mode: 'none', reason: 'NotRequested' },
-    { name: 'Auto', annotations: { [MODE]: 'Auto' }, mode: 'proportional', reason: 'ProportionalHints' },
-    {
-      name: 'Auto and the field',
-      annotations: { [MODE]: 'Auto' },
-      value: 'PreferClose',
-      mode: 'proportional',
-      reason: 'AnnotationWins',
-    },
-    { name: 'AUTO', annotations: { [MODE]: 'AUTO' }, mode: 'none', reason: 'AnnotationNotRecognized' },
-    {
-      name: 'AUTO and the field',
-      annotations: { [MODE]: 'AUTO' },
-      value: 'PreferClose',
-      mode: 'same-zone',
-      reason: 'SameZoneRequested',
-    },
-    {
-      name: 'the newer key in 1.26',
-      annotations: { [MODE]: 'Auto' },
-      version: 26,
-      mode: 'none',
-      reason: 'AnnotationKeyNotRead',
-    },
-    {
-      name: 'gate off by default in 1.23',
-      annotations: { [HINTS]: 'auto' },
-      version: 23,
-      mode: 'none',
-      reason: 'HintsControllerGateOff',
-    },
-    {
-      name: 'gate off, field set',
-      annotations: { [HINTS]: 'auto' },
-      value: 'PreferClose',
-      version: 31,
-      gates: { TopologyAwareHints: false },
-      mode: 'none',
-      reason: 'HintsControllerGateOff',
-    },
-    { name: 'PreferClose', value: 'PreferClose', mode: 'same-zone', reason: 'SameZoneRequested' },
-    { name: 'PreferSameNode', value: 'PreferSameNode', mode: 'same-node', reason: 'SameNodeRequested' },
-    {
-      name: 'PreferSameZone in 1.33',
-      value: 'PreferSameZone',
-      version: 33,
-      mode: 'none',
-      reason: 'TrafficDistributionNotRecognized',
-    },
-    { name: 'a value from the future', value: 'PreferMoon', mode: 'none', reason: 'TrafficDistributionNotRecognized' },
-  ]) {
+  const requests: (readonly [
+    name: string,
+    given: { annotations?: Record<string, string>; value?: string; version?: number; gates?: Record<string, boolean> },
+    mode: string,
+    reason: string,
+  ])[] = [
+    ['nothing', {}, 'none', 'NotRequested'],
+    ['Auto', { annotations: { [MODE]: 'Auto' } }, 'proportional', 'ProportionalHints'],
+    ['Auto and the field', { annotations: { [MODE]: 'Auto' }, value: 'PreferClose' }, 'proportional', 'AnnotationWins'],
+    ['AUTO', { annotations: { [MODE]: 'AUTO' } }, 'none', 'AnnotationNotRecognized'],
+    ['AUTO and the field', { annotations: { [MODE]: 'AUTO' }, value: 'PreferClose' }, 'same-zone', 'SameZoneRequested'],
+    ['the newer key in 1.26', { annotations: { [MODE]: 'Auto' }, version: 26 }, 'none', 'AnnotationKeyNotRead'],
+    [
+      'gate off by default in 1.23',
+      { annotations: { [HINTS]: 'auto' }, version: 23 },
+      'none',
+      'HintsControllerGateOff',
+    ],
+    [
+      'gate off, field set',
+      { annotations: { [HINTS]: 'auto' }, value: 'PreferClose', version: 31, gates: { TopologyAwareHints: false } },
+      'none',
+      'HintsControllerGateOff',
+    ],
+    ['PreferClose', { value: 'PreferClose' }, 'same-zone', 'SameZoneRequested'],
+    ['PreferSameNode', { value: 'PreferSameNode' }, 'same-node', 'SameNodeRequested'],
+    ['PreferSameZone in 1.33', { value: 'PreferSameZone', version: 33 }, 'none', 'TrafficDistributionNotRecognized'],
+    ['a value from the future', { value: 'PreferMoon' }, 'none', 'TrafficDistributionNotRecognized'],
+  ];
+  for (const [name, { annotations = {}, value, version = 36, gates = {} }, mode, reason] of requests) {
     it(`${name}: ${reason}`, () => {
       const result = hintRequest(aService(annotations, value), minor(version), gates);
       expect(result).to.include({ mode, reason });

@@ -12,70 +12,62 @@ const CLOSE = aService({}, 'PreferClose');
 const CILIUM = { kind: 'cilium', serviceTopology: true } as const;
 const LINKERD = { kind: 'linkerd' } as const;
 
-interface Case {
-  readonly name: string;
+interface Input {
   readonly proxy: Proxy;
   readonly service?: Service;
   readonly endpoints?: typeof HINTED;
   readonly zone?: string;
-  readonly used: number;
-  readonly reason: string;
 }
 
-const run = ({ proxy, service = CLOSE, endpoints = HINTED, zone = 'a' }: Omit<Case, 'used' | 'reason' | 'name'>) =>
+type Case = readonly [name: string, input: Input, used: number, reason: string];
+
+const run = ({ proxy, service = CLOSE, endpoints = HINTED, zone = 'a' }: Input) =>
   routeFor({ node: nodeOf('node-a', zone), service, slices: [aSlice(endpoints)], version: minor(36) }, proxy);
 
 describe('Cilium', () => {
   const cases: readonly Case[] = [
-    {
-      name: 'service topology off, as by default',
-      proxy: { kind: 'cilium' },
-      used: 2,
-      reason: 'CiliumServiceTopologyOff',
-    },
-    { name: 'PreferClose', proxy: CILIUM, used: 1, reason: 'SameZoneHints' },
-    { name: 'not opted in', proxy: CILIUM, service: aService(), used: 2, reason: 'CiliumNotOptedIn' },
-    { name: 'annotation', proxy: CILIUM, service: aService({ [MODE]: 'Auto' }), used: 1, reason: 'SameZoneHints' },
-    {
-      name: 'older annotation disables',
-      proxy: CILIUM,
-      service: aService({ [HINTS]: 'Disabled', [MODE]: 'Auto' }),
-      used: 2,
-      reason: 'CiliumNotOptedIn',
-    },
-    {
-      name: 'PreferSameZone in 1.18 and 1.19',
-      proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 19 } },
-      service: aService({}, 'PreferSameZone'),
-      used: 2,
-      reason: 'CiliumNotOptedIn',
-    },
-    {
-      name: 'PreferSameZone since 1.20',
-      proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 20 } },
-      service: aService({}, 'PreferSameZone'),
-      used: 1,
-      reason: 'SameZoneHints',
-    },
-    { name: 'partly hinted', proxy: CILIUM, endpoints: PARTLY, used: 3, reason: 'EndpointWithoutHint' },
-    {
-      name: 'internal Local',
-      proxy: CILIUM,
-      service: aService({}, 'PreferClose', { internalTrafficPolicy: 'Local' }),
-      used: 1,
-      reason: 'InternalTrafficPolicyLocal',
-    },
-    {
-      name: 'external Local up to 1.17',
-      proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 17 } },
-      service: aService({}, 'PreferClose', { externalTrafficPolicy: 'Local' }),
-      used: 2,
-      reason: 'CiliumExternalTrafficPolicyLocal',
-    },
-    { name: 'only terminating', proxy: CILIUM, endpoints: LEAVING, used: 1, reason: 'TerminatingEndpoints' },
-    { name: 'node without zone', proxy: CILIUM, zone: '', used: 2, reason: 'ClientNodeWithoutZone' },
+    ['service topology off, as by default', { proxy: { kind: 'cilium' } }, 2, 'CiliumServiceTopologyOff'],
+    ['PreferClose', { proxy: CILIUM }, 1, 'SameZoneHints'],
+    ['not opted in', { proxy: CILIUM, service: aService() }, 2, 'CiliumNotOptedIn'],
+    ['annotation', { proxy: CILIUM, service: aService({ [MODE]: 'Auto' }) }, 1, 'SameZoneHints'],
+    [
+      'older annotation disables',
+      { proxy: CILIUM, service: aService({ [HINTS]: 'Disabled', [MODE]: 'Auto' }) },
+      2,
+      'CiliumNotOptedIn',
+    ],
+    [
+      'PreferSameZone in 1.18 and 1.19',
+      { proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 19 } }, service: aService({}, 'PreferSameZone') },
+      2,
+      'CiliumNotOptedIn',
+    ],
+    [
+      'PreferSameZone since 1.20',
+      { proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 20 } }, service: aService({}, 'PreferSameZone') },
+      1,
+      'SameZoneHints',
+    ],
+    ['partly hinted', { proxy: CILIUM, endpoints: PARTLY }, 3, 'EndpointWithoutHint'],
+    [
+      'internal Local',
+      { proxy: CILIUM, service: aService({}, 'PreferClose', { internalTrafficPolicy: 'Local' }) },
+      1,
+      'InternalTrafficPolicyLocal',
+    ],
+    [
+      'external Local up to 1.17',
+      {
+        proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 17 } },
+        service: aService({}, 'PreferClose', { externalTrafficPolicy: 'Local' }),
+      },
+      2,
+      'CiliumExternalTrafficPolicyLocal',
+    ],
+    ['only terminating', { proxy: CILIUM, endpoints: LEAVING }, 1, 'TerminatingEndpoints'],
+    ['node without zone', { proxy: CILIUM, zone: '' }, 2, 'ClientNodeWithoutZone'],
   ];
-  for (const { name, used, reason, ...input } of cases) {
+  for (const [name, input, used, reason] of cases) {
     it(`${name}: ${reason}`, () => {
       const result = run(input);
       expect(result.reason).to.equal(reason);
@@ -87,42 +79,27 @@ describe('Cilium', () => {
 
 describe('Linkerd', () => {
   const cases: readonly Case[] = [
-    {
-      name: 'own zone, whatever the Service says',
-      proxy: LINKERD,
-      service: aService(),
-      used: 1,
-      reason: 'SameZoneHints',
-    },
-    { name: 'slices off', proxy: { kind: 'linkerd', endpointSlices: false }, used: 2, reason: 'LinkerdSlicesOff' },
-    { name: 'partly hinted', proxy: LINKERD, endpoints: PARTLY, used: 3, reason: 'EndpointWithoutHint' },
-    { name: 'zone not hinted', proxy: LINKERD, zone: 'z', used: 2, reason: 'ZoneNotHinted' },
-    { name: 'only terminating', proxy: LINKERD, endpoints: LEAVING, used: 0, reason: 'NoReadyEndpoints' },
-    {
-      name: 'node hints only',
-      proxy: LINKERD,
-      endpoints: [{ ...at('a', 1), hints: { forNodes: [{ name: 'node-a' }] } }, at('b', 2)],
-      used: 2,
-      reason: 'NoHints',
-    },
-    { name: 'no endpoints', proxy: LINKERD, endpoints: [], used: 0, reason: 'NoEndpoints' },
-    {
-      name: 'internal Local, nothing here',
-      proxy: LINKERD,
-      endpoints: [at('b', 2)],
-      service: aService({}, undefined, { internalTrafficPolicy: 'Local' }),
-      used: 0,
-      reason: 'NoLocalEndpoints',
-    },
-    {
-      name: 'headless',
-      proxy: LINKERD,
-      service: aService({}, undefined, { clusterIP: 'None' }),
-      used: 0,
-      reason: 'NotProxied',
-    },
+    ['own zone, whatever the Service says', { proxy: LINKERD, service: aService() }, 1, 'SameZoneHints'],
+    ['slices off', { proxy: { kind: 'linkerd', endpointSlices: false } }, 2, 'LinkerdSlicesOff'],
+    ['partly hinted', { proxy: LINKERD, endpoints: PARTLY }, 3, 'EndpointWithoutHint'],
+    ['zone not hinted', { proxy: LINKERD, zone: 'z' }, 2, 'ZoneNotHinted'],
+    ['only terminating', { proxy: LINKERD, endpoints: LEAVING }, 0, 'NoReadyEndpoints'],
+    [
+      'node hints only',
+      { proxy: LINKERD, endpoints: [{ ...at('a', 1), hints: { forNodes: [{ name: 'node-a' }] } }, at('b', 2)] },
+      2,
+      'NoHints',
+    ],
+    ['no endpoints', { proxy: LINKERD, endpoints: [] }, 0, 'NoEndpoints'],
+    [
+      'internal Local, nothing here',
+      { proxy: LINKERD, service: aService({}, undefined, { internalTrafficPolicy: 'Local' }), endpoints: [at('b', 2)] },
+      0,
+      'NoLocalEndpoints',
+    ],
+    ['headless', { proxy: LINKERD, service: aService({}, undefined, { clusterIP: 'None' }) }, 0, 'NotProxied'],
   ];
-  for (const { name, used, reason, ...input } of cases) {
+  for (const [name, input, used, reason] of cases) {
     it(`${name}: ${reason}`, () => {
       const result = run(input);
       expect(result.reason).to.equal(reason);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { Endpoint } from '../../../../pkg/apis/core.ts';
+import type { Endpoint, Node, Service } from '../../../../pkg/apis/core.ts';
 import { aService, at, minor, nodeOf } from '../support.ts';
 import { trafficPolicyOf } from '../../../../pkg/upstream/proxy/kube-proxy.ts';
 import { HINTED, LEAVING, last, own, route } from './kube-proxy-support.ts';
@@ -12,110 +12,100 @@ describe('kubeProxyRoute: rules of 1.33 and newer', () => {
     const endpoint = at(zone, index, hints === undefined ? {} : { hints });
     return { ...endpoint, hints: { ...endpoint.hints, forNodes: nodes.map((name) => ({ name })) } };
   };
-  for (const { name, endpoints, node = nodeOf('node-a', 'a'), used, mode = '', reason } of [
-    { name: 'own zone', endpoints: HINTED, used: [1], mode: 'PreferSameZone', reason: 'SameZoneHints' },
-    {
-      name: 'several zones for one endpoint',
-      endpoints: [at('b', 1, { hints: ['a', 'b'] }), own('b', 2), own('a', 3)],
-      used: [1, 3],
-      mode: 'PreferSameZone',
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'one endpoint without hint',
-      endpoints: [...HINTED, at('a', 4)],
-      used: [1, 2, 3, 4],
-      reason: 'EndpointWithoutHint',
-    },
-    { name: 'no hints', endpoints: [at('a', 1), at('b', 2)], used: [1, 2], reason: 'NoHints' },
-    {
-      name: 'an unready endpoint without hint does not matter',
-      endpoints: [...HINTED, at('a', 4, { conditions: { ready: false } })],
-      used: [1],
-      mode: 'PreferSameZone',
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'ready not said counts as ready',
-      endpoints: [...HINTED, at('a', 4, { conditions: {} })],
-      used: [1, 2, 3, 4],
-      reason: 'EndpointWithoutHint',
-    },
-    {
-      name: 'a zone that nobody is hinted for',
-      endpoints: HINTED,
-      node: nodeOf('node-d', 'd'),
-      used: [1, 2, 3],
-      reason: 'ZoneNotHinted',
-    },
-    {
-      name: 'a node without zone',
-      endpoints: HINTED,
-      node: nodeOf('node-x', ''),
-      used: [1, 2, 3],
-      reason: 'ClientNodeWithoutZone',
-    },
-    {
-      name: 'a node without zone and a hint for no zone',
-      endpoints: [own('a', 1), at('b', 2, { hints: [''] })],
-      node: nodeOf('node-x', ''),
-      used: [2],
-      mode: 'PreferSameZone',
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'own node',
-      endpoints: [onNode('a', 1, ['node-a'], ['a']), onNode('a', 2, ['n2'], ['a'])],
-      used: [1],
-      mode: 'PreferSameNode',
-      reason: 'SameNodeHints',
-    },
-    {
-      name: 'own node without zone hints',
-      endpoints: [onNode('a', 1, ['node-a']), onNode('b', 2, ['n2'])],
-      used: [1],
-      mode: 'PreferSameNode',
-      reason: 'SameNodeHints',
-    },
-    {
-      name: 'other nodes, own zone',
-      endpoints: [onNode('a', 1, ['n1'], ['a']), onNode('b', 2, ['n2'], ['b'])],
-      used: [1],
-      mode: 'PreferSameZone',
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'other nodes and no zones',
-      endpoints: [onNode('a', 1, ['n1']), onNode('b', 2, ['n2'])],
-      used: [1, 2],
-      reason: 'NodeNotHinted',
-    },
-    {
-      name: 'one without node hint, own zone',
-      endpoints: [onNode('a', 1, ['node-a'], ['a']), own('a', 2), own('b', 3)],
-      used: [1, 2],
-      mode: 'PreferSameZone',
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'nothing ready',
-      endpoints: [at('a', 1, { conditions: { ready: false, serving: false } })],
-      used: [],
-      reason: 'NoReadyEndpoints',
-    },
-    {
-      name: 'nothing ready, some terminating, in all zones',
-      endpoints: [at('a', 1, { hints: ['a'], conditions: LEAVING }), at('b', 2, { hints: ['b'], conditions: LEAVING })],
-      used: [1, 2],
-      reason: 'TerminatingEndpoints',
-    },
-    {
-      name: 'one ready far away beats one terminating nearby',
-      endpoints: [at('a', 1, { conditions: LEAVING }), own('b', 2)],
-      used: [2],
-      reason: 'ZoneNotHinted',
-    },
-  ]) {
+  const rules: (readonly [
+    name: string,
+    endpoints: Endpoint[],
+    at: { node?: Node },
+    used: number[],
+    reason: string,
+    mode?: string,
+  ])[] = [
+    ['own zone', HINTED, {}, [1], 'SameZoneHints', 'PreferSameZone'],
+    [
+      'several zones for one endpoint',
+      [at('b', 1, { hints: ['a', 'b'] }), own('b', 2), own('a', 3)],
+      {},
+      [1, 3],
+      'SameZoneHints',
+      'PreferSameZone',
+    ],
+    ['one endpoint without hint', [...HINTED, at('a', 4)], {}, [1, 2, 3, 4], 'EndpointWithoutHint'],
+    ['no hints', [at('a', 1), at('b', 2)], {}, [1, 2], 'NoHints'],
+    [
+      'an unready endpoint without hint does not matter',
+      [...HINTED, at('a', 4, { conditions: { ready: false } })],
+      {},
+      [1],
+      'SameZoneHints',
+      'PreferSameZone',
+    ],
+    [
+      'ready not said counts as ready',
+      [...HINTED, at('a', 4, { conditions: {} })],
+      {},
+      [1, 2, 3, 4],
+      'EndpointWithoutHint',
+    ],
+    ['a zone that nobody is hinted for', HINTED, { node: nodeOf('node-d', 'd') }, [1, 2, 3], 'ZoneNotHinted'],
+    ['a node without zone', HINTED, { node: nodeOf('node-x', '') }, [1, 2, 3], 'ClientNodeWithoutZone'],
+    [
+      'a node without zone and a hint for no zone',
+      [own('a', 1), at('b', 2, { hints: [''] })],
+      { node: nodeOf('node-x', '') },
+      [2],
+      'SameZoneHints',
+      'PreferSameZone',
+    ],
+    [
+      'own node',
+      [onNode('a', 1, ['node-a'], ['a']), onNode('a', 2, ['n2'], ['a'])],
+      {},
+      [1],
+      'SameNodeHints',
+      'PreferSameNode',
+    ],
+    [
+      'own node without zone hints',
+      [onNode('a', 1, ['node-a']), onNode('b', 2, ['n2'])],
+      {},
+      [1],
+      'SameNodeHints',
+      'PreferSameNode',
+    ],
+    [
+      'other nodes, own zone',
+      [onNode('a', 1, ['n1'], ['a']), onNode('b', 2, ['n2'], ['b'])],
+      {},
+      [1],
+      'SameZoneHints',
+      'PreferSameZone',
+    ],
+    ['other nodes and no zones', [onNode('a', 1, ['n1']), onNode('b', 2, ['n2'])], {}, [1, 2], 'NodeNotHinted'],
+    [
+      'one without node hint, own zone',
+      [onNode('a', 1, ['node-a'], ['a']), own('a', 2), own('b', 3)],
+      {},
+      [1, 2],
+      'SameZoneHints',
+      'PreferSameZone',
+    ],
+    ['nothing ready', [at('a', 1, { conditions: { ready: false, serving: false } })], {}, [], 'NoReadyEndpoints'],
+    [
+      'nothing ready, some terminating, in all zones',
+      [at('a', 1, { hints: ['a'], conditions: LEAVING }), at('b', 2, { hints: ['b'], conditions: LEAVING })],
+      {},
+      [1, 2],
+      'TerminatingEndpoints',
+    ],
+    [
+      'one ready far away beats one terminating nearby',
+      [at('a', 1, { conditions: LEAVING }), own('b', 2)],
+      {},
+      [2],
+      'ZoneNotHinted',
+    ],
+  ];
+  for (const [name, endpoints, { node = nodeOf('node-a', 'a') }, used, reason, mode = ''] of rules) {
     it(`${name}: ${reason}`, () => {
       const result = route(endpoints, { node });
       expect(last(result.cluster)).to.deep.equal(used);
@@ -160,86 +150,64 @@ describe('kubeProxyRoute: traffic policies', () => {
   const here = at('b', 1, { nodeName: 'node-a', hints: ['b'] });
   const hereLeaving = at('a', 2, { nodeName: 'node-a', hints: ['a'], conditions: LEAVING });
   const nearby = at('a', 3, { nodeName: 'node-a2', hints: ['a'] });
-  for (const { name, service, endpoints, cluster, local, reachable, used, reason } of [
-    {
-      name: 'internal Local',
-      service: aService({}, undefined, LOCAL),
-      endpoints: [here, nearby],
-      cluster: null,
-      local: [1],
-      reachable: [1],
-      used: [1],
-      reason: 'InternalTrafficPolicyLocal',
-    },
-    {
-      name: 'internal Local, only terminating here',
-      service: aService({}, undefined, LOCAL),
-      endpoints: [hereLeaving, nearby],
-      cluster: null,
-      local: [2],
-      reachable: [2],
-      used: [2],
-      reason: 'InternalTrafficPolicyLocal',
-    },
-    {
-      name: 'internal Local, nothing here',
-      service: aService({}, undefined, LOCAL),
-      endpoints: [nearby],
-      cluster: null,
-      local: [],
-      reachable: [],
-      used: [],
-      reason: 'NoLocalEndpoints',
-    },
-    {
-      name: 'internal Local with node port',
-      service: nodePort(LOCAL),
-      endpoints: [here, nearby],
-      cluster: [3],
-      local: [1],
-      reachable: [1, 3],
-      used: [1],
-      reason: 'InternalTrafficPolicyLocal',
-    },
-    {
-      name: 'external Local, hints apply inside only',
-      service: nodePort({ externalTrafficPolicy: 'Local' }),
-      endpoints: [here, nearby],
-      cluster: [3],
-      local: [1],
-      reachable: [1, 3],
-      used: [3],
-      reason: 'SameZoneHints',
-    },
-    {
-      name: 'external Local, terminating here',
-      service: nodePort({ externalTrafficPolicy: 'Local' }),
-      endpoints: [hereLeaving, at('b', 4)],
-      cluster: [4],
-      local: [2],
-      reachable: [2, 4],
-      used: [4],
-      reason: 'NoHints',
-    },
-    {
-      name: 'external Local, no hints: cluster holds all',
-      service: nodePort({ externalTrafficPolicy: 'Local' }),
-      endpoints: [at('a', 1), at('b', 4)],
-      cluster: [1, 4],
-      local: [1],
-      reachable: [1, 4],
-      used: [1, 4],
-      reason: 'NoHints',
-    },
-  ]) {
+  // The lists are: cluster, local, reachable, used.
+  const policies: (readonly [
+    name: string,
+    service: Service,
+    endpoints: Endpoint[],
+    lists: (number[] | null)[],
+    reason: string,
+  ])[] = [
+    [
+      'internal Local',
+      aService({}, undefined, LOCAL),
+      [here, nearby],
+      [null, [1], [1], [1]],
+      'InternalTrafficPolicyLocal',
+    ],
+    [
+      'internal Local, only terminating here',
+      aService({}, undefined, LOCAL),
+      [hereLeaving, nearby],
+      [null, [2], [2], [2]],
+      'InternalTrafficPolicyLocal',
+    ],
+    ['internal Local, nothing here', aService({}, undefined, LOCAL), [nearby], [null, [], [], []], 'NoLocalEndpoints'],
+    [
+      'internal Local with node port',
+      nodePort(LOCAL),
+      [here, nearby],
+      [[3], [1], [1, 3], [1]],
+      'InternalTrafficPolicyLocal',
+    ],
+    [
+      'external Local, hints apply inside only',
+      nodePort({ externalTrafficPolicy: 'Local' }),
+      [here, nearby],
+      [[3], [1], [1, 3], [3]],
+      'SameZoneHints',
+    ],
+    [
+      'external Local, terminating here',
+      nodePort({ externalTrafficPolicy: 'Local' }),
+      [hereLeaving, at('b', 4)],
+      [[4], [2], [2, 4], [4]],
+      'NoHints',
+    ],
+    [
+      'external Local, no hints: cluster holds all',
+      nodePort({ externalTrafficPolicy: 'Local' }),
+      [at('a', 1), at('b', 4)],
+      [[1, 4], [1], [1, 4], [1, 4]],
+      'NoHints',
+    ],
+  ];
+  for (const [name, service, endpoints, lists, reason] of policies) {
     it(name, () => {
       const result = route(endpoints, { service });
-      expect([result.cluster, result.local, result.reachable, result.used].map((list) => last(list))).to.deep.equal([
-        cluster,
-        local,
-        reachable,
-        used,
-      ]);
+      expect([result.cluster, result.local, result.reachable, result.used].map((list) => last(list))).to.deep.equal(
+        lists,
+      );
       expect(result.reason).to.equal(reason);
     });
   }
@@ -271,56 +239,53 @@ describe('kubeProxyRoute: traffic policies', () => {
 
 // Which lists a Service port needs by its traffic policies.
 describe('trafficPolicyOf', () => {
-  for (const { name, spec = {}, nodePort, status, honours = true, expected } of [
-    { name: 'plain', expected: [true, false, false] },
-    { name: 'internal Local', spec: { internalTrafficPolicy: 'Local' }, expected: [false, true, true] },
-    {
-      name: 'internal Local before its gate',
-      spec: { internalTrafficPolicy: 'Local' },
-      honours: false,
-      expected: [true, false, false],
+  // The lists of: the whole cluster, the own Node; is the latter for traffic from inside.
+  const needs: (readonly [
+    name: string,
+    given: {
+      spec?: NonNullable<Service['spec']>;
+      nodePort?: number;
+      status?: NonNullable<Service['status']>;
+      honours?: boolean;
     },
-    {
-      name: 'internal Local, reachable by node port',
-      spec: { internalTrafficPolicy: 'Local' },
-      nodePort: 30_000,
-      expected: [true, true, true],
-    },
-    {
-      name: 'external Local but not reachable',
-      spec: { externalTrafficPolicy: 'Local' },
-      expected: [true, false, false],
-    },
-    {
-      name: 'external Local, node port',
-      spec: { externalTrafficPolicy: 'Local' },
-      nodePort: 30_000,
-      expected: [true, true, false],
-    },
-    {
-      name: 'external Local, load balancer',
-      spec: { externalTrafficPolicy: 'Local' },
-      status: { loadBalancer: { ingress: [{ ip: '198.18.1.1' }] } },
-      expected: [true, true, false],
-    },
-    {
-      name: 'external Local, no address yet',
-      spec: { externalTrafficPolicy: 'Local' },
-      status: { loadBalancer: {} },
-      expected: [true, false, false],
-    },
-    {
-      name: 'external Local, external IP',
-      spec: { externalTrafficPolicy: 'Local', externalIPs: ['198.18.1.1'] },
-      expected: [true, true, false],
-    },
-    {
-      name: 'external Cluster, node port',
-      spec: { externalTrafficPolicy: 'Cluster' },
-      nodePort: 30_000,
-      expected: [true, false, false],
-    },
-  ]) {
+    expected: boolean[],
+  ])[] = [
+    ['plain', {}, [true, false, false]],
+    ['internal Local', { spec: { internalTrafficPolicy: 'Local' } }, [false, true, true]],
+    [
+      'internal Local before its gate',
+      { spec: { internalTrafficPolicy: 'Local' }, honours: false },
+      [true, false, false],
+    ],
+    [
+      'internal Local, reachable by node port',
+      { spec: { internalTrafficPolicy: 'Local' }, nodePort: 30_000 },
+      [true, true, true],
+    ],
+    ['external Local but not reachable', { spec: { externalTrafficPolicy: 'Local' } }, [true, false, false]],
+    ['external Local, node port', { spec: { externalTrafficPolicy: 'Local' }, nodePort: 30_000 }, [true, true, false]],
+    [
+      'external Local, load balancer',
+      { spec: { externalTrafficPolicy: 'Local' }, status: { loadBalancer: { ingress: [{ ip: '198.18.1.1' }] } } },
+      [true, true, false],
+    ],
+    [
+      'external Local, no address yet',
+      { spec: { externalTrafficPolicy: 'Local' }, status: { loadBalancer: {} } },
+      [true, false, false],
+    ],
+    [
+      'external Local, external IP',
+      { spec: { externalTrafficPolicy: 'Local', externalIPs: ['198.18.1.1'] } },
+      [true, true, false],
+    ],
+    [
+      'external Cluster, node port',
+      { spec: { externalTrafficPolicy: 'Cluster' }, nodePort: 30_000 },
+      [true, false, false],
+    ],
+  ];
+  for (const [name, { spec = {}, nodePort, status, honours = true }, expected] of needs) {
     it(name, () => {
       const port = { port: 443, ...(nodePort === undefined ? {} : { nodePort }) };
       const [usesCluster, usesLocal, internalLocal] = expected;
