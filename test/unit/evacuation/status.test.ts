@@ -199,13 +199,7 @@ describe('what became of a Service in a zone', () => {
 describe('outcomes of several Services', () => {
   const of = (state: Outcome['state']): Outcome => ({ state, endpoints: 1, evacuated: 0 });
   const outcomes = new Map([
-    [
-      'shop/web',
-      new Map([
-        ['a', of('moved')],
-        ['b', of('left')],
-      ]),
-    ],
+    ['shop/web', new Map(Object.entries({ a: of('moved'), b: of('left') }))],
     ['shop/api', new Map([['a', of('moved')]])],
     ['shop/db', new Map([['a', of('pending')]])],
   ]);

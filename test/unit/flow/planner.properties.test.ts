@@ -243,20 +243,6 @@ describe('leastCrossZoneCost, for any small problem', () => {
   });
 });
 
-describe('planHints with a plan in force that a bound proves', () => {
-  it('is as good as without it, and keeps it where nothing is better', () => {
-    fc.assert(
-      fc.property(problems({ zones: 3, endpoints: 6 }), (input) => {
-        const first = planHints(input);
-        const again = planHints(inForce(input, first));
-        expect(again.changes, 'changes').to.equal(0);
-        expect(again.crossZoneCost).to.be.closeTo(first.crossZoneCost, 3e-8 * totalOf(input));
-      }),
-      { numRuns: upTo(200) },
-    );
-  });
-});
-
 describe('boundsAtTarget, for any problem', () => {
   it('is above the in-zone share of the best plan without overload, and says what that plan’s own bounds say', () => {
     fc.assert(

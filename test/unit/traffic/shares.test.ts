@@ -38,51 +38,21 @@ describe('shares of a bounded table', () => {
     expect(sizes()).to.deep.equal({ a: 10 });
   });
 
-  const rows: readonly (readonly [string, readonly (readonly [string, number])[], Record<string, number>])[] = [
-    [
-      'a flood before another namespace comes',
-      [
-        ['flood', 100],
-        ['shop', 4],
-      ],
-      { flood: 6, shop: 4 },
-    ],
-    [
-      'a flood after it',
-      [
-        ['shop', 4],
-        ['flood', 100],
-      ],
-      { flood: 6, shop: 4 },
-    ],
-    [
-      'two that want more than half',
-      [
-        ['a', 100],
-        ['b', 100],
-      ],
-      { a: 5, b: 5 },
-    ],
-    [
-      'small ones beside two floods',
-      [
-        ['a', 100],
-        ['b', 100],
-        ['c', 1],
-        ['d', 2],
-      ],
-      { a: 3, b: 4, c: 1, d: 2 },
-    ],
+  const rows: readonly (readonly [string, wishes: Record<string, number>, Record<string, number>])[] = [
+    ['a flood before another namespace comes', { flood: 100, shop: 4 }, { flood: 6, shop: 4 }],
+    ['a flood after it', { shop: 4, flood: 100 }, { flood: 6, shop: 4 }],
+    ['two that want more than half', { a: 100, b: 100 }, { a: 5, b: 5 }],
+    ['small ones beside two floods', { a: 100, b: 100, c: 1, d: 2 }, { a: 3, b: 4, c: 1, d: 2 }],
     [
       'more namespaces than entries',
-      [['a', 9], ...Array.from({ length: 10 }, (_, n) => [`n${n}`, 3] as const)],
+      { a: 9, ...Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`n${n}`, 3])) },
       { a: 1, n0: 1, n1: 1, n2: 1, n3: 1, n4: 1, n5: 1, n6: 1, n7: 1, n8: 1 },
     ],
   ];
   for (const [name, wishes, expected] of rows) {
     it(`are equal: ${name}`, () => {
       const { fill, sizes } = open(10);
-      for (const [namespace, wanted] of wishes) fill(namespace, wanted);
+      for (const [namespace, wanted] of Object.entries(wishes)) fill(namespace, wanted);
       expect(sizes()).to.deep.equal(expected);
     });
   }

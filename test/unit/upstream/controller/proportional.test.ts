@@ -105,11 +105,7 @@ describe('hintProportionally', () => {
       fc.property(world, ({ zones, cpu: [a, b, c] }) => {
         const total = a + b + c;
         const allocation = allocate(
-          new Map([
-            ['a', a / total],
-            ['b', b / total],
-            ['c', c / total],
-          ]),
+          new Map(Object.entries({ a: a / total, b: b / total, c: c / total })),
           zones.length,
         );
         if (allocation.kind === 'refused') return;
