@@ -27,90 +27,90 @@ const only = (ledger: Ledger): Readonly<Series> | undefined => {
   return [...ledger.series][0];
 };
 
+type Step = (ledger: Ledger) => void;
+
+const began =
+  (options: LineOptions = {}): Step =>
+  (ledger) =>
+    ledger.event(flow(1, { ...options, event: 'NEW' }));
+
+const ended =
+  (bytes: LineOptions['bytes'], options: LineOptions = {}): Step =>
+  (ledger) =>
+    ledger.event(flow(1, { ...options, event: 'DESTROY', ...(bytes === undefined ? {} : { bytes }) }));
+
+/** A list that names the flow with these bytes, or that is empty. */
+const lists =
+  (bytes?: LineOptions['bytes']): Step =>
+  (ledger) =>
+    list(ledger, bytes === undefined ? [] : [flow(1, { bytes })]);
+
+const listBegins: Step = (ledger) => ledger.beginList();
+const listEnds: Step = (ledger) => ledger.endList();
+
+const after = (...steps: Step[]): Ledger => {
+  const ledger = open();
+  for (const step of steps) step(ledger);
+  return ledger;
+};
+
 describe('what a meter counts', () => {
-  it('a connection when it begins, its bytes when it ends', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    expect(only(ledger)).to.deep.include({ service: 'shop/web', connections: 1, requestBytes: 0 });
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [216, 50_268] }));
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 216, responseBytes: 50_268 });
-    expect(ledger.living).to.equal(0);
-  });
-
-  it('bytes of a flow that lives on at each list, and the rest when it ends', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    list(ledger, [flow(1, { bytes: [100, 1_000] })]);
-    expect(only(ledger)).to.deep.include({ requestBytes: 100, responseBytes: 1_000 });
-    list(ledger, [flow(1, { bytes: [150, 1_500] })]);
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [160, 1_600] }));
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 160, responseBytes: 1_600 });
-  });
-
-  it('of a flow that was there before, only what it carries from then on', () => {
-    const ledger = open();
-    list(ledger, [flow(1, { bytes: [1_000_000, 2_000_000] })]);
-    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 0, responseBytes: 0 });
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [1_000_010, 2_000_020] }));
-    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 10, responseBytes: 20 });
-  });
-
-  it('nothing of a flow that began before and ended while the first list was read', () => {
-    const ledger = open();
-    ledger.beginList();
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [5, 5] }));
-    ledger.endList();
-    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 0, responseBytes: 0 });
-  });
-
-  it('a flow once that the first list names before its beginning is reported', () => {
-    const ledger = open();
-    list(ledger, [flow(1, { bytes: [40, 0] })]);
-    ledger.event(flow(1, { event: 'NEW' }));
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [50, 60] }));
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 50, responseBytes: 60 });
-  });
-
-  it('a flow once that ends while a list is read which still names it', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    ledger.beginList();
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [10, 20] }));
-    ledger.listed(flow(1, { bytes: [10, 20] }));
-    ledger.endList();
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
-    expect(ledger.living).to.equal(0);
-  });
-
-  it('a flow whose beginning was dropped by the kernel', () => {
-    const ledger = open();
-    list(ledger);
-    list(ledger, [flow(1, { bytes: [10, 20] })]);
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
-  });
-
-  it('a flow once that passes two conntrack zones', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW', id: 1, zone: 1 }));
-    ledger.event(flow(1, { event: 'NEW', id: 2, zone: 2 }));
-    ledger.event(flow(1, { event: 'DESTROY', id: 2, zone: 2, bytes: [10, 20] }));
-    ledger.event(flow(1, { event: 'DESTROY', id: 1, zone: 1, bytes: [10, 20] }));
-    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
-  });
-
-  it('two flows that have the same ports one after the other', () => {
-    const ledger = open();
-    list(ledger);
-    for (const id of [1, 2]) {
-      ledger.event(flow(1, { event: 'NEW', id }));
-      ledger.event(flow(1, { event: 'DESTROY', id, bytes: [10, 20] }));
-    }
-    expect(only(ledger)).to.deep.include({ connections: 2, requestBytes: 20, responseBytes: 40 });
-  });
+  const rows: readonly (readonly [name: string, steps: Step[], counts: [number, number, number], living?: number])[] = [
+    ['a connection when it begins', [lists(), began()], [1, 0, 0]],
+    ['its bytes when it ends', [lists(), began(), ended([216, 50_268])], [1, 216, 50_268], 0],
+    ['bytes of a flow that lives on at each list', [lists(), began(), lists([100, 1_000])], [1, 100, 1_000]],
+    [
+      'and the rest when it ends',
+      [lists(), began(), lists([100, 1_000]), lists([150, 1_500]), ended([160, 1_600])],
+      [1, 160, 1_600],
+    ],
+    ['nothing yet of a flow that was there before', [lists([1_000_000, 2_000_000])], [0, 0, 0]],
+    [
+      'of a flow that was there before, only what it carries from then on',
+      [lists([1_000_000, 2_000_000]), ended([1_000_010, 2_000_020])],
+      [0, 10, 20],
+    ],
+    [
+      'nothing of a flow that began before and ended while the first list was read',
+      [listBegins, ended([5, 5]), listEnds],
+      [0, 0, 0],
+    ],
+    [
+      'a flow once that the first list names before its beginning is reported',
+      [lists([40, 0]), began(), ended([50, 60])],
+      [1, 50, 60],
+    ],
+    [
+      'a flow once that ends while a list is read which still names it',
+      [lists(), began(), listBegins, ended([10, 20]), (one) => one.listed(flow(1, { bytes: [10, 20] })), listEnds],
+      [1, 10, 20],
+      0,
+    ],
+    ['a flow whose beginning was dropped by the kernel', [lists(), lists([10, 20])], [1, 10, 20]],
+    [
+      'a flow once that passes two conntrack zones',
+      [
+        lists(),
+        began({ id: 1, zone: 1 }),
+        began({ id: 2, zone: 2 }),
+        ended([10, 20], { id: 2, zone: 2 }),
+        ended([10, 20], { id: 1, zone: 1 }),
+      ],
+      [1, 10, 20],
+    ],
+    [
+      'two flows that have the same ports one after the other',
+      [lists(), began({ id: 1 }), ended([10, 20], { id: 1 }), began({ id: 2 }), ended([10, 20], { id: 2 })],
+      [2, 20, 40],
+    ],
+  ];
+  for (const [name, steps, [connections, requestBytes, responseBytes], living] of rows) {
+    it(name, () => {
+      const ledger = after(...steps);
+      expect(only(ledger)).to.deep.include({ service: 'shop/web', connections, requestBytes, responseBytes });
+      if (living !== undefined) expect(ledger.living).to.equal(living);
+    });
+  }
 
   it('Services beyond its series together, as other', () => {
     const ledger = open(0);
@@ -248,43 +248,31 @@ describe('series that tenants can cause', () => {
 });
 
 describe('what a meter reports as lost', () => {
-  it('the end of a flow that two lists in a row are without', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    list(ledger);
-    expect(ledger.losses.ends).to.equal(0);
-    list(ledger);
-    expect([ledger.losses.ends, ledger.living]).to.deep.equal([1, 0]);
-  });
+  const rows: readonly (readonly [
+    name: string,
+    steps: Step[],
+    lost: [ends: number, unaccounted: number, living: number],
+  ])[] = [
+    ['nothing for a flow that one list is without', [lists(), began(), lists()], [0, 0, 1]],
+    ['the end of a flow that two lists in a row are without', [lists(), began(), lists(), lists()], [1, 0, 0]],
+    [
+      'nothing because of a list that did not come to its end',
+      [lists(), began(), listBegins, listBegins, lists([1, 1])],
+      [0, 0, 1],
+    ],
+    ['flows that ended without counters of bytes', [lists(), began(), ended(undefined)], [0, 1, 0]],
+  ];
+  for (const [name, steps, lost] of rows) {
+    it(name, () => {
+      const { losses, living } = after(...steps);
+      expect([losses.ends, losses.unaccounted, living]).to.deep.equal(lost);
+    });
+  }
 
   it('nothing more once the end of a flow that was given up arrives, which counts it once', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    list(ledger);
-    list(ledger);
-    ledger.event(flow(1, { event: 'DESTROY', bytes: [10, 20] }));
+    const ledger = after(lists(), began(), lists(), lists(), ended([10, 20]));
     expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
     expect(ledger.losses.ends).to.equal(0);
-  });
-
-  it('nothing because of a list that did not come to its end', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    ledger.beginList();
-    ledger.beginList();
-    list(ledger, [flow(1, { bytes: [1, 1] })]);
-    expect([ledger.losses.ends, ledger.living]).to.deep.equal([0, 1]);
-  });
-
-  it('flows that ended without counters of bytes', () => {
-    const ledger = open();
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    ledger.event(flow(1, { event: 'DESTROY' }));
-    expect(ledger.losses.unaccounted).to.equal(1);
   });
 });
 
