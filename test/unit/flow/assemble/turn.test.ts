@@ -1,7 +1,7 @@
 // Tests of a turn: what is adopted, what is measured under which hints, what observing leaves alone, and weights.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { boundsOf, loopFiguresOf } from '../../../../pkg/flow/assemble/job.ts';
+import { answerJob, boundsOf, loopFiguresOf } from '../../../../pkg/flow/assemble/job.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import { type Turn, type TurnInput, planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import { DEFAULT_LOOP_POLICY, settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
@@ -127,6 +127,13 @@ describe('a plan by weight', () => {
   const four = flowSlice(
     ['a', 'a', 'b', 'b'].map((zone, index) => flowEndpoint(zone, { pod: `p${index}`, forZones: [zone] })),
   );
+
+  it('is the answer to a job by weight, without anything that is known of load', () => {
+    const zones = { zones: ['a', 'b'], weights: { a: 3, b: 1 } };
+    const { turn, bounds } = answerJob({ kind: 'weight', spec: {}, slices: [four], zones, planned: undefined });
+    expect(turn.plan).to.deep.include({ endpoints: planByWeight([four], zones, undefined).endpoints });
+    expect([turn.state, turn.observation, bounds]).to.deep.equal([undefined, undefined, undefined]);
+  });
 
   it('follows the weights, and stays where it is while they do', () => {
     const plan = planByWeight([four], { zones: ['a', 'b'], weights: { a: 3, b: 1 } }, undefined);
