@@ -77,7 +77,7 @@ export const CHECKED_ONLY: readonly CheckedOnly[] = [
   },
   {
     page: 'docs/usage/measured-traffic.md',
-    command: 'kubectl get service NAME',
+    command: 'kubectl get flowpolicy NAME',
     why: 'the condition is read; no meter runs beside the pages',
   },
   { command: 'hack/node hack/', why: 'test/integration/{krew,delivery}.test.ts run them on bundles of their own' },
