@@ -108,7 +108,7 @@ const REST = 4;
 /** Runs the task now or later, each in a turn of the event loop of its own; what is returned gives its place up. */
 export type TakeTurn = (task: () => void) => () => void;
 
-/** CPU time of the process, milliseconds: one that waits for the processor, or is throttled, has held nobody up. */
+/** CPU time of the process, milliseconds: time spent throttled or waiting for the processor does not count. */
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

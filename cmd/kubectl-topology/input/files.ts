@@ -114,7 +114,7 @@ const readObjects = async (paths: readonly string[], { readStdin }: FileInput, t
 
 /**
  * The objects of all files, or the snapshot that they hold. A kind of which the files hold nothing is unknown, but for Nodes, Services
- * and EndpointSlices; `onObject` is told where each object stands.
+ * and EndpointSlices; `onObject` gets the position of each object.
  *
  * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
  */

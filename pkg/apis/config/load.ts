@@ -122,7 +122,7 @@ const knownFields = (error: ErrorObject): string[] => {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
 };
 
-/** The values of the field that tells several kinds apart. */
+/** Allowed values of the discriminator field of a union. */
 const discriminated = ({ parentSchema }: ErrorObject, tag: string): string[] =>
   ((parentSchema?.['oneOf'] ?? []) as SchemaObject[]).map(({ properties }) => String(properties[tag].const));
 

@@ -131,17 +131,8 @@ export interface RouterNode {
 }
 
 /** Nodes whose Services are load-balanced alike. */
-export interface RouterGroup {
-  readonly router: RouterName;
-  readonly title: string;
-  /** Null where no image names it. */
-  readonly version: string | null;
-  readonly certainty: Certainty;
-  readonly why: string;
-  /** Of the first Node. */
-  readonly evidence: readonly Evidence[];
-  readonly behaviour: Behaviour;
-  readonly notes: readonly string[];
+export interface RouterGroup extends Omit<RouterAnswer, 'routing'> {
+  /** How many; what shows it is of the first. */
   readonly nodes: number;
   /** The first of them in name order. */
   readonly examples: readonly string[];
