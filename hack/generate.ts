@@ -8,6 +8,7 @@ import { chartRegistration, chartValues } from './generate/chart.ts';
 import { closedLoopPage, closedLoopSummary, closedLoopSvg } from './generate/closed-loop.ts';
 import { commands } from './generate/commands.ts';
 import { dashboard } from './generate/dashboard.ts';
+import { declarations } from './generate/declarations.ts';
 import { definitions } from './generate/definitions.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
@@ -29,6 +30,7 @@ const GENERATORS: readonly Generator[] = [
   closedLoopSvg,
   commands,
   dashboard,
+  ...declarations,
   ...definitions,
   flowController,
   kep2004Figure,
@@ -45,6 +47,7 @@ const NOTE = 'Written by `make generate`; do not edit.';
 /** JSON knows no comments. */
 const noteFor = (path: string): string => {
   if (path.endsWith('.json')) return '';
+  if (path.endsWith('.ts')) return `// ${NOTE}\n\n`;
   return path.endsWith('.yaml') ? `# ${NOTE}\n\n` : `<!-- ${NOTE} -->\n\n`;
 };
 

@@ -1,6 +1,6 @@
 // The CustomResourceDefinitions, for the chart and for clusters without it.
 import { stringify } from 'yaml';
-import { type Definition, flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import type { Generator } from './types.ts';
 
 const plain = (definition: object): string =>
@@ -13,10 +13,14 @@ const plain = (definition: object): string =>
 const KEEP = { 'helm.sh/resource-policy': 'keep', 'resources.gardener.cloud/keep-object': 'true' };
 
 /** The definition as a template of the chart, as part of `component`, where `condition` holds. */
-const template = (definition: Definition, component: string, condition: string): string => {
+const template = (
+  definition: ReturnType<typeof flowPolicyDefinition>,
+  component: string,
+  condition: string,
+): string => {
   const { metadata, ...rest } = definition;
-  const text = plain({ ...rest, metadata: { ...metadata, annotations: { ...metadata?.annotations, ...KEEP } } });
-  if (text.includes('{{')) throw new Error(`${metadata?.name} holds what helm takes for a template`);
+  const text = plain({ ...rest, metadata: { ...metadata, annotations: KEEP } });
+  if (text.includes('{{')) throw new Error(`${metadata.name} holds what helm takes for a template`);
   const labels = `  labels:\n    {{- include "tar.labels" (dict "root" . "component" "${component}") | nindent 4 }}\n`;
   return `{{- if and ${condition} }}\n${text.replace(/^metadata:\n/m, `metadata:\n${labels}`)}{{- end }}\n`;
 };

@@ -5,6 +5,7 @@ import { METRIC_SOURCE_SCHEMAS } from '../../pkg/apis/config/load-sources.ts';
 import { renderConfigurationReference, renderFields } from '../../pkg/apis/config/reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { ROUTING_CONFIG_SCHEMA } from '../../pkg/apis/routing-config-reader.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
 import { type AlertRule, alertFiles } from '../lib/alerts.ts';
 import { EVENT_GROUPS, type EventGroup } from '../lib/events.ts';
 import { type CommandMetrics, metricsCatalogue } from '../lib/metrics-catalogue.ts';
@@ -24,6 +25,21 @@ const routingConfig: Generator = {
   path: 'docs/usage/extension-resource.md',
   section: 'routing-config',
   render: () => renderFields(ROUTING_CONFIG_SCHEMA),
+};
+
+const customResources: Generator = {
+  path: 'docs/reference/custom-resources.md',
+  render: () =>
+    [
+      '# Custom resources',
+      'Fields of [FlowPolicy](../usage/load-aware.md) and [ZoneEvacuation](../operations/evacuate.md), as `kubectl explain` shows them.',
+      ...[flowPolicyDefinition(), zoneEvacuationDefinition()].flatMap(({ spec }) =>
+        spec.versions.map(({ name, schema }) => {
+          const { spec: wanted, status } = schema.openAPIV3Schema.properties;
+          return `## ${spec.names.kind} (${spec.group}/${name})\n\n${renderFields({ properties: { spec: wanted, status } })}`;
+        }),
+      ),
+    ].join('\n\n'),
 };
 
 const sources: Generator = {
@@ -107,4 +123,12 @@ const metrics: Generator = {
     ),
 };
 
-export const references: readonly Generator[] = [alerts, configuration, events, metrics, routingConfig, sources];
+export const references: readonly Generator[] = [
+  alerts,
+  configuration,
+  customResources,
+  events,
+  metrics,
+  routingConfig,
+  sources,
+];

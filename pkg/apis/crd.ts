@@ -1,7 +1,6 @@
 // What the CustomResourceDefinitions of this project have in common.
 import type { SchemaObject } from 'ajv';
 import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from './flow-policy.ts';
-import type { KubernetesObject } from './meta.ts';
 import { FLOW_POLICIES, type Resource, ZONE_EVACUATIONS } from './resources.ts';
 import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from './zone-evacuation.ts';
 
@@ -15,8 +14,6 @@ const column = (name: string, type: string, jsonPath: string, description: strin
 });
 
 const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
-
-export type Definition = KubernetesObject & { readonly spec: object };
 
 interface DefinitionParts {
   readonly shortNames: readonly string[];
@@ -42,7 +39,7 @@ const asWritten = (schema: SchemaObject): SchemaObject => {
 const definitionOf = (
   { group, kind, plural, version, namespaced }: Resource,
   { shortNames, columns, description, required = [], spec, status }: DefinitionParts,
-): Definition => ({
+) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: `${plural}.${group}` },
@@ -90,7 +87,7 @@ const EVACUATION_COLUMNS = [
 ];
 
 /** Group, names, schema with its rules, columns and the status subresource. */
-export const zoneEvacuationDefinition = (): Definition =>
+export const zoneEvacuationDefinition = () =>
   definitionOf(ZONE_EVACUATIONS, {
     shortNames: ['evac'],
     columns: EVACUATION_COLUMNS,
@@ -116,7 +113,7 @@ const POLICY_COLUMNS = [
 ];
 
 /** Group, names, schema with its rules, columns and the status subresource. */
-export const flowPolicyDefinition = (): Definition =>
+export const flowPolicyDefinition = () =>
   definitionOf(FLOW_POLICIES, {
     shortNames: ['fp'],
     columns: POLICY_COLUMNS,

@@ -108,7 +108,7 @@ const status = fields('Written by the settings-reconciler.', {
   conditions: Type.Optional(
     Type.Array(condition, {
       description:
-        '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Measured`: what clients measure of the zone, if that is configured; Unknown if it cannot be read. `Returned`: every slice is restored.',
+        '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: every slice is restored.',
       ...byKeys('type'),
     }),
   ),
