@@ -30,8 +30,8 @@ const [PORT, METRICS_PORT, HEALTH_PORT] = [10_250, 8080, 8081];
 const MIB = 2 ** 20;
 /** Reviews a second while an attack goes on, and for how long. */
 const [RATE, SECONDS] = [50, 10];
-/** What others may wait under attack, milliseconds. */
-const P99_MS = 100;
+/** What others may wait under attack, milliseconds; on a slower machine as long as so many TLS handshakes take there. */
+const [P99_MS, HANDSHAKES] = [100, 20];
 /** What a kubelet waits for health. */
 const HEALTH_MS = 1_000;
 /** Where reviews wait longer than this while nobody attacks, others have the processors, and latency says nothing of the webhook. */
@@ -147,7 +147,18 @@ describe('the webhook under attack, within the memory limit of the chart', funct
     max: Math.round(milliseconds.at(-1) ?? 0),
   });
 
-  before('compilers settle', () => reviews());
+  let within = P99_MS;
+  before('compilers settle, and how long a handshake takes', async () => {
+    await reviews();
+    const asked: number[] = [];
+    for (let count = 0; count < 50; count += 1) asked.push(await ask(false));
+    const middle = percentile(
+      asked.sort((a, b) => a - b),
+      50,
+    );
+    within = Math.max(P99_MS, HANDSHAKES * middle);
+    console.log(`      a handshake with a review: ${middle.toFixed(1)} ms; so others may wait ${within.toFixed(0)} ms`);
+  });
 
   /** The longest of a probe a second while reviews go on; and a scrape, as Prometheus tries them, until one is whole. */
   const probes = async (): Promise<number> => {
@@ -180,7 +191,7 @@ describe('the webhook under attack, within the memory limit of the chart', funct
     return { quiet: figuresOf(quiet.milliseconds), attacked: figuresOf(milliseconds), failed, sent, healthMs };
   };
 
-  const isInTime = ({ quiet, attacked }: Measured): boolean => attacked.p99 < P99_MS || quiet.p99 > QUIET_P99_MS;
+  const isInTime = ({ quiet, attacked }: Measured): boolean => attacked.p99 < within || quiet.p99 > QUIET_P99_MS;
 
   for (const [attack, what] of Object.entries({ ...ATTACKS, ...PLAIN_ATTACKS }) as [Attack, string][]) {
     it(`${what}: reviews are answered in time, and memory stays within the limit`, async () => {
@@ -206,7 +217,7 @@ describe('the webhook under attack, within the memory limit of the chart', funct
       }
       expect(
         attempts.some(isInTime),
-        `p99 of reviews below ${P99_MS} ms, or a machine too busy to judge it: ${JSON.stringify(attempts)}`,
+        `p99 of reviews below ${within} ms, or a machine too busy to judge it: ${JSON.stringify(attempts)}`,
       ).to.equal(true);
       webhook.assertRunning();
       expect([webhook.pid, group.kills()], 'the same process, and none ended by the kernel').to.deep.equal([pid, 0]);
