@@ -18,7 +18,6 @@ import {
   addPriceFlags,
   addVersionFlags,
   demandFlag,
-  parseCores,
   percentFlag,
   positiveCores,
   readPrices,
@@ -126,7 +125,6 @@ export interface SimulateFlags extends InputFlags, VersionFlags, ProxyFlags, Out
   targetUtilization?: number;
   maxOverload?: number;
   replicas?: Record<string, number>;
-  nodeCpu?: Record<string, number>;
   failOn?: readonly string[];
 }
 
@@ -151,11 +149,6 @@ const MAX_REPLICAS = 10_000;
 const replicasOf = (text: string): number => {
   const count = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return count <= MAX_REPLICAS ? count : Number.NaN;
-};
-
-const aboveZero = (text: string): number => {
-  const cores = parseCores(text);
-  return cores > 0 ? cores : Number.NaN;
 };
 
 const IMPROVABLE = 'improvable';
@@ -202,11 +195,6 @@ const addQuestionFlags = (command: Command): Command =>
       '--replicas <zone=number,...>',
       'what if: this many ready endpoints in these zones',
       assignments(replicasOf, `zone=number such as eu-1a=3, up to ${MAX_REPLICAS}`),
-    )
-    .option(
-      '--node-cpu <node|zone=cores,...>',
-      'what if: this much allocatable CPU on a Node, or on each Node of a zone',
-      assignments(aboveZero, 'node=cores or zone=cores such as eu-1a=4'),
     );
 
 export const addSimulateFlags = (command: Command): Command => {
@@ -231,7 +219,7 @@ const checkFlags = ({ demand, capacity, targetUtilization, gbPerDay, prices }: S
 export const simulateOptions = async (flags: SimulateFlags, port: string | undefined): Promise<SimulateOptions> => {
   checkFlags(flags);
   const { addressType, weights, demand, capacity, targetUtilization } = flags;
-  const { maxOverload, replicas, nodeCpu, gbPerDay } = flags;
+  const { maxOverload, replicas, gbPerDay } = flags;
   return {
     ...statedBy(flags),
     ...defined({
@@ -243,7 +231,6 @@ export const simulateOptions = async (flags: SimulateFlags, port: string | undef
       targetUtilization,
       maxOverload,
       replicas,
-      nodeCpu,
     }),
     ...(gbPerDay === undefined ? {} : { gigabytesPerDay: gbPerDay, prices: await readPrices(flags.prices) }),
   };

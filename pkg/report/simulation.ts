@@ -63,17 +63,11 @@ const clientsText = ({ demand, capacity }: SimulationReport, columns: number, pa
   return `${title}${indented(renderTable(headers, rows), INDENT)}${remark}`;
 };
 
-const whatIfText = ({ replicas, nodeCpu }: WhatIfReport, columns: number, paint: Paint): string => {
-  const pods = Object.entries(replicas).map(
+const whatIfText = ({ replicas }: WhatIfReport, columns: number, paint: Paint): string => {
+  const parts = Object.entries(replicas).map(
     ([zone, { before, after }]) => `${countText(after, 'ready endpoint')} in ${zone}, not ${before}`,
   );
-  const cpu = Object.entries(nodeCpu).map(([node, { before, after }]) => {
-    const was = before === null ? 'none that it reports' : coresText(before);
-    return `${countText(after, 'core')} on ${node}, not ${was}`;
-  });
-  const parts = [...pods, ...cpu];
-  const text = parts.length === 0 ? 'nothing changes' : parts.join('; ');
-  return paint.bad(wrapped(`WHAT IF: ${text}. This is not the current cluster.`, columns, ''));
+  return paint.bad(wrapped(`WHAT IF: ${parts.join('; ')}. This is not the current cluster.`, columns, ''));
 };
 
 const MARKS = { recommended: '*', inForce: '>' } as const;

@@ -37,8 +37,6 @@ describe('kubectl topology simulate, its flags', () => {
       ['--replicas', 'eu-central-1d=3'],
       /no Node is in zone "eu-central-1d".*did you mean "eu-central-1/,
     ],
-    ['CPU of 0', ['--node-cpu', 'eu-central-1a=0'], /expected node=cores or zone=cores/],
-    ['CPU of nobody', ['--node-cpu', 'ip-10-0-9-10=4'], /no Node and no zone "ip-10-0-9-10"; did you mean "ip-10-0-/],
     [
       'demand of a misspelt zone',
       ['--demand', 'eu-central-1x=1'],

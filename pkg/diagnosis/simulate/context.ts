@@ -24,7 +24,7 @@ import type { Routers } from '../routers/types.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
 import type { CapacityReport, DemandReport, SimulateOptions, Weights, WhatIfReport } from './types.ts';
-import { SimulationError, changeNodes, changeReplicas, hintFor } from './what-if.ts';
+import { SimulationError, changeReplicas, hintFor } from './what-if.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
 export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {
@@ -220,35 +220,18 @@ const policyOf = (snapshot: ClusterSnapshot, service: Service): FlowPolicySummar
   return itemsOf(snapshot.flowPolicies).find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
 };
 
-interface Changed {
-  readonly nodes: readonly Node[];
-  readonly slices: readonly EndpointSlice[];
-  readonly whatIf: WhatIfReport | null;
-}
-
-const applyWhatIfs = (
-  { service, slices, nodes }: { service: Service; slices: readonly EndpointSlice[]; nodes: readonly Node[] },
-  { replicas, nodeCpu }: SimulateOptions,
-  place: { readonly family: string; readonly port: string },
-): Changed => {
-  if (replicas === undefined && nodeCpu === undefined) return { nodes, slices, whatIf: null };
-  const cpu = changeNodes(nodes, nodeCpu ?? {});
-  const pods =
-    replicas === undefined
-      ? { slices, changes: {} }
-      : changeReplicas({ service, slices, nodes: clientNodes(cpu.nodes) }, { ...place, replicas });
-  return { nodes: cpu.nodes, slices: pods.slices, whatIf: { replicas: pods.changes, nodeCpu: cpu.changes } };
-};
-
 export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions): Context => {
   const name = serviceKeyOfRef(serviceRefOf(service));
   checkKind(service, name);
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
   const family = options.family ?? firstFamilyOf(service, stored);
   const port = options.port ?? service.spec?.ports?.[0]?.name ?? '';
-  const objects = { service, slices: stored, nodes: itemsOf(snapshot.nodes) };
-  const { nodes, slices, whatIf } = applyWhatIfs(objects, options, { family, port });
+  const { replicas } = options;
+  const nodes = itemsOf(snapshot.nodes);
   const clients = clientNodes(nodes);
+  const world = { service, slices: stored, nodes: clients };
+  const changed = replicas === undefined ? undefined : changeReplicas(world, { family, port, replicas });
+  const slices = changed?.slices ?? stored;
   const policy = policyOf(snapshot, service);
   const weighed = weigh(nodes, { ...options, ...defined({ observed: policy?.demand }) });
   const observing = weighed.source === 'flowPolicy' ? policy : undefined;
@@ -290,7 +273,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     }),
     routers,
     ready,
-    whatIf,
+    whatIf: changed === undefined ? null : { replicas: changed.changes },
     demand,
     given,
     planWeights: weigh(nodes, defined({ weights: options.weights })).weights,

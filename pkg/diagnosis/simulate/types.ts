@@ -220,8 +220,6 @@ export interface SimulateOptions extends Stated {
   readonly maxOverload?: number;
   /** What if: ready endpoints by zone. */
   readonly replicas?: Readonly<Record<string, number>>;
-  /** What if: allocatable cores by Node, or by zone for each of its Nodes. */
-  readonly nodeCpu?: Readonly<Record<string, number>>;
   /** Traffic of the Service, requests and responses together; without it there is no money in the report. */
   readonly gigabytesPerDay?: number;
   /** Default: the built-in table of AWS. */
@@ -301,8 +299,6 @@ export interface CapacityReport {
 
 export interface WhatIfReport {
   readonly replicas: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  /** By Node, in cores; null where the Node reports none. */
-  readonly nodeCpu: Readonly<Record<string, { readonly before: number | null; readonly after: number }>>;
 }
 
 export interface PricesReport {
@@ -356,7 +352,6 @@ export type RefusalReason =
   | 'NoReadyEndpoints'
   | 'EndpointWithoutZone'
   | 'UnknownZone'
-  | 'UnknownNode'
   | 'NoDemand';
 
 export type Simulation =

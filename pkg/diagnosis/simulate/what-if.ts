@@ -1,8 +1,7 @@
-// Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
+// Changes what is asked about: other numbers of ready endpoints in a zone.
 import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
-import { nanoCpu } from '../../apis/quantity.ts';
 import { nearest } from '../models/lookup.ts';
 import type { RefusalReason, WhatIfReport } from './types.ts';
 
@@ -28,8 +27,8 @@ export interface WhatIfOptions {
   readonly family: string;
   /** Name of the port that is looked at: new endpoints serve it. */
   readonly port: string;
-  readonly replicas?: Readonly<Record<string, number>>;
-  readonly nodeCpu?: Readonly<Record<string, number>>;
+  /** Wanted ready endpoints by zone. */
+  readonly replicas: Readonly<Record<string, number>>;
 }
 
 /** `; did you mean "b"?`, or what there is. */
@@ -37,45 +36,6 @@ export const hintFor = (name: string, known: readonly string[]): string => {
   const near = nearest(name, known);
   if (near !== undefined) return `; did you mean "${near}"?`;
   return known.length === 0 ? '' : `; there ${known.length === 1 ? 'is' : 'are'} ${[...known].sort(byText).join(', ')}`;
-};
-
-const NANO_PER_CORE = 1e9;
-
-const allocatableCores = ({ status }: Node): number | null => {
-  const nano = nanoCpu(status?.allocatable?.['cpu']);
-  return nano === 0n ? null : Number(nano) / NANO_PER_CORE;
-};
-
-/** Cores as a quantity that is read back without loss: nanocores. */
-const quantityOf = (cores: number): string => `${Math.round(cores * NANO_PER_CORE)}n`;
-
-const withCpu = (node: Node, cores: number): Node => ({
-  ...node,
-  status: { ...node.status, allocatable: { ...node.status?.allocatable, cpu: quantityOf(cores) } },
-});
-
-/** A name is a Node's before it is a zone's. */
-export const changeNodes = (
-  nodes: readonly Node[],
-  nodeCpu: Readonly<Record<string, number>>,
-): { nodes: readonly Node[]; changes: WhatIfReport['nodeCpu'] } => {
-  const wanted = new Map(Object.entries(nodeCpu));
-  const names = new Set(nodes.map(nameOf));
-  const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
-  for (const name of wanted.keys()) {
-    if (names.has(name) || zones.has(name)) continue;
-    throw new SimulationError('UnknownNode', `no Node and no zone "${name}"${hintFor(name, [...names, ...zones])}`);
-  }
-  const changes = new Map<string, { before: number | null; after: number }>();
-  const changed = nodes.map((node) => {
-    const name = nameOf(node);
-    const byZone = names.has(zoneOfNode(node)) ? undefined : wanted.get(zoneOfNode(node));
-    const after = wanted.get(name) ?? byZone;
-    if (after === undefined) return node;
-    changes.set(name, { before: allocatableCores(node), after });
-    return withCpu(node, after);
-  });
-  return { nodes: changed, changes: Object.fromEntries([...changes].sort(([a], [b]) => byText(a, b))) };
 };
 
 /** Addresses that no cluster uses: reserved, or for traffic that is dropped. */
@@ -163,7 +123,7 @@ const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<stri
  */
 export const changeReplicas = (
   world: World,
-  options: WhatIfOptions & { readonly replicas: Readonly<Record<string, number>> },
+  options: WhatIfOptions,
 ): { slices: readonly EndpointSlice[]; changes: WhatIfReport['replicas'] } => {
   const { family, replicas } = options;
   const zones = new Set(world.nodes.map(zoneOfNode).filter((zone) => zone !== ''));

@@ -27,7 +27,7 @@ describe('simulate: what-ifs', () => {
 
   it('one more replica where the CPU is: Auto finds its shares', () => {
     const report = reportFor({ ...UNEVEN, service: AUTO }, { replicas: { a: 3 } });
-    expect(report.whatIf).to.deep.equal({ replicas: { a: { before: 2, after: 3 } }, nodeCpu: {} });
+    expect(report.whatIf).to.deep.equal({ replicas: { a: { before: 2, after: 3 } } });
     expect(report.endpoints).to.equal(6);
     expect(report.demand.zones['a']?.endpoints).to.equal(3);
     expect(outcomeOf(report, 'Auto').hinted).to.equal(6);
@@ -41,18 +41,9 @@ describe('simulate: what-ifs', () => {
     expect(modeOf(report, 'Auto').verdict.reason).to.equal('TooFewEndpoints');
   });
 
-  it('other CPU: shares, demand and plans follow', () => {
-    const report = reportFor({ ...UNEVEN, service: AUTO }, { nodeCpu: { a: 8, 'node-c-0': 8 } });
-    expect(report.whatIf?.nodeCpu).to.deep.equal({
-      'node-a-0': { before: 16, after: 8 },
-      'node-c-0': { before: 4, after: 8 },
-    });
-    expect(report.demand.zones['a']?.share).to.be.closeTo(1 / 3, 1e-12);
-  });
-
   it('a what-if that changes nothing gives the same figures', () => {
     const plain = reportFor(UNEVEN);
-    const same = reportFor(UNEVEN, { replicas: { a: 2, b: 2, c: 1 }, nodeCpu: { a: 16 } });
+    const same = reportFor(UNEVEN, { replicas: { a: 2, b: 2, c: 1 } });
     expect(same.modes).to.deep.equal(plain.modes);
   });
 });
@@ -223,13 +214,6 @@ describe('simulate: refusals', () => {
       options: { replicas: { 'eu-1d': 1 } },
       reason: 'UnknownZone',
       message: /no Node is in zone "eu-1d".*did you mean "eu-1[ab]"/,
-    },
-    {
-      name: 'CPU of nobody',
-      cluster: ONE_EACH,
-      options: { nodeCpu: { 'node-a-1': 4 } },
-      reason: 'UnknownNode',
-      message: /no Node and no zone "node-a-1"; did you mean "node-a-0"/,
     },
     {
       name: 'demand of a zone without Nodes',

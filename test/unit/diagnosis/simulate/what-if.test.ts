@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
-import { SimulationError, changeNodes, changeReplicas, hintFor } from '../../../../pkg/diagnosis/simulate/what-if.ts';
+import { SimulationError, changeReplicas, hintFor } from '../../../../pkg/diagnosis/simulate/what-if.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 
 const nodes = ['a', 'b', 'c'].map((zone) => node({ zone, metadata: { name: `node-${zone}` } }));
@@ -141,41 +141,6 @@ describe('changeReplicas', () => {
     const found = addresses(change([slice({ endpoints: [] })], { a: 300 }).slices);
     expect(new Set(found).size).to.equal(300);
     expect(found.at(-1)).to.equal('240.0.1.44');
-  });
-});
-
-describe('changeNodes', () => {
-  const cpu = (own: ReturnType<typeof node>): string | undefined => own.status?.allocatable?.['cpu'];
-
-  it('by Node and by zone; a name is a Node before it is a zone', () => {
-    const odd = [...nodes, node({ zone: 'node-a', metadata: { name: 'other' } })];
-    const { nodes: changed, changes } = changeNodes(odd, { 'node-a': 8, b: 0.25 });
-    expect(changed.map(cpu)).to.deep.equal(['8000000000n', '250000000n', '2', '2']);
-    expect(changes).to.deep.equal({ 'node-a': { before: 2, after: 8 }, 'node-b': { before: 2, after: 0.25 } });
-  });
-
-  it('every Node of a zone, and one of them by its name', () => {
-    const zone = ['1', '2'].map((name) => node({ zone: 'a', metadata: { name } }));
-    expect(changeNodes(zone, { a: 4, 2: 1 }).changes).to.deep.equal({
-      1: { before: 2, after: 4 },
-      2: { before: 2, after: 1 },
-    });
-  });
-
-  it('a Node without known CPU had none before', () => {
-    const bare = node({ zone: 'a', metadata: { name: 'bare' }, status: {} });
-    expect(changeNodes([bare], { bare: 4 }).changes).to.deep.equal({ bare: { before: null, after: 4 } });
-  });
-
-  it('changes nothing where nothing is asked', () => {
-    expect(changeNodes(nodes, {}).nodes).to.deep.equal(nodes);
-  });
-
-  it('refuses names of neither', () => {
-    expect(codeOf(() => changeNodes(nodes, { constructor: 4 }))).to.match(
-      /^UnknownNode: no Node and no zone "constructor"/,
-    );
-    expect(codeOf(() => changeNodes([], { a: 4 }))).to.equal('UnknownNode: no Node and no zone "a"');
   });
 });
 
