@@ -250,7 +250,6 @@ const reportOf = (context: Context): SimulationReport => {
   return {
     ...serviceRefOf(service),
     kubernetesVersion: formatVersion(version),
-    proxy: routers.router,
     ...routers,
     addressType: frame.family,
     port: frame.port,

@@ -321,8 +321,6 @@ export interface SimulationReport extends RoutersReport {
   readonly namespace: string;
   readonly name: string;
   readonly kubernetesVersion: string;
-  /** As `router`, which came later. */
-  readonly proxy: RoutersReport['router'];
   readonly addressType: string;
   readonly port: string;
   /** Null where nothing but the cluster as it is was asked about. */
