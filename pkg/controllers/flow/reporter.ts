@@ -75,7 +75,7 @@ const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): numbe
 
 /** What is not known has no figures: before the first samples, and while there is no plan by load. */
 const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
-  if (turn?.observation === undefined || turn.decision === undefined || turn.state?.belief === null) return undefined;
+  if (turn?.observation === undefined || turn.decision === undefined || turn.state?.estimate === null) return undefined;
   return loopFiguresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);
 };
 
@@ -145,7 +145,7 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
       generation: snapshot.policy === undefined ? 1 : snapshot.policy.metadata.generation,
       now: timeOf(),
       change: decision?.changed === true ? decision.reason : undefined,
-      sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
+      sampleAge: turn?.state?.estimate ? outcome.time - turn.state.freshAt : undefined,
       counting: turn?.state?.counting,
       honored: options.honored?.(key),
     };
@@ -176,14 +176,14 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
         figures,
       });
       const before = known.get(key);
-      const belief = turn?.state?.belief ?? null;
+      const estimate = turn?.state?.estimate ?? null;
       known.set(key, {
         findings,
         figures,
         strategy,
-        freshAt: belief === null ? undefined : turn?.state?.freshAt,
+        freshAt: estimate === null ? undefined : turn?.state?.freshAt,
         plan: turn?.plan,
-        measured: belief !== null || before?.measured === true,
+        measured: estimate !== null || before?.measured === true,
       });
       tellTransitions(outcome, findings, before?.findings);
       tellChange(outcome, before?.plan);

@@ -86,7 +86,7 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
       'MetricsLost',
       `no new samples from ${source} for ${minutes(safeModeAfterSeconds)}: safe mode (${safeMode})${because(problem)}`,
     );
-  if (state === undefined || state.belief === null)
+  if (state === undefined || state.estimate === null)
     return unknown(
       problem?.reason ?? 'WaitingForMetrics',
       `${source} has no samples of this Service yet${because(problem)}`,

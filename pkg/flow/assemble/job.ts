@@ -117,7 +117,7 @@ export const answerJob = (job: PlanJob, effort?: number): PlanAnswer => {
   const loop = effort === undefined ? settings.loop : { ...settings.loop, effort };
   const turn = turnByLoad({ ...rest, settings: { ...settings, loop }, podCpu: (pod) => cpu.get(pod) });
   const { observation, decision, state } = turn;
-  const nothing = observation === undefined || decision === undefined || state?.belief === null;
+  const nothing = observation === undefined || decision === undefined || state?.estimate === null;
   const bounds = nothing ? undefined : boundsOf(observation, decision.demand, loop);
   return { turn, bounds, cutShort: decision?.cutShort === true };
 };

@@ -9,7 +9,7 @@ import { hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { type HintsInForce, hintsOf } from '../demand/arrivals.ts';
 import type { CapacitySource, FlowSettings } from '../loop/from-spec.ts';
 import { initialState, step } from '../loop/step.ts';
-import { withEra } from '../loop/observe.ts';
+import { withHintPeriod } from '../loop/observe.ts';
 import type { LoopDecision, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import { planProportional } from '../planner.ts';
 import type { Demand, Plan } from '../types.ts';
@@ -255,7 +255,7 @@ const withPlan = (state: LoopState, plan: HintsInForce, observation: Observation
   plan,
   plannedAt: observation.time,
   previous: null,
-  eras: withEra([], observation, plan, -Infinity),
+  hintPeriods: withHintPeriod([], observation, plan, -Infinity),
 });
 
 const enforced = (input: TurnInput, observation: Observation): Turn => {
@@ -281,7 +281,7 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
         plan: actual,
         plannedAt: before.plannedAt,
         previous: before.previous,
-        eras: withEra(before.eras, observation, actual, oldest),
+        hintPeriods: withHintPeriod(before.hintPeriods, observation, actual, oldest),
         high: before.high,
       }
     : { ...state, plan: actual };

@@ -4,7 +4,7 @@ import { type Demand, amountOf } from '../types.ts';
 import { type Matrix, at, eigenvalues, inverse, matrixOf, minimiseNonNegative, times } from './matrix.ts';
 
 /** A normal distribution of demand; plain numbers, so that it can be stored. */
-export interface Belief {
+export interface Estimate {
   /** In name order. */
   readonly zones: readonly string[];
   /** Cores by zone; not negative. */
@@ -21,15 +21,15 @@ const DRIFT_SECONDS = 15;
 /** Standard deviation of a measured demand, as a fraction of it. */
 const BELIEF_NOISE = 0.05;
 
-export const meanOf = ({ zones, mean }: Belief): Record<string, number> =>
+export const meanOf = ({ zones, mean }: Estimate): Record<string, number> =>
   Object.fromEntries(zones.map((zone, index) => [zone, mean[index] ?? 0]));
 
 /**
- * The first belief: the demand that all samples together show, shared out by weight, as unsure as it is large.
+ * The first estimate: the demand that all samples together show, shared out by weight, as unsure as it is large.
  *
  * Zones in name order. Without any weight all zones have the same.
  */
-export const firstBelief = (zones: readonly string[], total: number, weights: Demand, time: number): Belief => {
+export const firstEstimate = (zones: readonly string[], total: number, weights: Demand, time: number): Estimate => {
   const sorted = [...zones].sort();
   const sum = sorted.reduce((all, zone) => all + amountOf(weights, zone), 0);
   const mean = sorted.map((zone) => total * (sum > 0 ? amountOf(weights, zone) / sum : 1 / sorted.length));
@@ -44,7 +44,7 @@ export const firstBelief = (zones: readonly string[], total: number, weights: De
 };
 
 /** Demand that was measured: nothing to doubt but noise, and `doubt`, as a fraction of it. Zones that it does not name have none. */
-export const exactly = (zones: readonly string[], demand: Demand, time: number, doubt = 0): Belief => {
+export const exactly = (zones: readonly string[], demand: Demand, time: number, doubt = 0): Estimate => {
   const sorted = [...zones].sort();
   const mean = sorted.map((zone) => amountOf(demand, zone));
   return {
@@ -57,39 +57,39 @@ export const exactly = (zones: readonly string[], demand: Demand, time: number, 
   };
 };
 
-/** The same belief some time later: demand may have changed by as much as zones usually do. Never shrinks. */
-export const aged = (belief: Belief, time: number): Belief => {
-  const elapsed = Math.max(0, time - belief.time);
-  if (elapsed === 0) return belief;
-  const average = belief.mean.reduce((sum, value) => sum + value, 0) / Math.max(1, belief.mean.length);
+/** The same estimate some time later: demand may have changed by as much as zones usually do. Never shrinks. */
+export const aged = (estimate: Estimate, time: number): Estimate => {
+  const elapsed = Math.max(0, time - estimate.time);
+  if (elapsed === 0) return estimate;
+  const average = estimate.mean.reduce((sum, value) => sum + value, 0) / Math.max(1, estimate.mean.length);
   const growth = DRIFT ** 2 * (elapsed / DRIFT_SECONDS);
-  const drift = belief.mean.map((value) => growth * Math.max(value, 0.2 * average, 1e-6) ** 2);
-  const size = belief.mean.length;
+  const drift = estimate.mean.map((value) => growth * Math.max(value, 0.2 * average, 1e-6) ** 2);
+  const size = estimate.mean.length;
   return {
-    ...belief,
-    time: belief.time + elapsed,
+    ...estimate,
+    time: estimate.time + elapsed,
     covariance: matrixOf(
       size,
-      (row, column) => at(belief.covariance, row, column) + (row === column ? (drift[row] ?? 0) : 0),
+      (row, column) => at(estimate.covariance, row, column) + (row === column ? (drift[row] ?? 0) : 0),
     ),
   };
 };
 
-/** The belief about other zones: what is known of those that stay is kept, a new zone is expected to have its weight's share. */
-export const forZones = (belief: Belief, zones: readonly string[], weights: Demand): Belief => {
+/** The estimate about other zones: what is known of those that stay is kept, a new zone is expected to have its weight's share. */
+export const forZones = (estimate: Estimate, zones: readonly string[], weights: Demand): Estimate => {
   const sorted = [...zones].sort();
-  if (sorted.length === belief.zones.length && sorted.every((zone, index) => zone === belief.zones[index]))
-    return belief;
-  const total = belief.mean.reduce((sum, value) => sum + value, 0);
-  const fresh = firstBelief(sorted, total, weights, belief.time);
-  const known = sorted.map((zone) => belief.zones.indexOf(zone));
+  if (sorted.length === estimate.zones.length && sorted.every((zone, index) => zone === estimate.zones[index]))
+    return estimate;
+  const total = estimate.mean.reduce((sum, value) => sum + value, 0);
+  const fresh = firstEstimate(sorted, total, weights, estimate.time);
+  const known = sorted.map((zone) => estimate.zones.indexOf(zone));
   return {
     zones: sorted,
-    time: belief.time,
-    mean: known.map((from, index) => (from === -1 ? fresh.mean[index] : belief.mean[from]) ?? 0),
+    time: estimate.time,
+    mean: known.map((from, index) => (from === -1 ? fresh.mean[index] : estimate.mean[from]) ?? 0),
     covariance: matrixOf(sorted.length, (row, column) => {
       const [left, right] = [known[row] ?? -1, known[column] ?? -1];
-      return left === -1 || right === -1 ? at(fresh.covariance, row, column) : at(belief.covariance, left, right);
+      return left === -1 || right === -1 ? at(fresh.covariance, row, column) : at(estimate.covariance, left, right);
     }),
   };
 };
@@ -137,9 +137,9 @@ export const rowsOf = (samples: readonly LoadSample[]): LoadRow[] => {
   });
 };
 
-export interface Estimate {
+export interface EstimateUpdate {
   /** What is believed after these samples. */
-  readonly belief: Belief;
+  readonly estimate: Estimate;
   /** Rank of the samples: the number of zones if every zone's demand can be separated. */
   readonly rank: number;
   /** How much the weakest of them is drowned by the strongest, ≥ 1; near 1 is best. Infinite where `rank` is not full. */
@@ -147,9 +147,9 @@ export interface Estimate {
   /** Some endpoints were saturated: demand is at least this. */
   readonly atLeast: boolean;
   /** Endpoints carried so much more than was expected of them that no noise explains it. */
-  readonly surge: boolean;
+  readonly jump: boolean;
   /** Endpoints carried so much less than was expected of them that no noise explains it. */
-  readonly plunge: boolean;
+  readonly fall: boolean;
 }
 
 /** Noise of one endpoint's load as a fraction of it: connections are few, and samples short. */
@@ -173,8 +173,8 @@ const varianceOf = ({ load, count, capacity }: LoadRow): number =>
 const loadOf = (row: LoadRow, mean: readonly number[]): number =>
   row.saturated ? Math.max(row.load * BEYOND_SATURATION, expected(row, mean)) : row.load;
 
-/** How much wider the belief has to be for these samples not to be a surprise, ≥ 1. */
-const widening = (rows: readonly LoadRow[], { mean, covariance }: Belief): number =>
+/** How much wider the estimate has to be for these samples not to be a surprise, ≥ 1. */
+const widening = (rows: readonly LoadRow[], { mean, covariance }: Estimate): number =>
   rows.reduce((most, row) => {
     const spread = times(covariance, row.shares).reduce(
       (sum, value, index) => sum + value * (row.shares[index] ?? 0),
@@ -185,18 +185,18 @@ const widening = (rows: readonly LoadRow[], { mean, covariance }: Belief): numbe
   }, 1);
 
 /** A row is above what was expected of it by more than noise. */
-const surges = (rows: readonly LoadRow[], { mean }: Belief): boolean =>
+const jumps = (rows: readonly LoadRow[], { mean }: Estimate): boolean =>
   rows.some((row) => row.load - expected(row, mean) > SURPRISE * Math.sqrt(varianceOf(row)));
 
 /** A row is below what was expected of it by more than the noise of what was expected. */
-const plunges = (rows: readonly LoadRow[], { mean }: Belief): boolean =>
+const falls = (rows: readonly LoadRow[], { mean }: Estimate): boolean =>
   rows.some((row) => {
     const load = expected(row, mean);
     return load - row.load > SURPRISE * Math.sqrt(varianceOf({ ...row, load }));
   });
 
 /** Rank and condition of the equations, each zone's column at length 1. */
-const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, 'rank' | 'condition'> => {
+const observability = (rows: readonly LoadRow[], size: number): Pick<EstimateUpdate, 'rank' | 'condition'> => {
   const gram = matrixOf(size, (left, right) =>
     rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
   );
@@ -219,11 +219,11 @@ const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, '
  * The second term is the ridge: what the samples do not show stays as it was. A zone that the samples do not separate
  * from another keeps its proportion to it.
  */
-export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estimate => {
+export const estimateDemand = (before: Estimate, rows: readonly LoadRow[]): EstimateUpdate => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
   if (rows.length === 0 || size === 0)
-    return { belief: before, rank: 0, condition: Infinity, atLeast, surge: false, plunge: false };
+    return { estimate: before, rank: 0, condition: Infinity, atLeast, jump: false, fall: false };
   const factor = widening(rows, before);
   const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
   const weights = rows.map((row) => 1 / varianceOf(row));
@@ -240,11 +240,11 @@ export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estima
       value,
     ),
   );
-  const belief: Belief = {
+  const estimate: Estimate = {
     zones: before.zones,
     mean: minimiseNonNegative(hessian, gradient),
     covariance: inverse(hessian),
     time: before.time,
   };
-  return { belief, ...observability(rows, size), atLeast, surge: surges(rows, before), plunge: plunges(rows, before) };
+  return { estimate, ...observability(rows, size), atLeast, jump: jumps(rows, before), fall: falls(rows, before) };
 };

@@ -176,7 +176,7 @@ export interface DecideInput {
   /** All endpoints are: no hints could place more. */
   readonly full: boolean;
   /** Demand has jumped above the upper threshold. */
-  readonly surging: boolean;
+  readonly jumping: boolean;
   /** Load was above the upper threshold for long enough. */
   readonly highEnough: boolean;
   /** There are new samples. */
@@ -217,8 +217,8 @@ const NOTICEABLE = 0.01;
 const NEGLIGIBLE = 1e-9;
 
 /** A guess at demand is made on the high side already: what is planned for it may use the room up to the threshold. */
-const planFor = ({ policy, endpoints, current, saturated, surging }: DecideInput, demand: Demand): Plan => {
-  const targetUtilization = saturated || surging ? policy.upperUtilization : policy.targetUtilization;
+const planFor = ({ policy, endpoints, current, saturated, jumping }: DecideInput, demand: Demand): Plan => {
+  const targetUtilization = saturated || jumping ? policy.upperUtilization : policy.targetUtilization;
   return planWithin({ ...policy, targetUtilization }, { endpoints, demand, spreadInForce: current.spread });
 };
 
@@ -367,10 +367,10 @@ export const decidePlan = (input: DecideInput): Choice => {
   // What was a guess is corrected by the first samples that show that it was too low by far.
   const correcting = input.guessed && input.figures.maxUtilization > 1;
   // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
-  const urgent = correcting || input.saturated || input.surging;
+  const urgent = correcting || input.saturated || input.jumping;
   if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds && !urgent) return keep(input, 'Waiting');
   if (input.full) return keep(input, 'Overloaded');
-  if (input.saturated || input.surging || input.highEnough || correcting) {
+  if (input.saturated || input.jumping || input.highEnough || correcting) {
     const { hints, cutShort } = relieve(input);
     return hints === undefined
       ? keep(input, 'Overloaded', cutShort)
@@ -379,7 +379,7 @@ export const decidePlan = (input: DecideInput): Choice => {
           reason: input.saturated ? 'Saturated' : 'Overloaded',
           safe: false,
           cutShort,
-          guessed: input.saturated || input.surging,
+          guessed: input.saturated || input.jumping,
         };
   }
   return returnNow(input);

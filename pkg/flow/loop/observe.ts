@@ -3,13 +3,13 @@
 import { sumOf } from '../../apis/values.ts';
 import { coresPerUnit, hintsOf, learnFrom, remembered, sharingOf, steadyRate } from '../demand/arrivals.ts';
 import type { HintsInForce, HintsOf, ZoneCpu } from '../demand/arrivals.ts';
-import { SATURATION, aged, estimateDemand, exactly, firstBelief, forZones, rowsOf } from '../demand/estimate.ts';
-import type { Belief, LoadRow, LoadSample } from '../demand/estimate.ts';
+import { SATURATION, aged, estimateDemand, exactly, firstEstimate, forZones, rowsOf } from '../demand/estimate.ts';
+import type { Estimate, LoadRow, LoadSample } from '../demand/estimate.ts';
 import { at as entryOf } from '../demand/matrix.ts';
 import { type Demand, ownValue } from '../types.ts';
 import type {
   Counting,
-  Era,
+  HintPeriod,
   LoopPolicy,
   LoopState,
   MeasuredDemand,
@@ -43,49 +43,52 @@ export const membersDiffer = (left: LoopState['members'], right: LoopState['memb
   );
 };
 
-/** The eras with one more from now on, without those that no sample from `oldest` on can be about. */
-export const withEra = (
-  eras: readonly Era[],
+/** The hintPeriods with one more from now on, without those that no sample from `oldest` on can be about. */
+export const withHintPeriod = (
+  hintPeriods: readonly HintPeriod[],
   observation: Observation,
   plan: HintsInForce,
   oldest: number,
-): readonly Era[] => {
-  const next: Era = { from: observation.time, ...sharingOf(observedZones(observation), readyOf(observation), plan) };
-  const last = eras.at(-1);
+): readonly HintPeriod[] => {
+  const next: HintPeriod = {
+    from: observation.time,
+    ...sharingOf(observedZones(observation), readyOf(observation), plan),
+  };
+  const last = hintPeriods.at(-1);
   const sameSharing =
     last !== undefined &&
     last.zones.join() === next.zones.join() &&
     last.sharers.join() === next.sharers.join() &&
     last.orphans.join() === next.orphans.join();
-  const all = sameSharing ? eras : [...eras, next];
+  const all = sameSharing ? hintPeriods : [...hintPeriods, next];
   const first = all.findLastIndex(({ from }) => from <= oldest);
   return first > 0 ? all.slice(first) : all;
 };
 
 /**
- * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
+ * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the hintPeriods,
  * since a load that is averaged over a window is the mean of what the hints and endpoints of that window made of demand.
- * Undefined where the window began before the eras, or zones differ between them.
+ * Undefined where the window began before the hintPeriods, or zones differ between them.
  */
 const sharesBetween = (
-  { eras, hintsOf: hintsFor }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf },
+  { hintPeriods, hintsOf: hintsFor }: { readonly hintPeriods: readonly HintPeriod[]; readonly hintsOf: HintsOf },
   endpoint: ObservedEndpoint,
   from: number,
   to: number,
 ): number[] | undefined => {
-  const first = eras.findLastIndex((era) => era.from <= from);
-  const zones = eras[first]?.zones;
+  const first = hintPeriods.findLastIndex((period) => period.from <= from);
+  const zones = hintPeriods[first]?.zones;
   if (zones === undefined || to <= from) return undefined;
   const hints = hintsFor(endpoint);
   const shares = zones.map(() => 0);
-  for (let index = first; index < eras.length; index += 1) {
-    const era = eras[index];
-    if (era === undefined || era.from >= to) break;
-    if (era.zones.join() !== zones.join()) return undefined;
-    const seconds = Math.min(to, eras[index + 1]?.from ?? to) - Math.max(from, era.from);
+  for (let index = first; index < hintPeriods.length; index += 1) {
+    const period = hintPeriods[index];
+    if (period === undefined || period.from >= to) break;
+    if (period.zones.join() !== zones.join()) return undefined;
+    const seconds = Math.min(to, hintPeriods[index + 1]?.from ?? to) - Math.max(from, period.from);
     zones.forEach((zone, position) => {
-      if (!hints.includes(zone) && !era.orphans.includes(zone)) return;
-      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (era.sharers[position] ?? 1);
+      if (!hints.includes(zone) && !period.orphans.includes(zone)) return;
+      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (period.sharers[position] ?? 1);
     });
   }
   return shares;
@@ -93,7 +96,7 @@ const sharesBetween = (
 
 /** What the samples of one observation add. */
 export interface Observed {
-  readonly belief: Belief | null;
+  readonly estimate: Estimate | null;
   readonly sampled: Readonly<Record<string, number>>;
   readonly freshAt: number;
   /** When the newest of the samples counted ended; null where none counted. */
@@ -103,9 +106,9 @@ export interface Observed {
   /** The endpoints together are saturated: no hints could place more. */
   readonly full: boolean;
   /** Demand to plan for where it has jumped: a window that the jump lies in shows only a part of it. */
-  readonly surge: Demand | null;
+  readonly jump: Demand | null;
   /** Demand has fallen by more than noise explains. */
-  readonly plunge: boolean;
+  readonly fall: boolean;
   readonly rank: number;
   /** Of the equations, ≥ 1; null where the samples do not separate all zones. */
   readonly condition: number | null;
@@ -123,7 +126,7 @@ interface Counted extends LoadSample {
  * of the one before: a sample is late, and the first after a jump is often about the time before the plan that answers it.
  */
 const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
-  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt };
+  const inForce = { hintPeriods: state.hintPeriods, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt };
   const { previous } = state;
   const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan) };
   return readyOf(observation).flatMap((endpoint) => {
@@ -163,11 +166,11 @@ const measuredIn = (
   before: Observed,
   uncertainty = 0,
 ): Observed =>
-  sampledAt <= (before.belief?.time ?? -Infinity)
+  sampledAt <= (before.estimate?.time ?? -Infinity)
     ? before
     : {
         ...before,
-        belief: exactly(zones, demand, sampledAt, uncertainty),
+        estimate: exactly(zones, demand, sampledAt, uncertainty),
         freshAt: Math.max(before.freshAt, sampledAt),
         countedAt: sampledAt,
         rank: zones.length,
@@ -178,7 +181,7 @@ const measuredIn = (
 const STILL_TO_COME = 0.5;
 
 /** Demand after a jump, guessed from a window that it may lie in; the guess alone never fills the endpoints above `room`. */
-const afterJump = (before: Belief, after: Belief, room: number): Demand => {
+const afterJump = (before: Estimate, after: Estimate, room: number): Demand => {
   const rises = after.mean.map((now, index) => STILL_TO_COME * Math.max(0, now - (before.mean[index] ?? 0)));
   const free = Math.max(0, room - sumOf(after.mean));
   const factor = Math.min(1, free / Math.max(Number.MIN_VALUE, sumOf(rises)));
@@ -191,7 +194,7 @@ const afterJump = (before: Belief, after: Belief, room: number): Demand => {
 const SURPRISE = 3;
 
 /** Whether a zone's demand differs by more than noise explains, the same way for all zones that do. */
-const differs = (before: Belief, after: Belief, sign: 1 | -1): boolean =>
+const differs = (before: Estimate, after: Estimate, sign: 1 | -1): boolean =>
   after.mean.some((now, index) => {
     const [was, variance] = [
       before.mean[index] ?? 0,
@@ -211,13 +214,13 @@ const observeMeasured = (
   nothing: Observed,
 ): Observed => {
   const seen = measuredIn(observedZones(observation), measured, nothing);
-  const { belief: before } = nothing;
-  if (seen.countedAt === null || seen.belief === null || before === null) return seen;
-  const rose = differs(before, seen.belief, 1);
+  const { estimate: before } = nothing;
+  if (seen.countedAt === null || seen.estimate === null || before === null) return seen;
+  const rose = differs(before, seen.estimate, 1);
   return {
     ...seen,
-    surge: rose ? afterJump(before, seen.belief, roomOf(policy, observation)) : null,
-    plunge: differs(before, seen.belief, -1),
+    jump: rose ? afterJump(before, seen.estimate, roomOf(policy, observation)) : null,
+    fall: differs(before, seen.estimate, -1),
   };
 };
 
@@ -229,7 +232,7 @@ const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
   return load >= SATURATION * sumOf(known.map(({ capacity }) => capacity));
 };
 
-/** What samples of endpoints say: the belief that they leave, and whether demand is beyond what they show. */
+/** What samples of endpoints say: the estimate that they leave, and whether demand is beyond what they show. */
 const observeSamples = (
   policy: LoopPolicy,
   observation: Observation,
@@ -239,23 +242,23 @@ const observeSamples = (
   const ready = readyOf(observation);
   const rows = rowsOf(counted);
   const countedAt = counted.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
-  const { belief: carried } = nothing;
+  const { estimate: carried } = nothing;
   const before =
     carried === null
-      ? firstBelief(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
+      ? firstEstimate(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
-  const { belief, rank, condition, surge, plunge, atLeast } = estimateDemand(before, rows);
+  const { estimate, rank, condition, jump, fall, atLeast } = estimateDemand(before, rows);
   return {
     ...nothing,
-    belief,
+    estimate,
     rank,
     condition: Number.isFinite(condition) ? condition : null,
     countedAt,
     saturated: atLeast,
-    plunge: plunge && carried !== null && !atLeast,
+    fall: fall && carried !== null && !atLeast,
     full: isFull(ready),
     // Saturated endpoints are taken to be asked for more anyhow.
-    surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, roomOf(policy, observation)) : null,
+    jump: jump && !atLeast && carried !== null ? afterJump(carried, estimate, roomOf(policy, observation)) : null,
   };
 };
 
@@ -333,7 +336,7 @@ const observeCounted = (
   const ready = readyOf(observation);
   const demand = sumOf(Object.values(measured.demand));
   const full = demand >= SATURATION * sumOf(ready.map(({ capacity }) => capacity));
-  return { ...seen, full, surge: rose ? measured.demand : null, plunge: fell };
+  return { ...seen, full, jump: rose ? measured.demand : null, fall: fell };
 };
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
@@ -341,14 +344,14 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
   const zones = observedZones(observation);
   const { measured, time } = observation;
   const nothing: Observed = {
-    belief: state.belief === null ? null : forZones(state.belief, zones, weightsOf(observation)),
+    estimate: state.estimate === null ? null : forZones(state.estimate, zones, weightsOf(observation)),
     sampled: state.sampled,
     freshAt: state.freshAt,
     countedAt: null,
     saturated: false,
     full: false,
-    surge: null,
-    plunge: false,
+    jump: null,
+    fall: false,
     rank: 0,
     condition: null,
   };

@@ -1,13 +1,13 @@
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
 // How far the busiest endpoint is above the upper threshold, measured by the noise of what is known: a sequential test.
 // What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
-import { type Belief, meanOf } from '../demand/estimate.ts';
+import { type Estimate, meanOf } from '../demand/estimate.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
 import { times } from '../demand/matrix.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import type { Demand, FlowEndpoint, PlanFigures } from '../types.ts';
 import { type Choice, type DecideInput, decidePlan } from './decide.ts';
-import { type Observed, membersDiffer, membersOf, observe, observedZones, readyOf, withEra } from './observe.ts';
+import { type Observed, membersDiffer, membersOf, observe, observedZones, readyOf, withHintPeriod } from './observe.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
 
 /** Noise never is less than this fraction of the capacity. */
@@ -30,7 +30,7 @@ export const excessOf = (
   { upperUtilization }: Pick<LoopPolicy, 'upperUtilization'>,
   plan: HintsInForce,
   endpoints: readonly FlowEndpoint[],
-  { zones, mean, covariance }: Belief,
+  { zones, mean, covariance }: Estimate,
 ): number => {
   const { sharers, orphans } = sharingOf(zones, endpoints, plan);
   const hints = hintsOf(plan);
@@ -68,13 +68,13 @@ const within = (
 const pastOf = (
   policy: LoopPolicy,
   past: readonly PastDemand[],
-  { belief, countedAt, saturated, surge }: Observed,
+  { estimate, countedAt, saturated, jump }: Observed,
   time: number,
 ): PastDemand[] => {
   const recent = [...within(policy, past, time)];
-  if (countedAt === null || belief === null) return recent;
-  const guess = saturated || surge !== null;
-  const demand = surge ?? meanOf(belief);
+  if (countedAt === null || estimate === null) return recent;
+  const guess = saturated || jump !== null;
+  const demand = jump ?? meanOf(estimate);
   const kept = guess ? recent : recent.map((entry) => (entry.atLeast ? { ...entry, demand, atLeast: false } : entry));
   return [...kept, { time, demand, atLeast: guess }];
 };
@@ -86,13 +86,13 @@ const pastOf = (
 const fellOf = (
   { upperUtilization }: LoopPolicy,
   { fellAt }: LoopState,
-  { countedAt, plunge, saturated }: Observed,
+  { countedAt, fall, saturated }: Observed,
   time: number,
   utilization: number,
 ): LoopState['fellAt'] => {
   if (countedAt === null) return fellAt;
   if (saturated || utilization > upperUtilization) return null;
-  return plunge ? time : fellAt;
+  return fall ? time : fellAt;
 };
 
 /** Estimates in a row with a load above the upper threshold; `excess`: of the newest, in standard deviations. */
@@ -128,10 +128,10 @@ const isHighEnough = ({ upDwellSeconds }: LoopPolicy, high: LoopState['high'], t
 export const initialState = ({ time }: Observation): LoopState => ({
   plan: { spread: false, endpoints: [] },
   plannedAt: null,
-  eras: [],
+  hintPeriods: [],
   previous: null,
   members: {},
-  belief: null,
+  estimate: null,
   sampled: {},
   freshAt: time,
   high: null,
@@ -157,10 +157,10 @@ const figuresUnder = (
 
 /** Zones with clients, or ready endpoints, are others than before. */
 const topologyChanged = (before: LoopState, observation: Observation): boolean =>
-  before.eras.at(-1)?.zones.join() !== observedZones(observation).join() ||
+  before.hintPeriods.at(-1)?.zones.join() !== observedZones(observation).join() ||
   membersDiffer(before.members, membersOf(observation, before.members));
 
-const believedOf = ({ belief }: Observed): Demand => (belief === null ? {} : meanOf(belief));
+const estimatedOf = ({ estimate }: Observed): Demand => (estimate === null ? {} : meanOf(estimate));
 
 /** All that the decision depends on, and for how long load has been high. */
 const situationOf = (
@@ -172,11 +172,11 @@ const situationOf = (
   const { time } = observation;
   const ready = readyOf(observation);
   const current = planFor(before.plan, ready);
-  const demand = observed.surge ?? believedOf(observed);
+  const demand = observed.jump ?? estimatedOf(observed);
   const figures = figuresUnder(current, ready, demand, policy);
   const fellAt = fellOf(policy, before, observed, time, figures.maxUtilization);
-  const { belief } = observed;
-  const excess = belief === null ? 0 : excessOf(policy, current, ready, belief);
+  const { estimate } = observed;
+  const excess = estimate === null ? 0 : excessOf(policy, current, ready, estimate);
   const high = highOf(policy, before, observed, observation, figures.maxUtilization, excess);
   const input = {
     policy,
@@ -185,13 +185,13 @@ const situationOf = (
     current,
     figures,
     demand,
-    known: observed.belief !== null,
+    known: observed.estimate !== null,
     past: pastOf(policy, before.past, observed, time),
     fellAt,
     quickAt: before.quickAt,
     saturated: observed.saturated,
     full: observed.full,
-    surging: observed.surge !== null && figures.maxUtilization > policy.upperUtilization,
+    jumping: observed.jump !== null && figures.maxUtilization > policy.upperUtilization,
     highEnough: isHighEnough(policy, high, time),
     fresh: observed.countedAt !== null,
     age: time - observed.freshAt,
@@ -209,7 +209,7 @@ const decisionOf = (
   { plan, reason, cutShort }: Choice,
   changed: boolean,
 ): LoopDecision => {
-  const demand = believedOf(observed);
+  const demand = estimatedOf(observed);
   return {
     time: observation.time,
     changed,
@@ -225,11 +225,11 @@ const decisionOf = (
 };
 
 const previousOf = (
-  { plannedAt, eras }: LoopState,
+  { plannedAt, hintPeriods }: LoopState,
   plan: HintsInForce,
   guessed: boolean,
   until: number,
-): LoopState['previous'] => (guessed ? { plan, plannedAt, eras, until } : null);
+): LoopState['previous'] => (guessed ? { plan, plannedAt, hintPeriods, until } : null);
 
 const kept = (previous: LoopState['previous'], oldest: number): LoopState['previous'] =>
   previous !== null && previous.until >= oldest ? previous : null;
@@ -257,12 +257,12 @@ export const step = (
     state: {
       plan,
       plannedAt: changed ? time : before.plannedAt,
-      eras: withEra(changed ? [] : before.eras, observation, plan, time - policy.holdAfterSeconds),
+      hintPeriods: withHintPeriod(changed ? [] : before.hintPeriods, observation, plan, time - policy.holdAfterSeconds),
       previous: changed
         ? previousOf(before, input.current, choice.guessed === true, time)
         : kept(before.previous, time - policy.holdAfterSeconds),
       members: membersOf(observation, before.members),
-      belief: observed.belief,
+      estimate: observed.estimate,
       sampled: observed.sampled,
       freshAt: observed.freshAt,
       high: changed ? null : high,

@@ -1,6 +1,6 @@
 // The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit, HintsInForce } from '../demand/arrivals.ts';
-import type { Belief } from '../demand/estimate.ts';
+import type { Estimate } from '../demand/estimate.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
 /** How a Service's loop behaves; `DEFAULT_LOOP_POLICY` is what a FlowPolicy leaves out. */
@@ -86,7 +86,7 @@ export interface PastDemand {
 }
 
 /** From when on so many endpoints shared each zone's clients. */
-export interface Era {
+export interface HintPeriod {
   readonly from: number;
   /** Zones with clients, in name order. */
   readonly zones: readonly string[];
@@ -97,7 +97,7 @@ export interface Era {
 }
 
 /** A plan that was in force, and how the clients were shared under it. */
-export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'eras'> {
+export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'hintPeriods'> {
   /** When the next one took its place, seconds. */
   readonly until: number;
 }
@@ -115,7 +115,7 @@ export interface LoopState {
   /** When the plan was last changed, seconds; null before the first change: samples that began before say nothing of it. */
   readonly plannedAt: number | null;
   /** How the clients were shared since then, oldest first; only what a sample may still be about. */
-  readonly eras: readonly Era[];
+  readonly hintPeriods: readonly HintPeriod[];
   /**
    * Where the plan was made on a guess (saturated endpoints, a window that a jump lies in): the plan before it, since the next samples
    * are about that one and show how good the guess was. Null where it was not, or those samples are past.
@@ -123,7 +123,7 @@ export interface LoopState {
   readonly previous: PreviousPlan | null;
   readonly members: Readonly<Record<string, Member>>;
   /** Null until the first samples. */
-  readonly belief: Belief | null;
+  readonly estimate: Estimate | null;
   /** End of the newest window that was counted, by endpoint. */
   readonly sampled: Readonly<Record<string, number>>;
   /** End of the newest window of all, seconds; before there is one, when the loop began. */

@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import { type FindingsInput, loopFindingsOf } from '../../../../pkg/flow/assemble/conditions.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/job.ts';
 import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
-import { firstBelief } from '../../../../pkg/flow/demand/estimate.ts';
+import { firstEstimate } from '../../../../pkg/flow/demand/estimate.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import { initialState } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState, Observation } from '../../../../pkg/flow/loop/types.ts';
@@ -43,7 +43,7 @@ const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({
 /** A turn whose loop knows the demand, and more or something else. */
 const turn = (state: Partial<LoopState> = {}, more: Partial<Turn> = {}, seen = observation()): Turn => ({
   plan: { spread: false, endpoints: [] },
-  state: { ...initialState(seen), freshAt: 990, belief: firstBelief(seen.zones, 0.6, {}, 990), ...state },
+  state: { ...initialState(seen), freshAt: 990, estimate: firstEstimate(seen.zones, 0.6, {}, 990), ...state },
   decision: decision(),
   observation: seen,
   withoutCapacity: [],
@@ -79,8 +79,8 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
       'True/MetricsFresh',
       /do not separate the demand of all zones/,
     ],
-    ['nothing is known yet', { turn: turn({ belief: null }) }, 'Unknown/WaitingForMetrics'],
-    ['the source failed from the start', { turn: turn({ belief: null }), problem }, 'Unknown/Forbidden', /no rights/],
+    ['nothing is known yet', { turn: turn({ estimate: null }) }, 'Unknown/WaitingForMetrics'],
+    ['the source failed from the start', { turn: turn({ estimate: null }), problem }, 'Unknown/Forbidden', /no rights/],
     ['the source failed just now', { problem }, 'True/Forbidden', /samples from metrics.k8s.io count, but: no rights/],
     [
       'samples are older than two minutes',

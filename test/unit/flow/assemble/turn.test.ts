@@ -74,7 +74,7 @@ describe('a turn by load', () => {
 
   it('does not count samples of a time in which the slices had lost the plan', () => {
     const [, known] = turns(2, { a: 0.3, b: 0.3 }, {});
-    expect(known?.state?.belief).not.to.equal(null);
+    expect(known?.state?.estimate).not.to.equal(null);
     const sampled = known?.state?.sampled;
     const lost = turnByLoad(
       input({ slices: [BARE], time: 20, load: load(20, { a: 0.9, b: 0.9 }), state: known?.state }),
@@ -102,7 +102,7 @@ describe('a turn that only observes', () => {
   it('goes on learning under the hints that are there, and keeps its proposal', () => {
     const all = turns(6, { a: 0.55, b: 0.55 }, { settings: observeOnly, slices: [BARE] });
     for (const { state } of all) expect(state?.plan.spread, 'as the slices are').to.equal(true);
-    expect(all.at(-1)?.state?.belief).not.to.equal(null);
+    expect(all.at(-1)?.state?.estimate).not.to.equal(null);
   });
 
   it('proposes what it would do, again and again, and holds to it between samples', () => {

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import {
-  type Estimate,
+  type EstimateUpdate,
   type LoadRow,
   aged,
   estimateDemand,
   exactly,
-  firstBelief,
+  firstEstimate,
   forZones,
   meanOf,
   rowsOf,
@@ -46,7 +46,7 @@ const roundOf = (counts: readonly number[], hints: Hints | 'spread', noise: () =
   return rowsOf(samples);
 };
 
-/** Mean relative error by zone over many rounds, each begun from a weak belief that all zones are alike. */
+/** Mean relative error by zone over many rounds, each begun from a weak estimate that all zones are alike. */
 const errors = (counts: readonly number[], hints: Hints | 'spread'): { rank: number; errors: number[] } => {
   const normal = normalOf(randomOf(7));
   const sums = [0, 0, 0];
@@ -54,9 +54,9 @@ const errors = (counts: readonly number[], hints: Hints | 'spread'): { rank: num
   const rounds = 200;
   for (let round = 0; round < rounds; round += 1) {
     const rows = roundOf(counts, hints, () => Math.max(0, 1 + 0.1 * normal()));
-    const estimate = estimateDemand(firstBelief(zones, total, {}, 0), rows);
-    ({ rank } = estimate);
-    estimate.belief.mean.forEach((value, index) => {
+    const update = estimateDemand(firstEstimate(zones, total, {}, 0), rows);
+    ({ rank } = update);
+    update.estimate.mean.forEach((value, index) => {
       sums[index] = (sums[index] ?? 0) + Math.abs(value / (truth[index] ?? 1) - 1) / rounds;
     });
   }
@@ -96,7 +96,7 @@ describe('demand estimation', () => {
 
   it('keeps proportions that the samples do not show, and follows the total', () => {
     const before = {
-      ...firstBelief(zones, 0, {}, 0),
+      ...firstEstimate(zones, 0, {}, 0),
       mean: [2, 1, 1],
       covariance: [
         [0.4, 0, 0],
@@ -104,27 +104,27 @@ describe('demand estimation', () => {
         [0, 0, 0.1],
       ],
     };
-    const { belief, rank, condition } = estimateDemand(before, roundOf([3, 3, 3], 'spread', exact));
+    const { estimate, rank, condition } = estimateDemand(before, roundOf([3, 3, 3], 'spread', exact));
     expect(rank).to.equal(1);
     expect(condition).to.equal(Infinity);
-    const mean = meanOf(belief);
+    const mean = meanOf(estimate);
     expect(mean['a'] ?? 0, 'the largest zone takes most of the rise').to.be.greaterThan(2);
     expect(mean['b']).to.be.closeTo(mean['c'] ?? 0, 1e-9);
     expect((mean['a'] ?? 0) + (mean['b'] ?? 0) + (mean['c'] ?? 0)).to.be.closeTo(total, 0.15);
   });
 
   it('narrows with every round', () => {
-    let belief = firstBelief(zones, total, {}, 0);
+    let estimate = firstEstimate(zones, total, {}, 0);
     const widths: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      ({ belief } = estimateDemand(belief, roundOf([3, 3, 3], {}, exact)));
-      widths.push(belief.covariance[0]?.[0] ?? 0);
+      ({ estimate } = estimateDemand(estimate, roundOf([3, 3, 3], {}, exact)));
+      widths.push(estimate.covariance[0]?.[0] ?? 0);
     }
     expect(widths).to.deep.equal([...widths].sort((left, right) => right - left));
   });
 
   it('believes a jump at once, however sure it was', () => {
-    let belief = firstBelief(zones, 1, {}, 0);
+    let estimate = firstEstimate(zones, 1, {}, 0);
     for (let time = 15; time <= 300; time += 15) {
       const calm = rowsOf(
         zones.map((_, zone) => ({
@@ -133,7 +133,7 @@ describe('demand estimation', () => {
           shares: zones.map((__, index) => (index === zone ? 1 : 0)),
         })),
       );
-      ({ belief } = estimateDemand(aged(belief, time), calm));
+      ({ estimate } = estimateDemand(aged(estimate, time), calm));
     }
     const jump = rowsOf(
       zones.map((_, zone) => ({
@@ -142,39 +142,40 @@ describe('demand estimation', () => {
         shares: zones.map((__, index) => (index === zone ? 1 : 0)),
       })),
     );
-    const mean = estimateDemand(aged(belief, 315), jump).belief.mean;
+    const mean = estimateDemand(aged(estimate, 315), jump).estimate.mean;
     mean.forEach((value, index) => expect(value / (truth[index] ?? 1), `zone ${zones[index]}`).to.be.closeTo(1, 0.15));
   });
 
   describe('of saturated endpoints', () => {
-    const saturated = (): Estimate => estimateDemand(firstBelief(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1));
+    const saturated = (): EstimateUpdate =>
+      estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1));
 
     it('is more than they gave', () => {
-      const { belief, atLeast } = saturated();
+      const { estimate, atLeast } = saturated();
       expect(atLeast).to.equal(true);
-      expect(belief.mean[0]).to.be.at.least(1.2);
+      expect(estimate.mean[0]).to.be.at.least(1.2);
     });
 
     it('does not fall while they stay saturated', () => {
-      const high = { ...firstBelief(zones, 6, {}, 0), mean: [3, 1.5, 0.8] };
-      const { belief } = estimateDemand(high, roundOf([1, 3, 3], {}, exact, 1));
-      expect(belief.mean[0]).to.be.closeTo(3, 0.05);
+      const high = { ...firstEstimate(zones, 6, {}, 0), mean: [3, 1.5, 0.8] };
+      const { estimate } = estimateDemand(high, roundOf([1, 3, 3], {}, exact, 1));
+      expect(estimate.mean[0]).to.be.closeTo(3, 0.05);
     });
 
     it('is exact for the zones that are not saturated', () => {
-      expect(saturated().belief.mean[1]).to.be.closeTo(1.5, 0.05);
+      expect(saturated().estimate.mean[1]).to.be.closeTo(1.5, 0.05);
     });
   });
 
   it('leaves everything as it was without samples', () => {
-    const belief = firstBelief(zones, 3, {}, 0);
-    expect(estimateDemand(belief, [])).to.deep.equal({
-      belief,
+    const estimate = firstEstimate(zones, 3, {}, 0);
+    expect(estimateDemand(estimate, [])).to.deep.equal({
+      estimate,
       rank: 0,
       condition: Infinity,
       atLeast: false,
-      surge: false,
-      plunge: false,
+      jump: false,
+      fall: false,
     });
   });
 
@@ -189,49 +190,49 @@ describe('demand estimation', () => {
         const random = randomOf(seed);
         const rows = roundOf(given, {}, () => 1 + width * (random() - 0.5), 9);
         const measured = rows.reduce((sum, row) => sum + row.load * row.count, 0);
-        const { belief, rank } = estimateDemand(firstBelief(zones, measured, {}, 0), rows);
-        for (const value of belief.mean) expect(value).to.be.at.least(0);
-        expect(belief.mean.reduce((sum, value) => sum + value, 0)).to.be.closeTo(measured, 0.15 * measured + 1e-6);
+        const { estimate, rank } = estimateDemand(firstEstimate(zones, measured, {}, 0), rows);
+        for (const value of estimate.mean) expect(value).to.be.at.least(0);
+        expect(estimate.mean.reduce((sum, value) => sum + value, 0)).to.be.closeTo(measured, 0.15 * measured + 1e-6);
         expect(rank).to.be.within(1, zones.length);
-        belief.covariance.forEach((row, index) => expect(row[index], 'variance').to.be.greaterThan(0));
+        estimate.covariance.forEach((row, index) => expect(row[index], 'variance').to.be.greaterThan(0));
       }),
     );
   });
 });
 
-describe('a surge', () => {
+describe('a jump', () => {
   const own = (loads: readonly number[], capacity = 5): LoadRow[] =>
     rowsOf(loads.map((load, index) => ({ load, capacity, shares: zones.map((_, zone) => (zone === index ? 1 : 0)) })));
-  const calm = estimateDemand(firstBelief(zones, 3, {}, 0), own([1, 1, 1])).belief;
+  const calm = estimateDemand(firstEstimate(zones, 3, {}, 0), own([1, 1, 1])).estimate;
 
   const rounds = [
-    { name: 'load as expected is none', loads: [1, 1, 1], surge: false },
-    { name: 'load that is higher by noise is none', loads: [1.1, 1.05, 1], surge: false },
-    { name: 'load far above what was expected is one', loads: [2, 1, 1], surge: true },
-    { name: 'one zone is enough', loads: [0.5, 0.5, 2.5], surge: true },
-    { name: 'load far below what was expected is none', loads: [0.1, 0.1, 0.1], surge: false },
+    { name: 'load as expected is none', loads: [1, 1, 1], jump: false },
+    { name: 'load that is higher by noise is none', loads: [1.1, 1.05, 1], jump: false },
+    { name: 'load far above what was expected is one', loads: [2, 1, 1], jump: true },
+    { name: 'one zone is enough', loads: [0.5, 0.5, 2.5], jump: true },
+    { name: 'load far below what was expected is none', loads: [0.1, 0.1, 0.1], jump: false },
   ];
-  for (const { name, loads, surge } of rounds) {
+  for (const { name, loads, jump } of rounds) {
     it(name, () => {
-      expect(estimateDemand(aged(calm, 15), own(loads)).surge).to.equal(surge);
+      expect(estimateDemand(aged(calm, 15), own(loads)).jump).to.equal(jump);
     });
   }
 
   it('is never seen without samples', () => {
-    expect(estimateDemand(calm, []).surge).to.equal(false);
+    expect(estimateDemand(calm, []).jump).to.equal(false);
   });
 
   it('is almost never seen in noise', () => {
     const normal = normalOf(randomOf(11));
-    let belief = calm;
+    let estimate = calm;
     let seen = 0;
     for (let round = 1; round <= 2400; round += 1) {
-      const estimate = estimateDemand(
-        aged(belief, round * 15),
+      const update = estimateDemand(
+        aged(estimate, round * 15),
         own([1, 1, 1].map((load) => load * Math.max(0, 1 + 0.06 * normal()))),
       );
-      belief = { ...estimate.belief, time: round * 15 };
-      if (estimate.surge) seen += 1;
+      estimate = { ...update.estimate, time: round * 15 };
+      if (update.jump) seen += 1;
     }
     expect(seen, 'of 2,400 rounds, ten hours').to.be.at.most(12);
   });
@@ -278,11 +279,11 @@ describe('rows of samples', () => {
 });
 
 // Tests of what is believed of demand: how it begins, ages and follows the zones.
-describe('belief', () => {
+describe('estimate', () => {
   it('begins with the whole demand, shared out by weight', () => {
-    const belief = firstBelief(['b', 'a'], 4, { a: 3, b: 1 }, 100);
-    expect(meanOf(belief)).to.deep.equal({ a: 3, b: 1 });
-    expect(belief.time).to.equal(100);
+    const estimate = firstEstimate(['b', 'a'], 4, { a: 3, b: 1 }, 100);
+    expect(meanOf(estimate)).to.deep.equal({ a: 3, b: 1 });
+    expect(estimate.time).to.equal(100);
   });
 
   const weights = [
@@ -296,40 +297,40 @@ describe('belief', () => {
   ];
   for (const { name, weights: given, expected } of weights) {
     it(name, () => {
-      expect(meanOf(firstBelief(['a', 'b'], 4, given, 0))).to.deep.equal(expected);
+      expect(meanOf(firstEstimate(['a', 'b'], 4, given, 0))).to.deep.equal(expected);
     });
   }
 
   it('is as unsure as demand is large, also of a zone that is expected to have none', () => {
-    const { covariance } = firstBelief(['a', 'b'], 4, { a: 1 }, 0);
+    const { covariance } = firstEstimate(['a', 'b'], 4, { a: 1 }, 0);
     expect(covariance[0]?.[0]).to.equal(16);
     expect(covariance[1]?.[1]).to.equal(4);
   });
 
   it('takes a measured demand as it is, with little doubt and nothing for zones that it does not name', () => {
-    const belief = exactly(['b', 'a'], { a: 2, z: 9 }, 60);
-    expect(belief.time).to.equal(60);
-    expect(meanOf(belief)).to.deep.equal({ a: 2, b: 0 });
-    expect(belief.covariance[0]?.[0]).to.be.within(0, 0.02);
-    expect(belief.covariance[0]?.[1]).to.equal(0);
+    const estimate = exactly(['b', 'a'], { a: 2, z: 9 }, 60);
+    expect(estimate.time).to.equal(60);
+    expect(meanOf(estimate)).to.deep.equal({ a: 2, b: 0 });
+    expect(estimate.covariance[0]?.[0]).to.be.within(0, 0.02);
+    expect(estimate.covariance[0]?.[1]).to.equal(0);
   });
 
   it('becomes less sure with time, in proportion to it', () => {
-    const belief = firstBelief(['a', 'b'], 4, {}, 0);
+    const estimate = firstEstimate(['a', 'b'], 4, {}, 0);
     const growth = (time: number): number =>
-      (aged(belief, time).covariance[0]?.[0] ?? 0) - (belief.covariance[0]?.[0] ?? 0);
+      (aged(estimate, time).covariance[0]?.[0] ?? 0) - (estimate.covariance[0]?.[0] ?? 0);
     expect(growth(15)).to.be.greaterThan(0);
     expect(growth(30)).to.be.closeTo(2 * growth(15), 1e-9);
-    expect(meanOf(aged(belief, 30)), 'what is expected stays').to.deep.equal(meanOf(belief));
+    expect(meanOf(aged(estimate, 30)), 'what is expected stays').to.deep.equal(meanOf(estimate));
   });
 
   it('does not grow younger', () => {
-    const belief = firstBelief(['a'], 4, {}, 100);
-    expect(aged(belief, 90)).to.equal(belief);
+    const estimate = firstEstimate(['a'], 4, {}, 100);
+    expect(aged(estimate, 90)).to.equal(estimate);
   });
 
   it('keeps what is known when a zone joins or leaves', () => {
-    const belief = {
+    const estimate = {
       zones: ['a', 'b'],
       mean: [3, 1],
       covariance: [
@@ -338,17 +339,17 @@ describe('belief', () => {
       ],
       time: 5,
     };
-    const joined = forZones(belief, ['c', 'b', 'a'], { a: 1, b: 1, c: 2 });
+    const joined = forZones(estimate, ['c', 'b', 'a'], { a: 1, b: 1, c: 2 });
     expect(joined.zones).to.deep.equal(['a', 'b', 'c']);
     expect(meanOf(joined)).to.deep.equal({ a: 3, b: 1, c: 2 });
     expect(joined.covariance[0]).to.deep.equal([0.1, 0.02, 0]);
     expect(joined.covariance[2]?.[2], 'a zone that nothing is known of').to.be.at.least(4);
-    const left = forZones(belief, ['b'], {});
+    const left = forZones(estimate, ['b'], {});
     expect(left).to.deep.include({ zones: ['b'], mean: [1], covariance: [[0.2]] });
   });
 
   it('stays as it is for the same zones in another order', () => {
-    const belief = firstBelief(['a', 'b'], 4, {}, 0);
-    expect(forZones(belief, ['b', 'a'], {})).to.equal(belief);
+    const estimate = firstEstimate(['a', 'b'], 4, {}, 0);
+    expect(forZones(estimate, ['b', 'a'], {})).to.equal(estimate);
   });
 });

@@ -299,8 +299,8 @@ describe('evidence of a load above the threshold', () => {
   }
 
   it('counts zones that no endpoint is hinted for on all endpoints', () => {
-    const belief = exactly(['a', 'b', 'c'], { a: 1.5, b: 0.1, c: 0.6 }, 0, 0.1);
-    expect(excessOf(policy, own, endpoints, belief)).to.be.closeTo(0.15 / Math.hypot(0.075, 0.02), 1e-9);
+    const estimate = exactly(['a', 'b', 'c'], { a: 1.5, b: 0.1, c: 0.6 }, 0, 0.1);
+    expect(excessOf(policy, own, endpoints, estimate)).to.be.closeTo(0.15 / Math.hypot(0.075, 0.02), 1e-9);
   });
 
   it('is enough with one estimate two deviations above, with some that are one above, and never below half a deviation', () => {

@@ -120,10 +120,10 @@ describe('loop', () => {
         );
       let { state } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, three()));
       for (const time of [30, 45, 60]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(0.3, time)));
-      const { surge, belief } = observe(DEFAULT_LOOP_POLICY, state, seen(0.8, 75));
-      expect(belief?.mean[0]).to.be.closeTo(0.8, 0.05);
-      expect(surge?.['a'], 'half of the rise would be 1.05').to.be.within(belief?.mean[0] ?? Infinity, 0.95);
-      expect(Object.values(surge ?? {}).reduce((sum, value) => sum + value, 0)).to.be.at.most(2.1 + 1e-9);
+      const { jump, estimate } = observe(DEFAULT_LOOP_POLICY, state, seen(0.8, 75));
+      expect(estimate?.mean[0]).to.be.closeTo(0.8, 0.05);
+      expect(jump?.['a'], 'half of the rise would be 1.05').to.be.within(estimate?.mean[0] ?? Infinity, 0.95);
+      expect(Object.values(jump ?? {}).reduce((sum, value) => sum + value, 0)).to.be.at.most(2.1 + 1e-9);
     });
   });
 
