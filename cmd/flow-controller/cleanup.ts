@@ -22,11 +22,11 @@ const removeLease = async ({ client, config, namespace }: Session, signal: Abort
 
 /** The installation that plans, if it is another one: what is on the slices is then its work. */
 const planningElsewhere = async (session: Session, signal: AbortSignal): Promise<string | undefined> => {
-  const { client, config, namespace, home } = session;
+  const { client, config, namespace, ownNamespace } = session;
   try {
     const lease = await client.get<Lease>(LEASES, { namespace, name: config.leaderElection.name }, signal);
     const installation = installationOf(lease);
-    return holderOf(lease) === '' || installation === '' || installation === home ? undefined : installation;
+    return holderOf(lease) === '' || installation === '' || installation === ownNamespace ? undefined : installation;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

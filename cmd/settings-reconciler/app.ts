@@ -118,7 +118,7 @@ const EVENT_QUEUE = 10_000;
 
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
 export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, gardenClient, namespace, home, clock, random, logger } = session;
+  const { config, gardenClient, namespace, ownNamespace, clock, random, logger } = session;
   const { modes, heartbeat } = config;
   const component = COMMANDS.settingsReconciler;
   const manager = createManager({ ...candidateOf(session), ...session, component, eventQueue: EVENT_QUEUE });
@@ -171,7 +171,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   for (const [name, spec] of Object.entries(hints)) manager.controller(name, spec);
 
   if (heartbeat.enabled ?? extensionClassesOf(modes).length > 0) {
-    manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: home }, leading));
+    manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: ownNamespace }, leading));
   }
   logger.info('starting', { modes: Object.keys(modes), server: session.client.server });
   await manager.run(signal);

@@ -35,7 +35,7 @@ export interface ControllerSession<C extends ControllerConfiguration = Controlle
   /** Namespace of the Lease. */
   namespace: string;
   /** Namespace of this process: several installations that share a Lease have one each. */
-  home: string;
+  ownNamespace: string;
   /** Unique among all processes that ever ran. */
   identity: string;
   clock: Clock;
@@ -66,7 +66,7 @@ export const openSession = <C extends ControllerConfiguration>(options: OpenOpti
     config,
     client: createClient({ config: source, userAgent: userAgentOf(command) }),
     namespace: config.leaderElection.namespace ?? own ?? 'default',
-    home: env['POD_NAMESPACE'] ?? source.namespace ?? config.leaderElection.namespace ?? 'default',
+    ownNamespace: env['POD_NAMESPACE'] ?? source.namespace ?? config.leaderElection.namespace ?? 'default',
     identity: `${hostname()}_${randomUUID()}`,
     clock: systemClock,
     random: Math.random,
@@ -76,15 +76,15 @@ export const openSession = <C extends ControllerConfiguration>(options: OpenOpti
 };
 
 /** The Lease by which one of several replicas works, marked with the installation; undefined where there is no election. */
-const electionOf = ({ config, client, namespace, home, logger }: ControllerSession): Candidate['election'] => {
+const electionOf = ({ config, client, namespace, ownNamespace, logger }: ControllerSession): Candidate['election'] => {
   const { enabled, name, leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds } = config.leaderElection;
   if (!enabled) return undefined;
   const clusterRole = config.installation?.clusterRole;
-  const owner = createInstallationOwner({ client, namespace: home, clusterRole, logger });
+  const owner = createInstallationOwner({ client, namespace: ownNamespace, clusterRole, logger });
   return {
     name,
     namespace,
-    marks: async (signal) => ({ installation: home, owner: await owner(signal) }),
+    marks: async (signal) => ({ installation: ownNamespace, owner: await owner(signal) }),
     leaseDurationMs: leaseDurationSeconds * 1_000,
     renewDeadlineMs: renewDeadlineSeconds * 1_000,
     retryPeriodMs: retryPeriodSeconds * 1_000,

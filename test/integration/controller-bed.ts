@@ -103,7 +103,7 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
       return {
         client: await bed.client(),
         namespace: 'default',
-        home: 'default',
+        ownNamespace: 'default',
         identity,
         clock: bed.clock,
         random: () => 0.5,

@@ -66,7 +66,7 @@ export const startReconciler = (sandbox: Sandbox): (() => Promise<void>) => {
       client,
       gardenClient: undefined,
       namespace: 'default',
-      home: 'default',
+      ownNamespace: 'default',
       identity: 'leader',
       clock: systemClock,
       random: Math.random,

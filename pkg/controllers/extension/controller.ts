@@ -10,7 +10,7 @@ import { type Table, objects, signals } from '../../kubernetes/watches.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
 import { type SettingsCaches, createExtensionProjection, inNamespace, namespaceNames } from '../settings/caches.ts';
-import { extensionClassesOf, governingOf, homeOf } from '../settings/decider.ts';
+import { extensionClassesOf, governingOf, extensionNamespaceOf } from '../settings/decider.ts';
 import { ownersIn } from '../settings/context.ts';
 import type { Decider, EnabledSettings, NamespaceDecision, Owner } from '../settings/context.ts';
 import { type ExtensionReconcilerOptions, createExtensionReconciler } from './reconciler.ts';
@@ -90,7 +90,7 @@ const createSubjects = (options: SubjectsOptions) => {
     const owner = ownerOfName(name);
     return extensionClassesOf(config.modes).flatMap((own) => {
       if (own !== 'shoot' && OWNERS[own] !== owner) return [];
-      const found = inNamespace(caches.extensions, homeOf(own, name, config.modes));
+      const found = inNamespace(caches.extensions, extensionNamespaceOf(own, name, config.modes));
       return found.filter((item) => item.reading && extensionClassOf(item) === own).map(extensionNameOf);
     });
   };
@@ -135,10 +135,10 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     extension: (ref) => caches.extensions?.get(ref),
     project: createExtensionProjection(createRoutingConfigReader()),
     shoot: (name) => caches.clusters?.get({ name })?.spec?.shoot,
-    home(extension) {
+    governed(extension) {
       const own = extensionClassOf(extension) ?? 'shoot';
       const here = extension.metadata?.namespace ?? '';
-      return { namespace: homeOf(own, here, modes), governing: governingOf(caches, own, here, modes) };
+      return { namespace: extensionNamespaceOf(own, here, modes), governing: governingOf(caches, own, here, modes) };
     },
     seen: subjects.seen,
     isReverting: (extension) =>

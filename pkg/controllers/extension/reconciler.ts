@@ -31,7 +31,7 @@ export interface ExtensionReconcilerOptions {
   /** The Shoot whose control plane is in the namespace. */
   shoot(namespace: string): Pick<Shoot, 'metadata' | 'status'> | undefined;
   /** The namespace that Extensions of the class of this one are read from, and the one that counts there. */
-  home(extension: ReadExtension): { namespace: string; governing: Governing | undefined };
+  governed(extension: ReadExtension): { namespace: string; governing: Governing | undefined };
   /** The namespaces that it is about, with their Services and whether they have effect. */
   seen(extension: ReadExtension): readonly SeenNamespace[];
   /** Whether settings that it asked for are still to be reverted. */
@@ -129,8 +129,8 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     let current = await begin(live, type, signal);
     current = await patch(current, takeUpPatch(current, type), undefined, signal);
     if (type === 'Delete' && waits(cached, key)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
-    const { namespace: home, governing } = options.home(current);
-    const outcome = decideOutcome({ extension: current, type, home, governing });
+    const { namespace, governing } = options.governed(current);
+    const outcome = decideOutcome({ extension: current, type, namespace, governing });
     const leaves = type === 'Delete' || type === 'Migrate';
     const condition = leaves ? undefined : conditionFor(current);
     current = await patch(current, endPatch(current, type, outcome, condition, clock.now()), 'status', signal);

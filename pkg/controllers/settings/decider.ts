@@ -24,7 +24,7 @@ import type { Decider, NamespaceDecision, OrphanRules, Owner, RoutingContext } f
 type Modes = SettingsReconcilerConfiguration['modes'];
 
 /** Where gardenlet puts what belongs to the seed as a whole. */
-const SEED_HOME = 'garden';
+const SEED_NAMESPACE = 'garden';
 
 /** What the modes answer for: a garden runtime and a seed may be two installations in one cluster. */
 export const extensionClassesOf = ({ seed, garden }: Modes): ExtensionClass[] => [
@@ -36,14 +36,14 @@ export const extensionClassesOf = ({ seed, garden }: Modes): ExtensionClass[] =>
  * The namespace that Extensions of a class are read from. Of class shoot it is each Shoot's own; of the others Gardener's
  * alone, so that who may create objects in some other namespace has no say in all of them.
  */
-export const homeOf = (extensionClass: ExtensionClass, own: string, { garden }: Modes): string => {
+export const extensionNamespaceOf = (extensionClass: ExtensionClass, own: string, { garden }: Modes): string => {
   if (extensionClass === 'shoot') return own;
-  return extensionClass === 'garden' ? (garden?.namespace ?? SEED_HOME) : SEED_HOME;
+  return extensionClass === 'garden' ? (garden?.namespace ?? SEED_NAMESPACE) : SEED_NAMESPACE;
 };
 
 /** Stands for what we may not read: it may ask for anything, so everything is held. */
-const unreadable = (home: string, extensionClass: ExtensionClass): Governing => ({
-  name: `${home}/${EXTENSION_TYPE}`,
+const unreadable = (namespace: string, extensionClass: ExtensionClass): Governing => ({
+  name: `${namespace}/${EXTENSION_TYPE}`,
   class: extensionClass,
   reading: {
     kind: 'invalid',
@@ -58,9 +58,9 @@ export const governingOf = (
   namespace: string,
   modes: Modes,
 ): Governing | undefined => {
-  const home = homeOf(extensionClass, namespace, modes);
-  if (caches.extensions?.state === 'refused') return unreadable(home, extensionClass);
-  return governingExtension(inNamespace(caches.extensions, home), extensionClass);
+  const place = extensionNamespaceOf(extensionClass, namespace, modes);
+  if (caches.extensions?.state === 'refused') return unreadable(place, extensionClass);
+  return governingExtension(inNamespace(caches.extensions, place), extensionClass);
 };
 
 interface ReleaseSnapshot {

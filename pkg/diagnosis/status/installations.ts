@@ -43,12 +43,12 @@ const sectionOf = (object: unknown, key: string): Readonly<Record<string, unknow
   return isFields(value) ? value : {};
 };
 
-const usesIn = ({ config, component, namespace: home }: ComponentConfig): LeaseUse[] => {
+const usesIn = ({ config, component, namespace: own }: ComponentConfig): LeaseUse[] => {
   const sections = [
     ['leader', sectionOf(config, 'leaderElection')],
     ['claim', sectionOf(sectionOf(config, 'installation'), 'claim')],
   ] as const;
-  return sections.flatMap(([purpose, { name, namespace = home }]) =>
+  return sections.flatMap(([purpose, { name, namespace = own }]) =>
     typeof name === 'string' && typeof namespace === 'string' ? [{ component, purpose, namespace, name }] : [],
   );
 };

@@ -77,7 +77,7 @@ export interface OutcomeInput {
   readonly extension: ReadExtension;
   readonly type: OperationType;
   /** Where the class of this Extension is read from. */
-  readonly home: string;
+  readonly namespace: string;
   /** The Extension whose configuration counts there; undefined while the cache has none yet. */
   readonly governing: Governing | undefined;
 }
@@ -94,12 +94,12 @@ const misconfigured = (description: string): Outcome => ({
  * Effect is not waited for: the condition reports routing that does nothing. Who leaves (Delete, Migrate) leaves,
  * whatever the configuration says.
  */
-export const decideOutcome = ({ extension, type, home, governing }: OutcomeInput): Outcome => {
+export const decideOutcome = ({ extension, type, namespace, governing }: OutcomeInput): Outcome => {
   if (type === 'Delete' || type === 'Migrate') return SUCCEEDED;
   const name = extensionNameOf(extension);
   const own = extensionClassOf(extension) ?? 'shoot';
-  if (extension.metadata?.namespace !== home) {
-    return misconfigured(`Extension ${name}: class ${own} applies in namespace ${home} only`);
+  if (extension.metadata?.namespace !== namespace) {
+    return misconfigured(`Extension ${name}: class ${own} applies in namespace ${namespace} only`);
   }
   if (governing !== undefined && governing.name !== name) {
     return misconfigured(`Extension ${name}: Extension ${governing.name} of the same class applies here; remove one`);

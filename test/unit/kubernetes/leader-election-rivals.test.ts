@@ -254,7 +254,7 @@ describe('work under the Lease', () => {
 
   describe('for as long as it serves', () => {
     it('says whose the Lease is and what it goes with, as long as it is held and after', async () => {
-      server.put(NAMESPACES, { metadata: { name: session.home, uid: 'u-home' } });
+      server.put(NAMESPACES, { metadata: { name: session.ownNamespace, uid: 'u-own' } });
       server.put(CLUSTER_ROLES, { metadata: { name: 'tar:controller', uid: 'u-role' } });
       const config = { ...session.config, installation: { clusterRole: 'tar:controller' } };
       const working = workWhileLeading(candidateOf({ ...session, config }), onAndOn, fence, stop.signal);
@@ -263,10 +263,10 @@ describe('work under the Lease', () => {
         const { annotations, ownerReferences } = server.read<Lease>(LEASES, LEASE)?.metadata ?? {};
         return [annotations?.[ANNOTATION_INSTALLATION], ownerReferences?.[0]?.uid];
       };
-      expect(marks()).to.deep.equal([session.home, 'u-role']);
+      expect(marks()).to.deep.equal([session.ownNamespace, 'u-role']);
       stop.abort();
       await working;
-      expect([holder(), ...marks()]).to.deep.equal(['', session.home, 'u-role']);
+      expect([holder(), ...marks()]).to.deep.equal(['', session.ownNamespace, 'u-role']);
     });
 
     it('lets nothing be written any more when the Lease is stolen, and rejects', async () => {

@@ -55,7 +55,7 @@ export const createWorld = () => {
         extension: cache,
         project,
         shoot: () => world.shoot,
-        home: ({ spec }) => {
+        governed: ({ spec }) => {
           const own = spec?.class === 'seed' ? 'seed' : 'shoot';
           return { namespace: own === 'seed' ? 'garden' : HOME, governing: governingExtension([cache() ?? {}], own) };
         },

@@ -97,7 +97,7 @@ describe('patches of an Extension', () => {
 const HOME = 'shoot--foo--bar';
 
 const outcome = (input: Partial<OutcomeInput>) =>
-  decideOutcome({ extension: extensionIn(), type: 'Reconcile', home: HOME, governing: governing({}), ...input });
+  decideOutcome({ extension: extensionIn(), type: 'Reconcile', namespace: HOME, governing: governing({}), ...input });
 
 describe('decideOutcome', () => {
   it('succeeds without waiting for effect, also before the cache has the Extension', () => {
@@ -124,7 +124,7 @@ describe('decideOutcome', () => {
     },
     {
       name: 'one that stands where its class is not read',
-      input: { extension: extensionIn({ spec: { class: 'seed' } }), home: 'garden' },
+      input: { extension: extensionIn({ spec: { class: 'seed' } }), namespace: 'garden' },
       says: 'class seed applies in namespace garden only',
     },
   ];
