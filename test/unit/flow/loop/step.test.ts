@@ -78,18 +78,18 @@ describe('loop', () => {
 
   describe('when demand jumps', () => {
     /** A jump of zone a at 607 s, in the middle of a window, so that the first sample shows only a part of it. */
-    const jump = (after: number, endpoints = three) => {
+    const jumpTo = (after: number, endpoints = three) => {
       const within = (time: number): number => Math.min(1, Math.max(0, (time + 15 - 607) / 15));
       return looped({ endpoints, demand: (time) => ({ a: 0.3 + (after - 0.3) * within(time), b: 0.1, c: 0.1 }) });
     };
 
     it('does not wait for the dwell where the first sample is above the threshold already', () => {
-      const [first] = changes(jump(1.3).runTo(700));
+      const [first] = changes(jumpTo(1.3).runTo(700));
       expect(first).to.deep.include({ time: 615, reason: 'Overloaded' });
     });
 
     it('plans for more than the sample shows: the window began before the jump', () => {
-      const decisions = changes(jump(1.2, () => endpointsOf({ a: 1, b: 2, c: 2 })).runTo(700));
+      const decisions = changes(jumpTo(1.2, () => endpointsOf({ a: 1, b: 2, c: 2 })).runTo(700));
       const [first] = decisions;
       expect(first?.time).to.equal(615);
       expect(first?.demand['a'], 'what the sample shows').to.be.closeTo(0.3 + 0.9 * (8 / 15), 0.03);
@@ -98,7 +98,7 @@ describe('loop', () => {
     });
 
     it('waits where what is expected stays below the threshold', () => {
-      expect(changes(jump(0.65).runTo(1200))).to.deep.equal([]);
+      expect(changes(jumpTo(0.65).runTo(1200))).to.deep.equal([]);
     });
 
     it('takes the guess back with the next samples when the jump was smaller', () => {
