@@ -72,7 +72,7 @@ const asEndpoint = (endpoint: ReadEndpoint): Endpoint => ({
   ...(isFields(endpoint.hints) ? { hints: endpoint.hints } : {}),
 });
 
-type Decided = Pick<EvacuationMark, 'out' | 'cover'>;
+type Decided = Pick<EvacuationMark, 'evacuated' | 'alsoServe'>;
 
 /**
  * By this slice alone: other slices of the Service may hold what it lacks, so the leader looks again. A new slice all of whose endpoints
@@ -90,7 +90,7 @@ const joinedAlone = (
   if (refused.size === 0) return decision.kind === 'moved' ? decision : undefined;
   if (!created || forced || clientZones.length > MAX_HINTS) return undefined;
   const stays = alone.some((endpoint) => isEndpointReady(endpoint) && !zones.includes(endpoint.zone ?? ''));
-  return stays ? undefined : { out: new Map(zones.map((zone) => [zone, 'all'])), cover: clientZones };
+  return stays ? undefined : { evacuated: new Map(zones.map((zone) => [zone, 'all'])), alsoServe: clientZones };
 };
 
 export interface JoiningInput {

@@ -17,7 +17,7 @@ export type ServiceDecision =
   | { readonly kind: 'untouched' }
   /** It stays as it is: never is a Service left without endpoints. */
   | { readonly kind: 'left'; readonly reason: LeftReason; readonly message: string }
-  | ({ readonly kind: 'moved' } & Pick<EvacuationMark, 'out' | 'cover'>);
+  | ({ readonly kind: 'moved' } & Pick<EvacuationMark, 'evacuated' | 'alsoServe'>);
 
 export type LeftReason = 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
 
@@ -52,7 +52,7 @@ export const isMarked = ({ metadata }: EndpointSlice): boolean =>
 /** How many of the slices have a mark about each zone. */
 export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, number> => {
   const found = new Map<string, number>();
-  for (const zone of slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]))
+  for (const zone of slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]))
     found.set(zone, (found.get(zone) ?? 0) + 1);
   return found;
 };
@@ -89,12 +89,12 @@ const leavingIn = (seen: readonly Seen[], { zone, percent, rounding }: Leave): L
 };
 
 const outOf = (seen: readonly Seen[], leaves: readonly Leave[]): Map<string, Leaving> => {
-  const out = new Map<string, Leaving>();
+  const evacuated = new Map<string, Leaving>();
   for (const leave of [...leaves].sort((left, right) => left.percent - right.percent)) {
     const leaving = leavingIn(seen, leave);
-    if (leaving !== undefined) out.set(leave.zone, leaving);
+    if (leaving !== undefined) evacuated.set(leave.zone, leaving);
   }
-  return out;
+  return evacuated;
 };
 
 /** Zones that endpoints which stay are not hinted for; all, where not every endpoint has hints: then proxies go by none. */
@@ -110,25 +110,25 @@ const decideService = ({ slices, clientZones, leaves }: ServiceInput): ServiceDe
   const seen = slices.filter(({ addressType }) => addressType !== 'FQDN').flatMap(seenIn);
   const inZones = seen.filter(({ endpoint }) => leaves.some(({ zone }) => zone === endpoint.zone));
   if (inZones.length === 0) return { kind: 'untouched' };
-  const out = outOf(seen, leaves);
-  const leaving = new Set(seen.filter(({ endpoint }) => isLeaving(endpoint, { out })));
+  const evacuated = outOf(seen, leaves);
+  const leaving = new Set(seen.filter(({ endpoint }) => isLeaving(endpoint, { evacuated })));
   if (leaving.size === 0)
     return left('LessThanOne', `${inZones.length} endpoint(s) there: the share rounds down to none`);
-  const cover = new Set<string>();
+  const alsoServe = new Set<string>();
   for (const group of new Set([...leaving].map((one) => one.group))) {
     const members = seen.filter((one) => one.group === group);
     const staying = members.filter((one) => !leaving.has(one));
     if (staying.length === 0) return left('NoEndpointElsewhere', 'no ready endpoint would be left elsewhere');
-    for (const zone of toCover(members, staying, clientZones)) cover.add(zone);
+    for (const zone of toCover(members, staying, clientZones)) alsoServe.add(zone);
   }
   const most = Math.max(
     ...seen.map(
-      ({ endpoint, zones }) => new Set([...cover, ...(zones.length === 0 ? [endpoint.zone ?? ''] : zones)]).size,
+      ({ endpoint, zones }) => new Set([...alsoServe, ...(zones.length === 0 ? [endpoint.zone ?? ''] : zones)]).size,
     ),
   );
   if (most > MAX_HINTS)
     return left('TooManyZones', `endpoints would have to serve ${most} zones, and hints name ${MAX_HINTS} at most`);
-  return { kind: 'moved', out, cover: [...cover].sort() };
+  return { kind: 'moved', evacuated, alsoServe: [...alsoServe].sort() };
 };
 
 export interface OrderedDecision {

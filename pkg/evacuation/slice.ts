@@ -79,23 +79,23 @@ interface Recorded {
 
 export interface EvacuationMark {
   /** By zone. */
-  readonly out: ReadonlyMap<string, Leaving>;
+  readonly evacuated: ReadonlyMap<string, Leaving>;
   /** Zones that every endpoint that stays serves, beside those that it serves anyway. In name order. */
-  readonly cover: readonly string[];
-  readonly was: Recorded;
+  readonly alsoServe: readonly string[];
+  readonly original: Recorded;
 }
 
 const byName = <V>([left]: readonly [string, V], [right]: readonly [string, V]): number => (left < right ? -1 : 1);
 
 /** One text for one meaning. */
-export const printMark = ({ out, cover, was }: EvacuationMark): string =>
+export const printMark = ({ evacuated, alsoServe, original }: EvacuationMark): string =>
   JSON.stringify({
-    out: Object.fromEntries(
-      [...out].sort(byName).map(([zone, leaving]) => [zone, leaving === 'all' ? true : [...leaving].sort()]),
+    evacuated: Object.fromEntries(
+      [...evacuated].sort(byName).map(([zone, leaving]) => [zone, leaving === 'all' ? true : [...leaving].sort()]),
     ),
-    cover: [...cover].sort(),
-    was: was.usual,
-    ...(was.except.size === 0 ? {} : { except: Object.fromEntries([...was.except].sort(byName)) }),
+    alsoServe: [...alsoServe].sort(),
+    original: original.usual,
+    ...(original.except.size === 0 ? {} : { except: Object.fromEntries([...original.except].sort(byName)) }),
   });
 
 const leavingOf = (value: unknown): Leaving | undefined => {
@@ -105,13 +105,13 @@ const leavingOf = (value: unknown): Leaving | undefined => {
 
 const outOf = (value: unknown): ReadonlyMap<string, Leaving> | undefined => {
   if (!isFields(value)) return undefined;
-  const out = new Map<string, Leaving>();
+  const evacuated = new Map<string, Leaving>();
   for (const [zone, said] of Object.entries(value)) {
     const leaving = leavingOf(said);
     if (leaving === undefined || !isZoneName(zone)) return undefined;
-    out.set(zone, leaving);
+    evacuated.set(zone, leaving);
   }
-  return out.size === 0 ? undefined : out;
+  return evacuated.size === 0 ? undefined : evacuated;
 };
 
 const exceptOf = (value: unknown): ReadonlyMap<string, string> | undefined => {
@@ -126,18 +126,18 @@ const exceptOf = (value: unknown): ReadonlyMap<string, string> | undefined => {
 export const parseMark = (text: unknown): EvacuationMark | undefined => {
   const value = typeof text === 'string' ? parseJson(text) : undefined;
   if (!isFields(value)) return undefined;
-  const { cover, was: usual }: Fields = value;
-  const out = outOf(value['out']);
+  const { alsoServe, original: usual }: Fields = value;
+  const evacuated = outOf(value['evacuated']);
   const except = exceptOf(value['except']);
-  if (out === undefined || except === undefined || (usual !== 'own' && usual !== 'none')) return undefined;
-  if (!Array.isArray(cover) || cover.length > MAX_HINTS || !cover.every(isZoneName)) return undefined;
-  return { out, cover: [...new Set(cover)].sort(), was: { usual, except } };
+  if (evacuated === undefined || except === undefined || (usual !== 'own' && usual !== 'none')) return undefined;
+  if (!Array.isArray(alsoServe) || alsoServe.length > MAX_HINTS || !alsoServe.every(isZoneName)) return undefined;
+  return { evacuated, alsoServe: [...new Set(alsoServe)].sort(), original: { usual, except } };
 };
 
 /** The mark with the zones that are still being left; undefined: with none of them. */
 const stillLeft = (mark: EvacuationMark, isLeft: (zone: string) => boolean): EvacuationMark | undefined => {
-  const out = new Map([...mark.out].filter(([zone]) => isLeft(zone)));
-  return out.size === 0 ? undefined : { ...mark, out };
+  const evacuated = new Map([...mark.evacuated].filter(([zone]) => isLeft(zone)));
+  return evacuated.size === 0 ? undefined : { ...mark, evacuated };
 };
 
 type Placed = Pick<ReadEndpoint, 'addresses' | 'zone' | 'conditions'>;
@@ -147,22 +147,26 @@ type HintedEndpoint = Placed & { readonly hints?: AnyHints };
 const addressOf = ({ addresses }: Placed): string => addresses[0] ?? '';
 
 /** Whether the endpoint gets no new connections under the mark. */
-export const isLeaving = (endpoint: Placed, { out }: Pick<EvacuationMark, 'out'>): boolean => {
-  const leaving = out.get(endpoint.zone ?? '');
+export const isLeaving = (endpoint: Placed, { evacuated }: Pick<EvacuationMark, 'evacuated'>): boolean => {
+  const leaving = evacuated.get(endpoint.zone ?? '');
   return leaving === 'all' || leaving?.has(addressOf(endpoint)) === true;
 };
 
 /** Zones of an endpoint that stays: its own where it has no hints, those of its hints else, and what has to be covered. */
-export const stayingZones = (zone: string | undefined, base: readonly string[], cover: readonly string[]): string[] => {
+export const stayingZones = (
+  zone: string | undefined,
+  base: readonly string[],
+  alsoServe: readonly string[],
+): string[] => {
   const own = base.length === 0 && isZoneName(zone) ? [zone] : base;
   // What has to be covered comes first: a zone that no hint names gets endpoints of all zones.
-  return [...new Set([...cover, ...own])].slice(0, MAX_HINTS).sort();
+  return [...new Set([...alsoServe, ...own])].slice(0, MAX_HINTS).sort();
 };
 
 /** The hints that an endpoint has under the mark when it is ready, whose hints without it are known. */
 export const evacuatedHints = (endpoint: Placed, base: BaseHints, mark: EvacuationMark): EndpointHints => {
   const leaving = isLeaving(endpoint, mark);
-  const zones = leaving ? [NOWHERE] : stayingZones(endpoint.zone, base.zones, mark.cover);
+  const zones = leaving ? [NOWHERE] : stayingZones(endpoint.zone, base.zones, mark.alsoServe);
   // Where hints name nodes, proxies go by them only while every endpoint has one.
   const nodes = leaving && base.nodes.length > 0 ? [NOWHERE] : base.nodes;
   return hintsOfBase({ zones, nodes }) ?? {};
@@ -197,14 +201,14 @@ export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undef
   const sent = baseOf(endpoint.hints);
   // Its zone is too long for a hint of an endpoint that is not ready.
   if (mark === undefined) return sent.zones.includes(NOWHERE) && !isEndpointReady(endpoint) ? ownBase(endpoint) : sent;
-  const recorded = recordedBase(endpoint, mark.was);
+  const recorded = recordedBase(endpoint, mark.original);
   if (isEvacuated(endpoint, recorded, mark)) return recorded;
   // No writer asks for a hint for nowhere: it was made under another mark.
   if (sent.zones.includes(NOWHERE) || textOfBase(sent) === textOfBase(recorded)) return recorded;
   if (isLeaving(endpoint, mark)) return sent;
   // The flow controller writes its plan with what has to be covered: that is no part of the plan.
-  const covers = mark.cover.length > 0 && mark.cover.every((zone) => sent.zones.includes(zone));
-  const planned = covers ? sent.zones.filter((zone) => !mark.cover.includes(zone)) : [];
+  const covers = mark.alsoServe.length > 0 && mark.alsoServe.every((zone) => sent.zones.includes(zone));
+  const planned = covers ? sent.zones.filter((zone) => !mark.alsoServe.includes(zone)) : [];
   return planned.length === 0 ? sent : { ...sent, zones: planned };
 };
 
@@ -259,7 +263,7 @@ const markOperations = (annotations: SliceContent['annotations'], wanted: string
 export const evacuationPatch = (
   { endpoints, labels, annotations }: SliceContent,
   before: EvacuationMark | undefined,
-  next: Pick<EvacuationMark, 'out' | 'cover'> | undefined,
+  next: Pick<EvacuationMark, 'evacuated' | 'alsoServe'> | undefined,
 ): JsonPatchOperation[] => {
   const bases = endpoints.map((endpoint) => baseUnder(endpoint, before));
   const rebuilt = isRebuilt(labels);
@@ -269,7 +273,7 @@ export const evacuationPatch = (
     );
     return [...hintOperations(endpoints, returned), ...markOperations(annotations, undefined)];
   }
-  const mark = { ...next, was: record(endpoints, bases) };
+  const mark = { ...next, original: record(endpoints, bases) };
   const wanted = endpoints.map((endpoint, index) => {
     const hints = evacuatedHints(endpoint, bases[index] ?? NO_HINTS, mark);
     // An endpoint that leaves has the nowhere hint already, and no zone to return to under this mark.

@@ -102,7 +102,7 @@ describe('the settings-reconciler command', () => {
     expect(lease?.spec?.holderIdentity, 'released').to.be.oneOf(['', undefined]);
 
     // An evacuation that was not ended before its components were stopped.
-    const mark = JSON.stringify({ out: { 'eu-1a': true }, cover: [], was: 'own' });
+    const mark = JSON.stringify({ evacuated: { 'eu-1a': true }, alsoServe: [], original: 'own' });
     const evacuated = slice({
       metadata: { namespace: NS, annotations: { [ANNOTATION_EVACUATED]: mark } },
       endpoints: [endpoint({ zone: 'eu-1a', hints: { forZones: [{ name: NOWHERE }] } })],

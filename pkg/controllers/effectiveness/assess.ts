@@ -86,7 +86,7 @@ const assessRouters = (name: string, service: Service, clients: readonly Clients
 
 /** What an operator asked for is no fault; what keeps the evacuation itself from working was found before. */
 const assessEvacuation = (name: string, slices: readonly EndpointSlice[]): Effectiveness | undefined => {
-  const zones = new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]));
+  const zones = new Set(slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]));
   if (zones.size === 0) return undefined;
   const message = `Service ${name}: ${[...zones].sort().join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations shows until when`;
   return { kind: 'evacuated', reason: 'Evacuated', message };

@@ -28,7 +28,11 @@ const keepsEvacuated = async (
   const subject = subjects.find(({ addressType }) => ADDRESSES[addressType ?? ''] !== undefined);
   if (subject === undefined) return true;
   const { namespace, name } = refOf(subject);
-  const mark = printMark({ out: new Map([[zone, 'all']]), cover: [], was: { usual: 'none', except: new Map() } });
+  const mark = printMark({
+    evacuated: new Map([[zone, 'all']]),
+    alsoServe: [],
+    original: { usual: 'none', except: new Map() },
+  });
   const patch = {
     metadata: { annotations: { [ANNOTATION_EVACUATED]: mark } },
     endpoints: [{ addresses: [ADDRESSES[subject.addressType ?? '']], zone, conditions: {} }],

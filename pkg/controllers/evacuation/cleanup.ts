@@ -31,7 +31,7 @@ export const isPassing = (error: unknown): boolean =>
 /** Whether the slice shows that endpoints of the zone leave; without a zone, of any. */
 export const isMarkedFor = (slice: EndpointSlice, zone?: string): boolean => {
   const mark = markOf(slice);
-  return mark !== undefined && (zone === undefined || mark.out.has(zone));
+  return mark !== undefined && (zone === undefined || mark.evacuated.has(zone));
 };
 
 /** Slices of the zone's evacuation, or of all, as they are now, and the version of the list. */

@@ -14,7 +14,7 @@ import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } fro
 import type { View } from './evacuations.ts';
 
 /** What a slice is to be: under a mark, or undefined for without. */
-type Next = Pick<EvacuationMark, 'out' | 'cover'> | undefined;
+type Next = Pick<EvacuationMark, 'evacuated' | 'alsoServe'> | undefined;
 
 /** Empty where the slice is as it should be; a slice without endpoints gets no mark. */
 export const operationsFor = (slice: EndpointSlice, next: Next): JsonPatchOperation[] => {
@@ -60,7 +60,7 @@ const writeSlices = async (
   { client, slices: cache, guard }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written> => {
-  const wanted = next === undefined ? '' : JSON.stringify([[...next.out.keys()].sort(), next.cover]);
+  const wanted = next === undefined ? '' : JSON.stringify([[...next.evacuated.keys()].sort(), next.alsoServe]);
   const ordered = [...slices].sort((left, right) => leavingIn(left, next) - leavingIn(right, next));
   let written = 0;
   let retryMs: number | undefined;

@@ -172,7 +172,7 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
         losing,
         following: options.following(outcome.snapshot.service),
         limited,
-        evacuated: outcome.snapshot.slices.some(({ cover }) => cover !== undefined),
+        evacuated: outcome.snapshot.slices.some(({ alsoServe }) => alsoServe !== undefined),
         figures,
       });
       const before = known.get(key);

@@ -186,7 +186,7 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
 
 /** Zones that the slices of the Service are marked to leave, in name order. */
 export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] =>
-  [...new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]))].sort();
+  [...new Set(slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]))].sort();
 
 /** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
 const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {

@@ -66,7 +66,7 @@ const evacuationsOf = ({ snapshot, now }: StatusEvidence) => {
   if (snapshot.evacuations.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
   const running = itemsOf(snapshot.evacuations).filter(({ until = 0 }) => until > now);
   const left = new Set(running.map(({ zone }) => zone));
-  const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]);
+  const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]);
   const overdue = [...Map.groupBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
   return {
     running,

@@ -46,7 +46,7 @@ export interface FlowSlice extends KubernetesObject {
   /** It has annotations, of whichever writer. */
   readonly annotated: boolean;
   /** While a zone is evacuated: zones that its endpoints serve beside those of the plan. */
-  readonly cover?: readonly string[];
+  readonly alsoServe?: readonly string[];
   readonly addressType: string;
   /** No endpoint becomes ready with the hints that it has: `isRebuilt`. */
   readonly rebuilt: boolean;
@@ -107,7 +107,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       annotated: annotations !== undefined && annotations !== null,
       addressType: addressType ?? 'IPv4',
       rebuilt: isRebuilt(labels),
-      ...(evacuated === undefined ? {} : { cover: pooled(evacuated.cover) }),
+      ...(evacuated === undefined ? {} : { alsoServe: pooled(evacuated.alsoServe) }),
       endpoints: (endpoints ?? []).map((endpoint) => project(endpoint, evacuated)),
     };
   };

@@ -51,13 +51,13 @@ const keptZones = ({ zone, forZones }: FlowSliceEndpoint, { spread }: HintsInFor
  */
 const wantedIn = (slice: FlowSlice, plan: HintsInForce): ((endpoint: FlowSliceEndpoint) => readonly string[]) => {
   const hints = hintsOf(plan);
-  const { cover, rebuilt } = slice;
+  const { alsoServe, rebuilt } = slice;
   return (endpoint) => {
     const { zone, ready, leaving } = endpoint;
     if (leaving === true) return [NOWHERE];
     const name = endpointName(endpoint);
     const planned = (ready ? hints({ name, zone }) : keptZones(endpoint, plan)).filter((one) => one !== '');
-    const zones = cover === undefined ? planned : stayingZones(zone, planned, cover);
+    const zones = alsoServe === undefined ? planned : stayingZones(zone, planned, alsoServe);
     if (ready) return zones;
     return namesIn(hintsNow({ conditions: { ready }, zone }, { forZones: named(zones) }, rebuilt)?.forZones);
   };

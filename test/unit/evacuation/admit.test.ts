@@ -39,14 +39,14 @@ describe('admission of an evacuated slice', () => {
   const hostile = [
     'no JSON',
     '[]',
-    '{"out":{},"cover":[],"was":"own"}',
-    '{"out":{"a":1},"cover":[],"was":"own"}',
-    '{"out":{"a b":true},"cover":[],"was":"own"}',
-    '{"out":{"a":true},"cover":["a b"],"was":"own"}',
-    '{"out":{"a":true},"cover":[],"was":"both"}',
-    '{"out":{"a":true},"cover":[],"was":"own","except":{"198.18.0.1":"a b"}}',
-    '{"out":{"a":true},"cover":[],"was":"own","except":{"198.18.0.1":1}}',
-    JSON.stringify({ out: { a: true }, cover: 'abcdefghi'.split(''), was: 'own' }),
+    '{"evacuated":{},"alsoServe":[],"original":"own"}',
+    '{"evacuated":{"a":1},"alsoServe":[],"original":"own"}',
+    '{"evacuated":{"a b":true},"alsoServe":[],"original":"own"}',
+    '{"evacuated":{"a":true},"alsoServe":["a b"],"original":"own"}',
+    '{"evacuated":{"a":true},"alsoServe":[],"original":"both"}',
+    '{"evacuated":{"a":true},"alsoServe":[],"original":"own","except":{"198.18.0.1":"a b"}}',
+    '{"evacuated":{"a":true},"alsoServe":[],"original":"own","except":{"198.18.0.1":1}}',
+    JSON.stringify({ evacuated: { a: true }, alsoServe: 'abcdefghi'.split(''), original: 'own' }),
   ];
   for (const text of hostile) {
     it(`leaves a slice alone whose annotation is ${text}`, () => {

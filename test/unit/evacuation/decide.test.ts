@@ -102,7 +102,7 @@ describe('what an evacuation makes of a Service', () => {
     const second = { ...ALL, zone: 'b' };
     const slices = [sliceOf(routed('a'), routed('b'))];
     const ordered = decideInOrder({ slices, clientZones: ZONES, leaves: [ALL, second] });
-    expect(ordered.decision.kind === 'moved' && [...ordered.decision.out.keys()]).to.deep.equal(['a']);
+    expect(ordered.decision.kind === 'moved' && [...ordered.decision.evacuated.keys()]).to.deep.equal(['a']);
     expect([...ordered.refused].map(([zone, { reason }]) => [zone, reason])).to.deep.equal([
       ['b', 'NoEndpointElsewhere'],
     ]);

@@ -216,8 +216,8 @@ describe('outcomes of several Services', () => {
 
 describe('slices with the mark of an evacuation', () => {
   const marked = (...zones: string[]) => {
-    const out = new Map(zones.map((zone) => [zone, 'all' as const]));
-    const mark = printMark({ out, cover: [], was: { usual: 'none', except: new Map() } });
+    const evacuated = new Map(zones.map((zone) => [zone, 'all' as const]));
+    const mark = printMark({ evacuated, alsoServe: [], original: { usual: 'none', except: new Map() } });
     return slice({ metadata: { annotations: { [ANNOTATION_EVACUATED]: mark } } });
   };
   const unreadable = slice({ metadata: { annotations: { [ANNOTATION_EVACUATED]: '?' } } });

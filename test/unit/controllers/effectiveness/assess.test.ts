@@ -30,7 +30,9 @@ describe('assessEffectiveness', () => {
       hinted('b', { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } }),
       ...more,
     ]),
-    metadata: { annotations: { [ANNOTATION_EVACUATED]: '{"out":{"a":true},"cover":["a"],"was":"own"}' } },
+    metadata: {
+      annotations: { [ANNOTATION_EVACUATED]: '{"evacuated":{"a":true},"alsoServe":["a"],"original":"own"}' },
+    },
   });
 
   const notReady = { conditions: { ready: false } };

@@ -74,7 +74,7 @@ describe('effectiveness report', () => {
       ...rest,
       metadata: {
         ...metadata,
-        annotations: { [ANNOTATION_EVACUATED]: '{"out":{"a":true},"cover":["a"],"was":"own"}' },
+        annotations: { [ANNOTATION_EVACUATED]: '{"evacuated":{"a":true},"alsoServe":["a"],"original":"own"}' },
       },
     }));
     await reconcile();

@@ -13,7 +13,7 @@ import { showEvacuation } from '../../../../pkg/controllers/evacuation/controlle
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 const own = (zone: string) => ({ forZones: [{ name: zone }] });
-const MARK = JSON.stringify({ out: { a: true }, cover: ['a'], was: 'own' });
+const MARK = JSON.stringify({ evacuated: { a: true }, alsoServe: ['a'], original: 'own' });
 
 const evacuated = (): EndpointSlice =>
   slice({

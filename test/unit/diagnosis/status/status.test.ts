@@ -251,7 +251,7 @@ describe('status', () => {
         status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 } },
       }) as KubernetesObject;
     const marked = (zone: string, name: string): KubernetesObject => {
-      const mark = JSON.stringify({ out: { [zone]: true }, cover: [], was: 'own' });
+      const mark = JSON.stringify({ evacuated: { [zone]: true }, alsoServe: [], original: 'own' });
       return slice({ metadata: { name, annotations: { [ANNOTATION_EVACUATED]: mark } } });
     };
     const of = (...objects: KubernetesObject[]) => reportOf({}, (all) => [...all, ...objects]);

@@ -140,7 +140,7 @@ const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice): 
     leaves: [{ zone: A, percent: 100, rounding: 'Up' }],
   });
   if (decision.kind !== 'moved') throw new Error(decision.kind);
-  const mark = { ...decision, was: { usual: 'none' as const, except: new Map<string, string>() } };
+  const mark = { ...decision, original: { usual: 'none' as const, except: new Map<string, string>() } };
   const endpoints = (stored.endpoints ?? []).map((each) => ({
     ...each,
     hints: evacuatedHints(each, baseOf(each.hints), mark),

@@ -18,7 +18,7 @@ const SHARED: HintsInForce = { spread: false, endpoints: [{ name: 'b1', forZones
 
 describe('the patch of a slice', () => {
   it('leaves what is evacuated as it is, and has the others serve what has to be covered', () => {
-    const evacuated = { out: { a: true }, cover: ['a'], was: 'own' };
+    const evacuated = { evacuated: { a: true }, alsoServe: ['a'], original: 'own' };
     const slice = (...forZones: string[]): EndpointSlice => ({
       metadata: {
         name: 's',
