@@ -140,14 +140,14 @@ const matricesText = ({ now, modes }: SimulationReport, wide: boolean, paint: Pa
     .join('');
 };
 
-const CARRIERS: Readonly<Record<ModeReport['carrier'], string>> = {
+const NEEDED: Readonly<Record<ModeReport['neededComponent'], string>> = {
   controlPlane: '',
   webhook: ' (needs endpointslice-webhook)',
   planner: ' (needs endpointslice-webhook and flow-controller)',
 };
 
-const settingText = ({ settings, carrier }: ModeReport): string =>
-  settings.length === 0 ? 'remove every setting for topology' : `${settings.join(', ')}${CARRIERS[carrier]}`;
+const settingText = ({ settings, neededComponent }: ModeReport): string =>
+  settings.length === 0 ? 'remove every setting for topology' : `${settings.join(', ')}${NEEDED[neededComponent]}`;
 
 const recommendationText = ({ recommendation, modes }: SimulationReport, columns: number, paint: Paint): string => {
   const { mode, reason, message, improves } = recommendation;

@@ -30,7 +30,7 @@ import {
   type Simulation,
   type SimulationReport,
   type Verdict,
-  carrierOf,
+  neededComponentOf,
   isKnown,
   isStrategy,
   settingsOfMode,
@@ -239,7 +239,7 @@ const reportOf = (context: Context): SimulationReport => {
     return {
       mode,
       since: sinceOf(mode, frame.gates),
-      carrier: carrierOf(mode, settings, managed),
+      neededComponent: neededComponentOf(mode, settings, managed),
       settings: outcome === null ? [] : settingsText(settings),
       inForce: mode === inForce,
       recommended: mode === recommendation.mode,

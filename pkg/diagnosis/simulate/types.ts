@@ -111,10 +111,10 @@ export const SIMPLEST_FIRST: readonly ModeName[] = [
 ];
 
 /** `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it. */
-type Carrier = 'controlPlane' | 'webhook' | 'planner';
+type NeededComponent = 'controlPlane' | 'webhook' | 'planner';
 
 /** `settings`: of the mode. The control plane alone carries a strategy where the field says the same. */
-export const carrierOf = (mode: ModeName, settings: RoutingSettings, managed: boolean): Carrier => {
+export const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean): NeededComponent => {
   if (mode === 'proportional' || mode === 'load-aware') return 'planner';
   const byField = managed && settings.trafficDistribution !== undefined;
   return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
@@ -258,7 +258,7 @@ export interface ModeReport {
   readonly mode: ModeName;
   /** Kubernetes version since which the mode exists, `1.34`. */
   readonly since: string;
-  readonly carrier: Carrier;
+  readonly neededComponent: NeededComponent;
   /** What to set on the Service, `field=value` each. */
   readonly settings: readonly string[];
   /** What the Service asks for as it is. */

@@ -279,9 +279,9 @@ describe('simulate: now, and what is in force', () => {
 describe('simulate: what each mode is set by', () => {
   const settings = (kubeletVersion: string) =>
     Object.fromEntries(
-      reportFor({ ...ONE_EACH, kubeletVersion }).modes.map(({ mode, settings: own, carrier, since }) => [
+      reportFor({ ...ONE_EACH, kubeletVersion }).modes.map(({ mode, settings: own, neededComponent, since }) => [
         mode,
-        `${since} ${carrier}: ${own.join(' ')}`,
+        `${since} ${neededComponent}: ${own.join(' ')}`,
       ]),
     );
 
