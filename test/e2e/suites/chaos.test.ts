@@ -1,5 +1,6 @@
 // Kills, freezes and cuts off every process at random under churn; at the end everything is as if nothing had happened.
 // Alone: it judges time limits and memory while everything breaks.
+// Soak: it is a search, for which ten minutes and every seed are better than forty seconds; `faults-*` kill and cut off one process at a time.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
