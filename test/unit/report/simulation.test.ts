@@ -86,10 +86,6 @@ load-aware: DemandUnknown
     expect(narrow(useless)).to.contain('  → remove every setting for topology\n');
   });
 
-  it('a what-if that changes nothing says so', () => {
-    expect(narrow(reportFor(UNEVEN, { replicas: {} }))).to.contain('WHAT IF: nothing changes. This is not');
-  });
-
   it('undated prices have no date', () => {
     const crossZone = { out: 1, in: 0 };
     const prices = {
