@@ -185,11 +185,14 @@ describe('clients while a zone is evacuated', function () {
     for (const service of [EVACUATED, REMOVED])
       none(service, ...(sick ? [] : (['moving'] as const)), 'evacuated', 'returning', 'returned');
     if (!sick) none(KEPT, 'moving', 'evacuated', 'returning', 'returned');
+    // A client port whose SYN the sick zone lost stays in conntrack for two minutes: who takes it again is sent where it was sent then.
+    const stray = sick ? 0.002 : 0;
     for (const service of [EVACUATED, REMOVED]) {
       const { there } = at(service, 'evacuated');
-      if (there > 0) findings.push(`${service}: ${there} of the answers still come from the zone`);
+      if (there > stray) findings.push(`${service}: ${there} of the answers still come from the zone`);
       const lastMs = run.ways.find((way) => way.service === service)?.lastMs ?? 0;
-      if (lastMs > SECONDS.moving * 1000) findings.push(`${service}: a new connection to the zone after ${lastMs} ms`);
+      if (lastMs > SECONDS.moving * 1000 && (there > stray || !sick))
+        findings.push(`${service}: a new connection to the zone after ${lastMs} ms`);
     }
     if (at(EVACUATED, 'returned').there < 0.25) findings.push('the zone did not get its share again');
     const { forecast: said, measured } = run.busiest;
