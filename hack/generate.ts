@@ -11,7 +11,6 @@ import { dashboard } from './generate/dashboard.ts';
 import { declarations } from './generate/declarations.ts';
 import { definitions } from './generate/definitions.ts';
 import { flowController } from './generate/flow-controller.ts';
-import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { references } from './generate/references.ts';
@@ -33,8 +32,6 @@ const GENERATORS: readonly Generator[] = [
   ...declarations,
   ...definitions,
   flowController,
-  kep2004Figure,
-  kep2004Page,
   krew,
   reasonsReference,
   ...references,

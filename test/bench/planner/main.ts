@@ -5,18 +5,14 @@ import { parseArgs } from 'node:util';
 import { writeResults } from '../../support/results.ts';
 import { replaceGenerated } from '../docs.ts';
 import { describeEnvironment } from '../environment.ts';
-import { aheadMarkdown } from './ahead.ts';
 import { measureShape } from './measure.ts';
 import { plannerMarkdown } from './table.ts';
 import type { PlannerResults, Shape } from './types.ts';
-import { verify } from './verify.ts';
 
-const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs] [--verify] [--ahead]
+const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs]
 
   --quick       a few problems of each shape; nothing is kept
   --write-docs  also write the table in docs/development/benchmarks.md
-  --verify      instead compare all Services with up to three endpoints in each of three zones with trying everything
-  --ahead       instead compare plans made when a window shows a surge with plans kept ready
 `;
 
 const ALL_DIFFERENT = { capacities: [], different: [0.5, 2], problems: 12, targetMs: 1_000 } as const;
@@ -60,14 +56,10 @@ try {
     options: {
       quick: { type: 'boolean', default: false },
       'write-docs': { type: 'boolean', default: false },
-      verify: { type: 'boolean', default: false },
-      ahead: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) process.stdout.write(USAGE);
-  else if (values.verify) console.log(verify().join('\n'));
-  else if (values.ahead) console.log(aheadMarkdown(SHAPES.filter(({ naive }) => naive !== true)));
   else run(values.quick, values['write-docs'] && !values.quick);
 } catch (error) {
   process.stderr.write(`bench:planner: ${(error as Error).message}\n\n${USAGE}`);
