@@ -1,6 +1,6 @@
 // The CustomResourceDefinitions, for the chart and for clusters without it.
 import { stringify } from 'yaml';
-import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../lib/crd.ts';
 import type { Generator } from './types.ts';
 
 const plain = (definition: object): string =>

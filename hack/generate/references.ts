@@ -2,10 +2,10 @@
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import { METRIC_SOURCE_SCHEMAS } from '../../pkg/apis/config/load-sources.ts';
-import { renderConfigurationReference, renderFields } from '../../pkg/apis/config/reference.ts';
+import { renderConfigurationReference, renderFields } from '../lib/config-reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { ROUTING_CONFIG_SCHEMA } from '../../pkg/apis/routing-config-reader.ts';
-import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../lib/crd.ts';
 import { type AlertRule, alertFiles } from '../lib/alerts.ts';
 import { EVENT_GROUPS, type EventGroup } from '../lib/events.ts';
 import { type CommandMetrics, metricsCatalogue } from '../lib/metrics-catalogue.ts';

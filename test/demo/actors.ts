@@ -1,6 +1,6 @@
 // The other components of a Gardener installation, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
 import { isDeepStrictEqual } from 'node:util';
-import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { Cluster, Etcd } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import {

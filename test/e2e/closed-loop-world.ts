@@ -1,5 +1,5 @@
 // Three zones with a Service for each strategy, the real flow-controller, and the sources that it reads load from.
-import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import type { Component } from './bed/component.ts';

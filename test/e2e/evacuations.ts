@@ -10,7 +10,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';

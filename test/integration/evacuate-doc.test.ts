@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';

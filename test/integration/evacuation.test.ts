@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Event, Service } from '../../pkg/apis/core.ts';
-import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED, LABEL_MANAGED, LABEL_STRATEGY, NOWHERE } from '../../pkg/apis/names.ts';
 import {

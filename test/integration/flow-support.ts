@@ -14,7 +14,7 @@ import {
   SERVICES,
 } from '../../pkg/apis/resources.ts';
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';

@@ -10,7 +10,7 @@ import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-fol
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { flowPolicyDefinition } from '../../pkg/apis/crd.ts';
+import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { SurvivalReport } from '../../pkg/diagnosis/survival/survival.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';

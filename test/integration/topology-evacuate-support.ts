@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/crd.ts';
+import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
 import { decideInOrder } from '../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../pkg/evacuation/slice.ts';

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
-import { flowPolicyDefinition } from '../../../pkg/apis/crd.ts';
+import { flowPolicyDefinition } from '../../../hack/lib/crd.ts';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';

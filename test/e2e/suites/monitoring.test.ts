@@ -26,7 +26,7 @@ import {
   FLOW_POLICIES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
+import { zoneEvacuationDefinition } from '../../../hack/lib/crd.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
-import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../../pkg/apis/crd.ts';
+import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../../hack/lib/crd.ts';
 import { NOWHERE } from '../../../pkg/apis/names.ts';
 import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/core.ts';
 import { readyZones } from '../../../pkg/controllers/effectiveness/reconciler.ts';

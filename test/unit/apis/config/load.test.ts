@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import { ConfigError, type ConfigProblem } from '../../../../pkg/apis/config/config-error.ts';
 import { upTo } from '../../../support/depth.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../../pkg/apis/config/endpointslice-webhook.ts';
-import { renderConfigurationReference } from '../../../../pkg/apis/config/reference.ts';
+import { renderConfigurationReference } from '../../../../hack/lib/config-reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
 import { CONFIG_API_VERSION, type ConfigKind, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 

@@ -1,8 +1,8 @@
 // What the CustomResourceDefinitions of this project have in common.
 import type { SchemaObject } from 'ajv';
-import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from './flow-policy.ts';
-import { FLOW_POLICIES, type Resource, ZONE_EVACUATIONS } from './resources.ts';
-import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from './zone-evacuation.ts';
+import { FLOW_POLICY_SPEC_SCHEMA, FLOW_POLICY_STATUS_SCHEMA } from '../../pkg/apis/flow-policy.ts';
+import { FLOW_POLICIES, type Resource, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from '../../pkg/apis/zone-evacuation.ts';
 
 /** A column of `kubectl get`; those with a priority are shown by `-o wide` alone. */
 const column = (name: string, type: string, jsonPath: string, description: string, priority = 0) => ({

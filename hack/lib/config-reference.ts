@@ -1,6 +1,6 @@
 // Renders the reference of configuration files from their schemas, so that documentation cannot drift from what is checked.
 import type { SchemaObject } from 'ajv';
-import { CONFIG_API_VERSION, type ConfigKind } from './load.ts';
+import { CONFIG_API_VERSION, type ConfigKind } from '../../pkg/apis/config/load.ts';
 
 interface Row {
   readonly field: string;
