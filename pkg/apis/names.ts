@@ -56,8 +56,6 @@ export const SWITCH_NAMESPACE = 'kube-system';
 
 /** Annotation of the webhook configuration: what we wrote there last, so that everything else in it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
-/** Annotation of the webhook configuration: what other writers added to entries that are temporarily removed. */
-export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;
 
 /** Who writes a slice. */
 export const LABEL_SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';

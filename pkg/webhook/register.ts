@@ -2,14 +2,14 @@
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
-import { defined, nameOf } from '../apis/values.ts';
+import { defined, isFields, nameOf } from '../apis/values.ts';
 import type { OwnerReference } from '../apis/meta.ts';
-import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
+import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
-import { sleep } from '../kubernetes/wait.ts';
+import { aborted, createBell, sleep } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { MAY_FAIL } from './endpoint-slice-hints.ts';
@@ -29,17 +29,11 @@ const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
 const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
   JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
 
-/** What other writers made of an entry that is temporarily removed, and what the webhook had written there. */
-interface Withdrawn extends Narrowing {
-  readonly failurePolicy?: NonNullable<MutatingWebhook['failurePolicy']>;
-  readonly ours?: Narrowing;
-}
-
 /** Anything unreadable counts as never written: then everything that differs is another writer's and stays. */
-const parseByName = <T>(text: string | undefined): Readonly<Record<string, T | undefined>> => {
+const parseRegistered = (text: string | undefined): Registered => {
   try {
     const parsed: unknown = JSON.parse(text ?? '{}');
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, T>) : {};
+    return isFields(parsed) ? (parsed as Registered) : {};
   } catch {
     return {};
   }
@@ -105,82 +99,43 @@ const mergeWebhook = (
 
 export const isOurs = ({ name }: MutatingWebhook): boolean => name.endsWith(`.${GROUP}`);
 
-interface MergeOptions {
+/**
+ * The configuration to write, or undefined where the current one needs no change. Kept from the current one: labels and
+ * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries of others, a CA
+ * bundle where we know none, and the failure policy where none was configured.
+ */
+export const mergeRegistration = ({
+  wanted,
+  current,
+  keepFailurePolicy,
+}: {
   /** From `buildRegistration`. */
   readonly wanted: MutatingWebhookConfiguration;
   /** As the server holds it; undefined where it is to be created. */
   readonly current: MutatingWebhookConfiguration | undefined;
   /** Leave the failure policy of slices as it is in the cluster: none is configured. */
   readonly keepFailurePolicy: boolean;
-}
-
-const partsOf = ({ ours: _ours, ...parts }: Withdrawn): Partial<MutatingWebhook> => parts;
-
-const withoutKey = (map: Readonly<Record<string, string>> | undefined, key: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(map ?? {}).filter(([name]) => name !== key));
-
-/** What is to be remembered of entries that go, and of those that went before; undefined where there is nothing. */
-const withdrawnText = (
-  wanted: MutatingWebhookConfiguration,
-  current: MutatingWebhookConfiguration | undefined,
-  ours: Registered,
-  earlier: Readonly<Record<string, Withdrawn | undefined>>,
-): string | undefined => {
-  const names = new Set((wanted.webhooks ?? []).map(({ name }) => name));
-  const going = (current?.webhooks ?? []).filter((webhook) => isOurs(webhook) && !names.has(webhook.name));
-  const all = {
-    ...earlier,
-    ...Object.fromEntries(
-      going.map((webhook) => [
-        webhook.name,
-        { ...narrowingOf(webhook), failurePolicy: webhook.failurePolicy, ours: ours[webhook.name] },
-      ]),
-    ),
-  };
-  const left = Object.entries(all).filter(([name]) => !names.has(name));
-  return left.length === 0 ? undefined : JSON.stringify(Object.fromEntries(left));
-};
-
-/**
- * The configuration to write, or undefined where the current one needs no change. Kept from the current one: labels and
- * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries of others, a CA
- * bundle where we know none, and the failure policy where none was configured; also while an entry is away for a time.
- */
-export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfiguration | undefined => {
-  const { wanted, current, keepFailurePolicy } = options;
-  const registered = registeredText(wanted.webhooks ?? []);
-  const ours: Registered = parseByName(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
-  const earlier = parseByName<Withdrawn>(current?.metadata.annotations?.[ANNOTATION_WITHDRAWN]);
+}): MutatingWebhookConfiguration | undefined => {
+  const { webhooks: entries = [], ...rest } = wanted;
+  const ours = parseRegistered(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
   const currentOf = new Map((current?.webhooks ?? []).map((webhook) => [webhook.name, webhook]));
-  const merged = (wanted.webhooks ?? []).map((webhook) => {
+  const merged = entries.map((webhook) => {
     const { name, failurePolicy } = webhook;
-    const back = earlier[name];
-    const before = currentOf.get(name) ?? (back && { ...webhook, clientConfig: {}, ...partsOf(back) });
     // The policy of settings is always Ignore, whatever was set.
-    return mergeWebhook(
-      webhook,
-      before,
-      ours[name] ?? back?.ours ?? {},
-      keepFailurePolicy && MAY_FAIL.has(name) && failurePolicy !== undefined,
-    );
+    const keepsPolicy = keepFailurePolicy && MAY_FAIL.has(name) && failurePolicy !== undefined;
+    return mergeWebhook(webhook, currentOf.get(name), ours[name] ?? {}, keepsPolicy);
   });
   const webhooks = [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))];
-  const { webhooks: _wanted, ...rest } = wanted;
-  const withdrawn = withdrawnText(wanted, current, ours, earlier);
+  const annotations = {
+    ...current?.metadata.annotations,
+    ...wanted.metadata.annotations,
+    [ANNOTATION_REGISTERED]: registeredText(entries),
+  };
+  const labels = { ...current?.metadata.labels, ...wanted.metadata.labels };
   const next: MutatingWebhookConfiguration = {
     ...current,
     ...rest,
-    metadata: {
-      ...current?.metadata,
-      ...wanted.metadata,
-      labels: { ...current?.metadata.labels, ...wanted.metadata.labels },
-      annotations: {
-        ...withoutKey(current?.metadata.annotations, ANNOTATION_WITHDRAWN),
-        ...wanted.metadata.annotations,
-        [ANNOTATION_REGISTERED]: registered,
-        ...(withdrawn === undefined ? {} : { [ANNOTATION_WITHDRAWN]: withdrawn }),
-      },
-    },
+    metadata: { ...current?.metadata, ...wanted.metadata, labels, annotations },
     // The API server leaves out a list without entries.
     ...(webhooks.length === 0 && current?.webhooks === undefined ? {} : { webhooks }),
   };
@@ -269,36 +224,14 @@ const withOwner = (wanted: MutatingWebhookConfiguration, owner: OwnerReference |
 const MIN_INTERVAL_MS = 5_000;
 const MAX_BACKOFF_MS = 60_000;
 
-/** A flag that can be waited for; raising it twice before it is seen counts once. */
-const createTrigger = () => {
-  let raised = true;
-  let wake: (() => void) | undefined;
-  return {
-    raise(): void {
-      raised = true;
-      wake?.();
-    },
-    /** Resolves when raised since the last time, or when aborted. */
-    async wait(signal: AbortSignal): Promise<void> {
-      if (!raised && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const done = (): void => {
-            signal.removeEventListener('abort', done);
-            wake = undefined;
-            resolve();
-          };
-          wake = done;
-          signal.addEventListener('abort', done, { once: true });
-        });
-      }
-      raised = false;
-    },
-  };
-};
-
 export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
   const { client, name, wanted, onWantedChange, clock, random, logger, keepFailurePolicy } = options;
-  const trigger = createTrigger();
+  const raised = createBell();
+  let due = true;
+  const raise = (): void => {
+    due = true;
+    raised.ring();
+  };
   const informer = createInformer<MutatingWebhookConfiguration>({
     client,
     resource: RESOURCE,
@@ -307,7 +240,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     random,
     logger,
   });
-  informer.addHandlers({ onUpsert: () => trigger.raise(), onDelete: () => trigger.raise() });
+  informer.addHandlers({ onUpsert: raise, onDelete: raise });
   let registered = false;
   let failures = 0;
 
@@ -323,7 +256,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     } catch (error) {
       if (signal.aborted) return 0;
       failures += 1;
-      trigger.raise();
+      raise();
       logger.warn('cannot register the webhooks, retrying', { configuration: name, error });
       return Math.min(MAX_BACKOFF_MS, 500 * 2 ** Math.min(failures, 10)) * (0.5 + random() / 2);
     }
@@ -336,10 +269,11 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     },
     /** Watches and repairs until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {
-      const unsubscribe = onWantedChange(() => trigger.raise());
+      const unsubscribe = onWantedChange(raise);
       const following = informer.run(signal);
       while (!signal.aborted) {
-        await trigger.wait(signal);
+        if (!due) await aborted(AbortSignal.any([signal, raised.next()]));
+        due = false;
         // Rejects only when aborted, which ends the loop.
         if (!signal.aborted) await sleep(clock, await look(signal), signal).catch(() => undefined);
       }

@@ -6,7 +6,7 @@ import { runTopology } from '../fixtures/topology-command.ts';
 import { ZONES, pair, useEvacuationCluster } from './topology-evacuate-support.ts';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import type { Namespace } from '../../pkg/apis/core.ts';
-import { ANNOTATION_APPLIED, ANNOTATION_HINTS, ANNOTATION_PLAN, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_HINTS, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
@@ -270,7 +270,6 @@ describe('kubectl topology off, with every component dead', function onCluster()
       'off',
       ['other.example.org'],
     ]);
-    expect(configuration()?.metadata.annotations?.[`${GROUP}/withdrawn`]).to.contain('"failurePolicy":"Fail"');
   });
 
   it('again has nothing to do, every other command says that it is off, and `on` removes the mark', async () => {

@@ -15,7 +15,7 @@ import { isConflict } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/text.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
-import { isOurs, mergeRegistration } from '../../../pkg/webhook/register.ts';
+import { isOurs } from '../../../pkg/webhook/register.ts';
 import type { ExitCode, Io } from '../io.ts';
 import { createProgress, withClient } from './session.ts';
 import type { ClusterFlags } from './flags.ts';
@@ -36,13 +36,12 @@ const turn = (client: Client, value: string | null, signal: AbortSignal, dry = f
   return client.patch<Namespace>(NAMESPACES, { name: SWITCH_NAMESPACE }, 'merge', patch, { dryRun: dry }, signal);
 };
 
-/** As the webhook itself would: what others narrowed stays recorded, and comes back with the entries. Where none is ours, false. */
+/** Takes our entries out and leaves those of others. Where none is ours, false. */
 const withdraw = async (client: Client, first: MutatingWebhookConfiguration, signal: AbortSignal): Promise<boolean> => {
   let current = first;
   for (let attempt = 1; ; attempt += 1) {
     if (!hasEntries(current)) return false;
-    const wanted = { ...current, metadata: { name: nameOf(current) }, webhooks: [] };
-    const next = mergeRegistration({ wanted, current, keepFailurePolicy: true }) ?? current;
+    const next = { ...current, webhooks: (current.webhooks ?? []).filter((webhook) => !isOurs(webhook)) };
     try {
       await client.update(CONFIGURATIONS, next, {}, signal);
       return true;

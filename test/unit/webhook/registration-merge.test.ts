@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
-import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_REGISTERED } from '../../../pkg/apis/names.ts';
 import { mergeRegistration } from '../../../pkg/webhook/register.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
@@ -74,27 +74,11 @@ describe('mergeRegistration', () => {
     { name: 'a shorter timeout', change: () => ({ timeoutSeconds: 2 }) },
     { name: 'another failure policy, where none was configured', change: () => ({ failurePolicy: 'Fail' }) },
   ];
-  for (const { name, change } of kept) {
-    it(`keeps ${name} while another installation has the claim`, () => {
-      const current = stored(change);
-      const away = merge(current, build({ claimed: false })) ?? expect.fail('nothing to write');
-      expect(away.webhooks?.map((webhook) => webhook.name)).not.to.include(current.webhooks?.[0]?.name);
-      expect(merge(away, build({ claimed: false })), 'written once').to.equal(undefined);
-      const back = merge(away) ?? expect.fail('nothing to write');
-      expect(back.webhooks).to.deep.equal(current.webhooks);
-      expect(back.metadata.annotations).not.to.have.property(ANNOTATION_WITHDRAWN);
-      expect(merge(back)).to.equal(undefined);
-    });
-  }
-
-  it('gives up what it wrote itself before an entry went, where that is not wanted any more', () => {});
-
   it('takes a note that cannot be read for none', () => {
     const current = stored();
-    const annotations = { ...current.metadata.annotations, [ANNOTATION_WITHDRAWN]: '{' };
+    const annotations = { ...current.metadata.annotations, [ANNOTATION_REGISTERED]: '{' };
     const next = merge({ ...current, metadata: { ...current.metadata, annotations } });
     expect(next?.webhooks).to.deep.equal(current.webhooks);
-    expect(next?.metadata.annotations).not.to.have.property(ANNOTATION_WITHDRAWN);
   });
 
   it('raises a timeout again that it lowered itself', () => {
