@@ -1,7 +1,10 @@
 // One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
 // The closed loop of a Service on one screen: what it aims at, what each zone asks for and gets, and what changed last.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
-import type { Cause, Explanation, LoopReport, UsedReport } from '../diagnosis/explain/types.ts';
+import type { Explanation } from '../diagnosis/explain/explain.ts';
+import type { Cause, LoopReport } from '../diagnosis/explain/types.ts';
+
+type UsedReport = Explanation['used'][number];
 import { clean, evidenceText, indented, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';
 import type { Paint } from './text.ts';
 import { explainedTraffic } from './measured.ts';

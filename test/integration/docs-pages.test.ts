@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { describe, it, after, before } from 'mocha';
 import { runTopology, CLUSTERS, clusterFile, clusterFlags, topologyJson } from '../fixtures/topology-command.ts';
 import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
-import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { describeDocument } from '../fixtures/document.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
 import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';

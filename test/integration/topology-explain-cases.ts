@@ -1,5 +1,5 @@
 // Files of clusters, and what `kubectl topology explain` finds in each.
-import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 
 export type Case = readonly [
   file: string,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
-import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { CASES } from './topology-explain-cases.ts';

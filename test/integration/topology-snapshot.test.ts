@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { snapshotDocument } from '../../cmd/kubectl-topology/input/snapshot-file.ts';
 import { createCollector } from '../../pkg/diagnosis/project/collect.ts';
 import { type ClusterSnapshot, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
-import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { installation } from '../fixtures/installation.ts';
 import { plantedIn, SECRETS_TO_PLANT } from '../fixtures/planted-secrets.ts';

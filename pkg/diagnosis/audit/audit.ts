@@ -8,14 +8,14 @@ import { REASONS } from '../../upstream/index.ts';
 import type { Finding, Severity } from '../check/types.ts';
 import { counted, listed } from '../explain/given.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
-import { indexSnapshot } from '../explain/facts.ts';
+import { type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
-import type { ExplainOptions, SnapshotIndex } from '../explain/types.ts';
+import type { ExplainOptions } from '../explain/types.ts';
 import { type MeasuredReport, type MeasuredService, flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
 import { routersReport } from '../routers/types.ts';
-import { type ClusterSnapshot, type CollectionName, itemsOf, known } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
 import { type Assessed, addTo, assessed, plainMatrix, serviceAudit } from './service.ts';
 import { AUDIT_REASONS } from './types.ts';
 import type { AuditGroup, AuditOptions, AuditReport, ClusterFinding, MonthlyCost, ServiceAudit } from './types.ts';
@@ -144,16 +144,12 @@ const billOf = (
   };
 };
 
-/** They add to the evidence of a cause and change none; from a cluster they are not even read. */
-const ONLY_EVIDENCE: ReadonlySet<CollectionName> = new Set(['pods', 'events']);
-
-const unseen = (snapshot: ClusterSnapshot): AuditReport['unseen'] => {
-  const needed = (['nodes', 'slices'] as const).flatMap((what) => {
-    const collection = snapshot[what];
-    return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
-  });
-  return [...needed, ...unseenOf(snapshot).filter(({ what }) => !ONLY_EVIDENCE.has(what))];
-};
+/** Pods and events add to the evidence of a cause and change none; from a cluster they are not even read. */
+const JUDGED_BY: readonly CollectionName[] = [
+  'nodes',
+  'slices',
+  ...EVIDENCE.filter((what) => what !== 'pods' && what !== 'events'),
+];
 
 /** Services come worst first: what fails, then what crosses most of all connections, or costs most where prices are given. */
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditReport => {
@@ -177,7 +173,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
     matrix: matrixOf(all, total),
     findings: clusterFindings(snapshot, index, slices),
     ...billOf(options, services),
-    unseen: unseen(snapshot),
+    unseen: unseenOf(snapshot, JUDGED_BY),
   };
 };
 

@@ -7,7 +7,7 @@ import type { MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
 import { trafficsOf } from '../explain/spread.ts';
 import type { Diagnosis } from '../explain/explain.ts';
-import type { Facts, FamilyFacts } from '../explain/types.ts';
+import type { Facts, FamilyFacts } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
 import { type TrafficShares, monthlyCost } from '../prices.ts';
 import { auditGroup } from './sum.ts';

@@ -1,6 +1,7 @@
 // What `kubectl topology audit` takes and answers.
 import type { Measured } from '../../traffic/measured.ts';
-import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
+import type { Explanation } from '../explain/explain.ts';
+import type { Cause, CauseReason, ExplainOptions, Verdict, WantedReport } from '../explain/types.ts';
 import type { MeasuredReport, MeasuredService } from '../measured.ts';
 import type { Tariff } from '../prices.ts';
 import type { RoutersReport } from '../routers/types.ts';

@@ -5,7 +5,7 @@ import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason, Route } from '../../upstream/index.ts';
 import { type RouterAnswer, leastCertain, routersReport } from '../routers/types.ts';
-import { type ClusterSnapshot, EVIDENCE } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
   balanceCauses,
   evacuatedZones,
@@ -16,21 +16,10 @@ import {
   spreadText,
 } from './spread.ts';
 import { cause, counted, firstOfEach, givenCauses, listed } from './given.ts';
-import { gatherFacts, indexSnapshot } from './facts.ts';
+import { type Facts, type FamilyRoute, type SnapshotIndex, gatherFacts, indexSnapshot } from './facts.ts';
 import { fixOf } from './fix.ts';
 import { loopCauses, loopReport, withLoop } from './loop.ts';
-import type {
-  Cause,
-  EffectiveReport,
-  ExplainOptions,
-  Explanation,
-  Facts,
-  FamilyRoute,
-  GivenReport,
-  SnapshotIndex,
-  UsedReport,
-  Verdict,
-} from './types.ts';
+import type { Cause, ExplainOptions, Verdict } from './types.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /** By endpoints that are not ready, which complete hints do not have. */
@@ -86,7 +75,7 @@ const usedCauses = (facts: Facts): Cause[] =>
     return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
   });
 
-const givenReport = ({ families }: Facts): GivenReport[] =>
+const givenReport = ({ families }: Facts) =>
   families.map(({ family: addressType, endpoints }) => {
     const zones = new Map<string, { endpoints: number; hinted: number }>();
     const row = (zone: string) => {
@@ -101,7 +90,9 @@ const givenReport = ({ families }: Facts): GivenReport[] =>
     return {
       addressType,
       ready: endpoints.length,
+      /** Ready endpoints that carry a zone hint. */
       hinted: endpoints.filter(({ forZones }) => forZones.length > 0).length,
+      /** Ready endpoints and hints by zone. */
       zones: Object.fromEntries([...zones].sort(([a], [b]) => byText(a, b))),
     };
   });
@@ -110,10 +101,11 @@ const givenReport = ({ families }: Facts): GivenReport[] =>
 const routerFields = ({ router, certainty, version, routing }: RouterAnswer) => ({
   router,
   certainty,
+  /** `1.34.2`, or the minor by which it is judged; empty where that is not known. */
   version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
 });
 
-const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
+const usedReport = ({ routes, families, index }: Facts) => {
   const order = families.map(({ family }) => family);
   return routes
     .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
@@ -125,7 +117,9 @@ const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
         port,
         ...routerFields(index.routers.of(node)),
         mode,
+        /** That a connection from here is spread over. */
         endpoints: used.length,
+        /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
         inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
         reason,
       }));
@@ -147,7 +141,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints }: Facts): string => {
   return 'no proxy of the cluster routes it';
 };
 
-const effectiveReport = (facts: Facts): EffectiveReport => {
+const effectiveReport = (facts: Facts) => {
   const { routes, clientZones } = facts;
   const spread = loopReport(facts)?.spreadOnPurpose === true;
   const isServed = (route: Route): boolean => isKept(route) || (spread && route.reason === 'NoHints');
@@ -158,8 +152,14 @@ const effectiveReport = (facts: Facts): EffectiveReport => {
   return {
     effective: clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown,
     clientZones,
+    /** Client zones whose traffic is not kept inside, by any family or port. */
     unserved,
+    /**
+     * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each
+     * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
+     */
     inZoneShare,
+    /** Why there is no share; empty where there is one. */
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };
@@ -228,28 +228,20 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   });
 };
 
-export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
-  EVIDENCE.flatMap((what) => {
+/** What of these could not be seen, and why. */
+export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>
+  names.flatMap((what) => {
     const collection = snapshot[what];
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
 
-/** Only who asks for a plan misses it. */
-const unseenLoop = ({ snapshot: { flowPolicies }, planned }: Facts): Explanation['unseen'] =>
-  planned === undefined || flowPolicies.kind === 'known' ? [] : [{ what: 'flowPolicies', why: flowPolicies.why }];
-
-/** What is found out about a Service, before it is rendered. */
-export interface Diagnosis extends Pick<Explanation, 'verdict' | 'wanted' | 'given' | 'effective' | 'causes'> {
-  readonly facts: Facts;
-}
-
-/** `index`: share it between diagnoses of one snapshot. */
+/** What is found out about a Service, before it is rendered. `index`: share it between diagnoses of one snapshot. */
 export const diagnose = (
   snapshot: ClusterSnapshot,
   service: Service,
   options: ExplainOptions,
   index: SnapshotIndex = indexSnapshot(snapshot, options),
-): Diagnosis => {
+) => {
   const facts = gatherFacts(snapshot, service, options, index);
   const wanted = wantedReport(facts);
   const effective = effectiveReport(facts);
@@ -269,7 +261,9 @@ export const diagnose = (
   return { facts, verdict, wanted, given: givenReport(facts), effective, causes };
 };
 
-export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions): Explanation => {
+export type Diagnosis = ReturnType<typeof diagnose>;
+
+export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions) => {
   const { facts, verdict, wanted, given, effective, causes } = diagnose(snapshot, service, options);
   const loop = loopReport(facts);
   return {
@@ -282,10 +276,17 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     given,
     used: usedReport(facts),
     effective,
+    /** Only where its FlowPolicy was seen. */
     ...defined({ loop }),
+    /** Clients that do not pass the rules of its proxies. */
     bypasses: facts.bypasses,
+    /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
     spread: spreadText(facts),
+    /** The first is the one to look at first. */
     causes,
-    unseen: [...unseenOf(snapshot), ...unseenLoop(facts)],
+    // Only who asks for a plan misses its FlowPolicy.
+    unseen: unseenOf(snapshot, facts.planned === undefined ? EVIDENCE : [...EVIDENCE, 'flowPolicies']),
   };
 };
+
+export type Explanation = ReturnType<typeof explain>;

@@ -7,23 +7,32 @@ import { NOWHERE } from '../../apis/names.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
-import { finalHints } from '../models/hints.ts';
+import { type FinalHints, finalHints } from '../models/hints.ts';
 import { controlPlaneVersion, familiesOf, serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { type GroupRoutesInput, groupNodes, groupRoutesOf } from '../models/routes.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import type { Stated } from '../routers/types.ts';
-import { type ClusterSnapshot, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
-import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint, SnapshotIndex } from './types.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import type { ExplainOptions } from './types.ts';
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
 export const isControlPlane = ({ metadata }: Node): boolean =>
   CONTROL_PLANE.some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
 
+export interface ReadyEndpoint {
+  readonly address: string;
+  readonly zone: string;
+  readonly nodeName: string;
+  readonly forZones: readonly string[];
+  readonly slice: EndpointSlice;
+}
+
 /** Ready endpoints as proxies read them, each address once. */
-export const readyEndpoints = (slices: readonly EndpointSlice[], family: string): ReadyEndpoint[] => {
+export const readyEndpoints = (slices: readonly EndpointSlice[], family: string) => {
   const found = new Map<string, ReadyEndpoint>();
   for (const slice of slices) {
     if ((slice.addressType ?? 'IPv4') !== family) continue;
@@ -41,8 +50,8 @@ const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],
 ): ReadonlyMap<string, readonly T[]> => Map.groupBy(items, ({ namespace }) => namespace);
 
-/** `stated`: what counts more than objects. */
-export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}): SnapshotIndex => {
+/** What many explanations of one snapshot share. `stated`: what counts more than objects. */
+export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
   const routers = routersOf(snapshot, stated);
   const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
@@ -53,6 +62,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}): S
     groups: groupNodes(readyNodes, (node) => routers.keyOf(node)),
     routers,
     bypasses: bypassIndex(snapshot),
+    // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
     zones: new Set(readyNodes.map(zoneOfNode)),
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
@@ -63,23 +73,16 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}): S
   };
 };
 
-type Selector = readonly (readonly [key: string, value: string])[];
+export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
 
-const matches = (labels: StringMap, selector: Selector): boolean =>
-  selector.every(([key, value]) => labels[key] === value);
-
-interface Owners {
-  readonly pods: readonly PodSummary[];
-  readonly workloads: readonly Workload[];
-}
-
-const ownersOf = (index: SnapshotIndex, service: Service): Owners => {
-  const selector = Object.entries(service.spec?.selector ?? {});
+const ownersOf = (index: SnapshotIndex, service: Service) => {
+  const { selector = {} } = service.spec ?? {};
   const { namespace } = serviceRefOf(service);
-  if (selector.length === 0) return { pods: [], workloads: [] };
+  if (Object.keys(selector).length === 0) return { pods: [], workloads: [] };
+  const selects = (labels: StringMap): boolean => matchesSelector({ matchLabels: selector }, labels);
   return {
-    pods: (index.pods.get(namespace) ?? []).filter((pod) => matches(pod.labels, selector)),
-    workloads: (index.workloads.get(namespace) ?? []).filter((workload) => matches(workload.podLabels, selector)),
+    pods: (index.pods.get(namespace) ?? []).filter(({ labels }) => selects(labels)),
+    workloads: (index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)),
   };
 };
 
@@ -104,17 +107,21 @@ const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintSt
   return asked?.planned === true ? asked : undefined;
 };
 
-/** Routes of every family, from slices as they are or as they should be. */
+export type FamilyFacts = ReturnType<typeof familyFacts>[number];
+
+/** Routes of every family, group of Nodes and port, from slices as they are or as they should be. */
 const routesOfFamilies = (
   families: readonly FamilyFacts[],
   input: Omit<GroupRoutesInput, 'family' | 'port'>,
-): FamilyRoute[] =>
+) =>
   families.flatMap(({ family }) => groupRoutesOf({ ...input, family }).map((route) => ({ ...route, family })));
 
-const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readonly FamilyFacts[] => {
+/** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
+const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
   const families = familiesOf(service, slices);
   return families.map((family) => ({
     family,
+    /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */
     label: families.length > 1 ? ` ${family}` : '',
     endpoints: readyEndpoints(slices, family),
   }));
@@ -124,7 +131,10 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readon
  * Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So
  * causes behind a missing hint show at once, and not only after it is fixed.
  */
-const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): readonly EndpointSlice[] => {
+const idealSlices = (
+  slices: readonly EndpointSlice[],
+  expected: readonly FinalHints[],
+): readonly EndpointSlice[] => {
   const complete = expected.filter(({ slices: own }) =>
     own.every(({ endpoints }) =>
       (endpoints ?? []).every(
@@ -152,12 +162,15 @@ const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): 
   );
 };
 
+export type FamilyRoute = ReturnType<typeof routesOfFamilies>[number];
+
+/** Everything that causes are looked for in, worked out once. */
 export const gatherFacts = (
   snapshot: ClusterSnapshot,
   service: Service,
   options: ExplainOptions,
   index: SnapshotIndex,
-): Facts => {
+) => {
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
@@ -169,7 +182,7 @@ export const gatherFacts = (
   const expected = finalHints(service, slices, { shares, version, ...gates });
   const routing = { service, groups: index.groups, routing: (node: Node) => index.routers.of(node).routing };
   const routes = routesOfFamilies(families, { ...routing, slices });
-  const ideal = idealSlices({ slices, expected });
+  const ideal = idealSlices(slices, expected);
   const strategy = strategyOf(labelsOf(service, slices));
   const planned = plannedOf(service, strategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
@@ -181,17 +194,25 @@ export const gatherFacts = (
     service,
     ref,
     name: serviceKeyOfRef(ref),
+    /** As stored, of any family. */
     slices,
     version,
     shares,
     request: hintRequest(service, version, options.gates),
+    /** That labels ask for. */
     strategy,
+    /** Whose hints the flow controller plans, that labels or the annotation ask for. */
     planned,
+    /** What the FlowPolicy of the Service says, where it asks for a plan; undefined: there is none, or it was not seen. */
     loop: planned === undefined ? undefined : policy?.loop,
+    /** What would be stored now, by family. */
     expected,
     families,
+    /** From the slices as stored. */
     routes,
+    /** From slices as they should be: shows causes behind a missing hint. */
     idealRoutes: isSame ? routes : routesOfFamilies(families, { ...routing, slices: ideal }),
+    /** All ready ones. */
     nodes,
     clientZones: clientZonesOf(index, endpoints),
     endpoints,
@@ -203,3 +224,5 @@ export const gatherFacts = (
     ),
   };
 };
+
+export type Facts = ReturnType<typeof gatherFacts>;

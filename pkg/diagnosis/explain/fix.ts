@@ -18,7 +18,8 @@ import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { itemsOf } from '../snapshot.ts';
 import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
-import type { CauseReason, Facts } from './types.ts';
+import type { Facts } from './facts.ts';
+import type { CauseReason } from './types.ts';
 
 /** Data planes of this kind look at hints of annotated Services only. */
 const needsAnnotation = (proxy: Proxy, minor: number): boolean => {

@@ -3,17 +3,17 @@
 // Why a webhook that should write hints has not: missing, not selecting, without endpoint, expired, or away.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type EndpointSlice, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import type { StringMap } from '../../apis/meta.ts';
-import { LABEL_NAMESPACE_NAME, LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { REASONS, type Reason, allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
-import { isControlPlane, readyEndpoints } from './facts.ts';
+import { type Facts, type ReadyEndpoint, isControlPlane, readyEndpoints } from './facts.ts';
 import { DIAGNOSIS_REASONS, type DiagnosisReason } from './reasons.ts';
-import type { Cause, CauseReason, Facts, ReadyEndpoint, Stage } from './types.ts';
+import type { Cause, CauseReason, Stage } from './types.ts';
 
 const isDiagnosis = (reason: CauseReason): reason is DiagnosisReason => Object.hasOwn(DIAGNOSIS_REASONS, reason);
 
@@ -48,29 +48,9 @@ export const firstOfEach = (causes: readonly Cause[]): Cause[] => {
   return causes.filter(({ reason }) => !seen.has(reason) && seen.add(reason));
 };
 
-type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
-
-const holds = ({ key, operator, values = [] }: Requirement, labels: StringMap): boolean => {
-  const value = labels[key];
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-  }
-};
-
-export const selects = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: StringMap): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-  matchExpressions.every((requirement) => holds(requirement, labels));
-
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
 const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>
-  selects(
+  matchesSelector(
     {
       matchLabels: Object.fromEntries(Object.entries(matchLabels).filter(([key]) => key === LABEL_NAMESPACE_NAME)),
       matchExpressions: matchExpressions.filter(({ key }) => key === LABEL_NAMESPACE_NAME),
@@ -118,7 +98,7 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   }
   const selecting = serving.filter(
     ({ objectSelector, namespaceSelector }) =>
-      slices.some(({ metadata }) => selects(objectSelector, { ...service.metadata?.labels, ...metadata?.labels })) &&
+      slices.some(({ metadata }) => matchesSelector(objectSelector, { ...service.metadata?.labels, ...metadata?.labels })) &&
       selectsNamespace(namespaceSelector, ref.namespace),
   );
   if (selecting.length === 0) {
@@ -130,7 +110,6 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   return [cause('given', 'WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`)];
 };
 
-const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 /** How far above the present number endpoint counts are tried. */
 const REACH = 40;
 const SUGGESTIONS = 3;
@@ -238,7 +217,7 @@ export const lastEvent = ({ snapshot, ref }: Facts): string => {
 const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause => {
   const slices = [...new Map(unhinted.map(({ slice }) => [nameOf(slice), slice]))];
   const names = slices.map(([name, slice]) => {
-    const manager = slice.metadata?.labels?.[MANAGED_BY];
+    const manager = slice.metadata?.labels?.[LABEL_SLICE_MANAGED_BY];
     return isControllerSlice(slice)
       ? name
       : manager === undefined

@@ -2,7 +2,8 @@
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';
 import { cause } from './given.ts';
-import type { Cause, Facts, LoopReport, Stage } from './types.ts';
+import type { Facts } from './facts.ts';
+import type { Cause, LoopReport, Stage } from './types.ts';
 
 type Condition = FlowLoopSummary['conditions'][number];
 

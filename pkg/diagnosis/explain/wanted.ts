@@ -10,7 +10,8 @@ import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import { cause, counted, lastEvent, listed } from './given.ts';
-import type { Cause, Facts, FamilyFacts, WantedReport } from './types.ts';
+import type { Facts, FamilyFacts } from './facts.ts';
+import type { Cause, WantedReport } from './types.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 

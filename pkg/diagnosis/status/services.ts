@@ -11,7 +11,7 @@ import {
 } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { audit } from '../audit/audit.ts';
-import { selects } from '../explain/given.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { itemsOf, known } from '../snapshot.ts';
 import { type StatusEvidence, type StatusObjects, registrationsOf } from './evidence.ts';
@@ -63,7 +63,7 @@ export const probedNamespace = ({ snapshot, namespaces }: StatusObjects): string
   ]);
   const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
   const served = [...labelsOf].filter(([name, labels]) =>
-    webhooks.some(({ namespaceSelector }) => selects(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name })),
+    webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name })),
   );
   const [first] = served.sort(([a], [b]) => Number(own.has(b)) - Number(own.has(a)) || byText(a, b));
   return first?.[0] ?? '';

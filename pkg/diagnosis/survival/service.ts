@@ -8,7 +8,7 @@ import { hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { REASONS, type Reason } from '../../upstream/index.ts';
 import { counted } from '../explain/given.ts';
-import type { Facts } from '../explain/types.ts';
+import type { Facts } from '../explain/facts.ts';
 import { serviceKeyOfRef } from '../models/lookup.ts';
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import { capacityOf } from '../simulate/context.ts';

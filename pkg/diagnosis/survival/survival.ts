@@ -3,8 +3,7 @@ import { byText, sumBy, sumOf } from '../../apis/values.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
-import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
-import type { SnapshotIndex } from '../explain/types.ts';
+import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../snapshot.ts';
@@ -90,7 +89,7 @@ const groupsOf = (services: readonly ServiceSurvival[]) => {
 };
 
 /** What shows clients that hints do not move. */
-const SEEN: ReadonlySet<CollectionName> = new Set(['pods', 'routers', 'ingresses']);
+const SHOWING: readonly CollectionName[] = ['pods', 'routers', 'ingresses'];
 
 /** Clients of the zones still call, as they do in an evacuation; only what serves there is gone. */
 export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) => {
@@ -117,7 +116,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
     sum,
     /** What hints do not move, most Services first. */
     unmoved: groupsOf(services),
-    unseen: unseenOf(snapshot).filter(({ what }) => SEEN.has(what)),
+    unseen: unseenOf(snapshot, SHOWING),
   };
 };
 

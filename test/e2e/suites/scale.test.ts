@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
 import { NAMESPACES } from '../../../pkg/apis/resources.ts';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
-import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { type Program, measure } from '../../bench/kubectl-topology/measure.ts';

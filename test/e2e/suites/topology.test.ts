@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
+import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { Matrix, SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';

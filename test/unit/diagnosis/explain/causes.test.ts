@@ -1,12 +1,10 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { LabelSelector } from '../../../../pkg/apis/admission.ts';
 import {
   cause,
   counted,
   firstOfEach,
   listed,
-  selects,
   workingCounts,
 } from '../../../../pkg/diagnosis/explain/given.ts';
 import { DIAGNOSIS_REASONS } from '../../../../pkg/diagnosis/explain/reasons.ts';
@@ -60,25 +58,6 @@ describe('diagnosis: causes', () => {
   for (const [zones, endpoints, wanted] of counts) {
     it(`suggests ${wanted.join(', ')} instead of ${endpoints} endpoints over ${zones} equal zones`, () => {
       expect(workingCounts(equal(zones), endpoints)).to.deep.equal(wanted);
-    });
-  }
-
-  const labels = { app: 'web', tier: 'front' };
-  const selectors: readonly (readonly [name: string, selector: LabelSelector, matches: boolean])[] = [
-    ['an empty selector', {}, true],
-    ['a label', { matchLabels: { app: 'web' } }, true],
-    ['another value', { matchLabels: { app: 'db' } }, false],
-    ['In', { matchExpressions: [{ key: 'app', operator: 'In', values: ['db', 'web'] }] }, true],
-    ['In without the label', { matchExpressions: [{ key: 'x', operator: 'In', values: ['y'] }] }, false],
-    ['NotIn', { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] }, false],
-    ['NotIn without the label', { matchExpressions: [{ key: 'x', operator: 'NotIn', values: ['y'] }] }, true],
-    ['Exists', { matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
-    ['DoesNotExist', { matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
-    ['all of several', { matchLabels: { app: 'web' }, matchExpressions: [{ key: 'x', operator: 'Exists' }] }, false],
-  ];
-  for (const [name, selector, matches] of selectors) {
-    it(`selector: ${name} ${matches ? 'matches' : 'does not match'}`, () => {
-      expect(selects(selector, labels)).to.equal(matches);
     });
   }
 });
