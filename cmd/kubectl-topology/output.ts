@@ -1,7 +1,7 @@
 // Prints a report in the format that was asked for.
 // The output formats of commands that report findings: those of all commands, and SARIF for code scanning.
 import { type Command, Option } from 'commander';
-import type { Finding } from '../../pkg/diagnosis/check/types.ts';
+import type { Finding } from '../../pkg/diagnosis/check/check.ts';
 import { renderJson } from '../../pkg/report/text.ts';
 import { type Io, UsageError } from './io.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './flags.ts';

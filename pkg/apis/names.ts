@@ -57,6 +57,12 @@ export const SWITCH_NAMESPACE = 'kube-system';
 /** Annotation of the webhook configuration: what we wrote there last, so that everything else in it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
 
+/** Names another proxy than the cluster's, which ignore the Service and its slices. */
+export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+
+/** Values of `spec.trafficDistribution`, in the order in which Kubernetes had them; what each means: pkg/upstream, `distributionOf`. */
+export const TRAFFIC_DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'] as const;
+
 /** Who writes a slice. */
 export const LABEL_SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 

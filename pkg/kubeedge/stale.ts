@@ -2,7 +2,7 @@
 import type { EndpointSlice } from '../apis/core.ts';
 import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import { LABEL_SERVICE_NAME } from '../apis/names.ts';
+import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../apis/names.ts';
 
 /** Where endpoints of a slice are, each pair of Node and zone once. */
 export interface PlacedSlice extends KubernetesObject {
@@ -11,13 +11,12 @@ export interface PlacedSlice extends KubernetesObject {
   readonly places: readonly { readonly node: string; readonly zone: string | undefined }[];
 }
 
-const LABEL_MANAGER = 'endpointslice.kubernetes.io/managed-by';
 /** The only one that copies the Node's zone label; it does so whenever its Service is written. */
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 
 export const projectPlaces = ({ metadata = {}, endpoints }: EndpointSlice): PlacedSlice => {
   const { name, namespace, uid, resourceVersion, labels, deletionTimestamp } = metadata;
-  const followed = labels?.[LABEL_MANAGER] === CONTROLLER && deletionTimestamp === undefined;
+  const followed = labels?.[LABEL_SLICE_MANAGED_BY] === CONTROLLER && deletionTimestamp === undefined;
   const places = new Map(
     (endpoints ?? []).flatMap(({ nodeName, zone }) =>
       nodeName === undefined

@@ -1,6 +1,6 @@
 // A check of manifests as text: a paragraph a finding, worst first, as compilers print them.
 // Findings as SARIF 2.1.0, which code scanning takes.
-import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/types.ts';
+import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/check.ts';
 import { type Paint, clean, countText, paintFor, renderJson, wrapText } from './text.ts';
 
 /** `Service shop/web`. */

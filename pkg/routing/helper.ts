@@ -2,16 +2,19 @@
 // What an Etcd can carry: the served CRD decides which routing settings would be kept, refused or silently pruned.
 import { defined } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  TRAFFIC_DISTRIBUTIONS,
+} from '../apis/names.ts';
 import { routingSettings } from './plan.ts';
 import type { ClientServiceSettings, EtcdFieldSupport, EtcdLike, RoutingSettings, ServiceLike } from './types.ts';
 import { parseKubernetesVersion } from './version.ts';
 
-const ALL_VALUES = ['PreferSameZone', 'PreferSameNode', 'PreferClose'] as const;
-
 /** etcd-druid v0.36.0 and newer: labels, annotations and every value of the field. */
 export const DRUID_FIELD_SUPPORT: EtcdFieldSupport = {
-  trafficDistribution: ALL_VALUES,
+  trafficDistribution: TRAFFIC_DISTRIBUTIONS,
   labels: true,
   annotations: true,
 };
@@ -106,7 +109,7 @@ const valuesOf = (place: Place): readonly string[] => {
   if (place.kind === 'pruned') return [];
   const allowed = place.kind === 'kept' ? undefined : own(place.schema, 'enum');
   // A plain string takes any value.
-  return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : ALL_VALUES;
+  return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : TRAFFIC_DISTRIBUTIONS;
 };
 
 /**

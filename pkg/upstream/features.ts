@@ -2,6 +2,7 @@
 import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
+import { isAuto } from '../routing/slots.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
 
@@ -49,17 +50,24 @@ export const topologyAnnotation = ({ metadata }: Service, version: KubernetesVer
   return older ?? (atLeast(version, TOPOLOGY_MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
 };
 
-const isAuto = (value: string | undefined): boolean => value === 'Auto' || value === 'auto';
+/** Whether it says anything about topology, understood or not. */
+export const statesTopology = ({ metadata, spec }: Service): boolean =>
+  spec?.trafficDistribution !== undefined ||
+  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].some(
+    (key) => (metadata?.annotations?.[key] ?? '') !== '',
+  );
+
+/** Values of the annotation that ask for nothing. */
+export const isOff = (value: string): boolean => value === '' || value === 'disabled' || value === 'Disabled';
 
 /** Whether the EndpointSlice controller hints in proportion to CPU: exactly `Auto` or `auto`. */
 export const asksForProportionalHints = (service: Service, version: KubernetesVersion): boolean =>
-  isAuto(topologyAnnotation(service, version));
+  isAuto(topologyAnnotation(service, version) ?? '');
 
 /** Whether an annotation-reading proxy uses hints: since 1.27 any value but empty, `disabled` and `Disabled`. */
 export const annotationAdmitsHints = (service: Service, version: KubernetesVersion): boolean => {
-  const value = topologyAnnotation(service, version);
-  if (!atLeast(version, TOPOLOGY_MODE_SINCE)) return isAuto(value);
-  return value !== undefined && value !== '' && value !== 'disabled' && value !== 'Disabled';
+  const value = topologyAnnotation(service, version) ?? '';
+  return atLeast(version, TOPOLOGY_MODE_SINCE) ? !isOff(value) : isAuto(value);
 };
 
 /** `namespace/name`, or the name alone. */
@@ -73,3 +81,6 @@ export const hintedZones = ({ hints }: Endpoint): readonly string[] => (hints?.f
 
 /** The Service's first address family; IPv4 if it does not say. */
 export const primaryFamily = ({ spec }: Service): string => spec?.ipFamilies?.[0] ?? 'IPv4';
+
+/** kube-proxy of these minors that read its Node before the zone label was set ignores zones until it restarts. */
+export const MISSES_LATE_ZONE = [34, 36] as const;

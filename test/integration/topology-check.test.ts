@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
-import type { CheckReport } from '../../pkg/diagnosis/check/types.ts';
+import type { CheckReport } from '../../pkg/diagnosis/check/check.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { defined, isFields } from '../../../pkg/apis/values.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
-import { type CheckReport, type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/types.ts';
+import { type CheckReport, type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/check.ts';
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
 import type { RouterVersion } from '../../../pkg/upstream/proxy/hint-rule.ts';

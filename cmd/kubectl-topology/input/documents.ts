@@ -4,7 +4,7 @@
 import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
 import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
-import type { Place } from '../../../pkg/diagnosis/check/types.ts';
+import type { Place } from '../../../pkg/diagnosis/check/check.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';

@@ -35,6 +35,7 @@ export interface Lending {
     readonly give: ReadonlyMap<string, number>;
     readonly receive: ReadonlyMap<string, number>;
 }
+export declare const MISSES_LATE_ZONE: readonly [34, 36];
 export type MergeEndpoints = (slices: readonly EndpointSlice[], options: MergeOptions) => readonly ProxyEndpoint[];
 export interface MergeOptions {
     readonly port: string;
@@ -240,8 +241,10 @@ export declare const hintByDistribution: (plan: SlicePlan, distribution: Distrib
 export declare const hintProportionally: (plan: SlicePlan, zones: ReadonlyMap<string, ZoneAllocation>) => Proportional;
 export declare const hintRequest: (service: Service, version: KubernetesVersion, gates?: FeatureGates) => HintRequest;
 export declare const inZoneShare: ({ matrix }: Traffic) => number;
+export declare const isControlPlane: ({ metadata }: Node) => boolean;
 export declare const isControllerSlice: ({ metadata }: EndpointSlice) => boolean;
 export declare const isEnabled: (gate: FeatureGate, version: KubernetesVersion, gates?: FeatureGates) => boolean;
+export declare const isOff: (value: string) => boolean;
 export declare const isOverloaded: (hinted: ReadonlyMap<string, number>, ratios: ZoneRatios | undefined) => boolean;
 export declare const isReadyToController: ({ conditions }: Endpoint) => boolean;
 export declare const mergeEndpoints: MergeEndpoints;
@@ -253,6 +256,7 @@ export declare const splitByValidity: (slices: readonly EndpointSlice[], zones: 
     invalid: EndpointSlice[];
     counts: Map<string, number>;
 };
+export declare const statesTopology: ({ metadata, spec }: Service) => boolean;
 export declare const storedHints: (input: StoredHintsInput) => StoredHints[];
 export declare const stripHints: ({ create, update, unchanged }: SlicePlan) => SlicePlan;
 export declare const syncHints: (input: SyncInput) => SyncResult;

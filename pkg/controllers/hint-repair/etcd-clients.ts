@@ -1,12 +1,6 @@
 // Which slices admission hints because their namespace says so, and takes the hints off again once it no longer does.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  ETCD_CLIENT_SERVICES,
-  LABEL_ETCD_CLIENTS,
-  LABEL_SERVICE_NAME,
-} from '../../apis/names.ts';
+import { ETCD_CLIENT_SERVICES, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
@@ -14,6 +8,7 @@ import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Reconciler } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { statesTopology } from '../../upstream/index.ts';
 
 export interface EtcdClientView {
   /** As last seen. */
@@ -32,16 +27,12 @@ export const isChosen = (slice: EndpointSlice, { namespace }: Pick<EtcdClientVie
 
 const isHinted = ({ endpoints }: EndpointSlice): boolean => (endpoints ?? []).some(({ hints }) => hints !== undefined);
 
-/** With a field or an annotation, the hints are kube-controller-manager's. */
-const asksItself = ({ metadata, spec }: Service): boolean =>
-  spec?.trafficDistribution !== undefined ||
-  [ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS].some((key) => metadata?.annotations?.[key] !== undefined);
-
 /** Whether the slice holds hints that only our admission can have written, and that nothing asks for any more. */
 export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean => {
   if (!isHinted(slice) || !isEtcdClients(slice) || isChosen(slice, view)) return false;
   const service = view.service(slice.metadata?.namespace ?? '', serviceOf(slice));
-  return service !== undefined && isMadeByDruid(service) && !asksItself(service);
+  // With a field or an annotation, the hints are kube-controller-manager's.
+  return service !== undefined && isMadeByDruid(service) && !statesTopology(service);
 };
 
 /** All work is one key. */

@@ -5,9 +5,9 @@ import { nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { REASONS } from '../../upstream/index.ts';
-import type { Finding, Severity } from '../check/types.ts';
+import type { Finding, Severity } from '../check/check.ts';
 import { counted, listed } from '../explain/given.ts';
-import { diagnose, unseenOf } from '../explain/explain.ts';
+import { diagnose, racedNodes, unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
 import type { ExplainOptions } from '../explain/types.ts';
@@ -82,21 +82,15 @@ const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[])
   ];
 };
 
-const [FIRST_RACE, LAST_RACE] = [34, 36];
-
 /** Nothing in the API shows it: the proxy read its Node before the label was set. */
-const racedProxies = ({ readyNodes, routers }: SnapshotIndex): ClusterFinding[] => {
-  const raced = readyNodes.filter((node) => {
-    const { router, routing } = routers.of(node);
-    const { minor } = routing.version;
-    return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
-  });
+const racedProxies = (index: SnapshotIndex): ClusterFinding[] => {
+  const { raced, versions } = racedNodes(index);
   if (raced.length === 0) return [];
   return [
     {
       reason: 'ProxyMissedItsZone',
       certainty: 'possible',
-      evidence: `${counted(raced.length, 'Node')} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${versions}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
       remedy: DIAGNOSIS_REASONS.ProxyMissedItsZone.remedy,
     },
   ];

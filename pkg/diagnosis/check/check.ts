@@ -9,15 +9,48 @@ import {
   LABEL_STRATEGY,
   LABEL_ZONE,
 } from '../../apis/names.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { REASONS, hintRequest } from '../../upstream/index.ts';
-import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { REASONS, type Reason, hintRequest, isOff, statesTopology } from '../../upstream/index.ts';
+import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted } from '../explain/given.ts';
-import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
-import { type Autoscaler, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
-import { CHECK_REASONS, SEVERITIES } from './types.ts';
-import type { CheckOptions, CheckReport, Finding, FindingReason, Manifests, Severity } from './types.ts';
+import { DIAGNOSIS_REASONS, type DiagnosisReason } from '../explain/reasons.ts';
+import { type Autoscaler, type ClusterSnapshot, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
+import { CHECK_REASONS } from './reasons.ts';
+
+/** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
+export const SEVERITIES = ['error', 'warning', 'note'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Where the object begins. */
+export interface Place {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+export interface Finding {
+  readonly severity: Severity;
+  readonly reason: string;
+  readonly kind: string;
+  /** Empty where the manifest names none. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly message: string;
+  readonly remedy: string;
+  readonly place?: Place;
+}
+
+export interface CheckOptions {
+  /** Default: the newest that is known. */
+  readonly version?: KubernetesVersion;
+  /** Where Cilium routes. */
+  readonly ciliumVersion?: RouterVersion;
+  /** Of an object, by `Kind/namespace/name`. */
+  readonly placeOf?: (key: string) => Place | undefined;
+}
+
+type FindingReason = keyof typeof CHECK_REASONS | DiagnosisReason | Reason;
 
 interface Said {
   readonly severity: Severity;
@@ -31,30 +64,20 @@ const said = (severity: Severity, reason: FindingReason, message: string): Said 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
 
-/** Values that ask for nothing, or name a custom heuristic. */
-const isOff = (value: string): boolean => value === '' || /^disabled$/i.test(value) || value.includes('/');
-
 const annotationsOf = ({ metadata }: Service) => ({
   older: metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS],
   newer: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
 });
 
-/** By field, annotation or label. */
-const asksForZones = (service: Service, version: KubernetesVersion): boolean => {
-  const { mode } = hintRequest(service, version);
-  const { newer } = annotationsOf(service);
-  return mode !== 'none' || service.metadata?.labels?.[LABEL_STRATEGY] !== undefined || newer?.includes('/') === true;
-};
+const strategyLabel = ({ metadata }: Service): string | undefined => metadata?.labels?.[LABEL_STRATEGY];
 
-/** It says something about topology, understood or not. */
-const saysSomething = (service: Service): boolean => {
-  const { older, newer } = annotationsOf(service);
-  return (
-    service.spec?.trafficDistribution !== undefined ||
-    service.metadata?.labels?.[LABEL_STRATEGY] !== undefined ||
-    [older, newer].some((value) => value !== undefined && value !== '')
-  );
-};
+/** By field, annotation or label; a value with a domain names the heuristic of another controller. */
+const asksForZones = (service: Service, version: KubernetesVersion): boolean =>
+  hintRequest(service, version).mode !== 'none' ||
+  strategyLabel(service) !== undefined ||
+  annotationsOf(service).newer?.includes('/') === true;
+
+const saysSomething = (service: Service): boolean => statesTopology(service) || strategyLabel(service) !== undefined;
 
 const annotationRules = (service: Service, version: KubernetesVersion): Said[] => {
   const { older, newer } = annotationsOf(service);
@@ -67,7 +90,8 @@ const annotationRules = (service: Service, version: KubernetesVersion): Said[] =
       ? [said('note', 'AnnotationDeprecated', 'the annotation topology-aware-hints is deprecated')]
       : [];
   const { reason, message } = hintRequest(service, version);
-  if (reason === 'AnnotationNotRecognized' && isOff(older ?? newer ?? '')) return deprecated;
+  const value = older ?? newer ?? '';
+  if (reason === 'AnnotationNotRecognized' && (isOff(value) || value.includes('/'))) return deprecated;
   if (reason === 'AnnotationNotRecognized' || reason === 'AnnotationKeyNotRead') {
     return [...deprecated, said('error', reason, message)];
   }
@@ -184,8 +208,7 @@ const isRouted = ({ spec }: Service): boolean =>
   spec?.type !== 'ExternalName' && spec?.clusterIP !== 'None' && Object.keys(spec?.selector ?? {}).length > 0;
 
 const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload): boolean =>
-  namespace === (metadata?.namespace ?? '') &&
-  Object.entries(spec?.selector ?? {}).every(([key, value]) => podLabels[key] === value);
+  namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
 /** Several replicas behind it, and it asks for nothing. */
 const silence = (service: Service, behind: readonly { workload: Workload; replicas: number }[]): Said[] => {
@@ -202,7 +225,9 @@ const silence = (service: Service, behind: readonly { workload: Workload; replic
     : [{ severity: 'warning', reason: 'NotRequested', message }];
 };
 
-export const check = (manifests: Manifests, options: CheckOptions = {}): CheckReport => {
+type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers'>;
+
+export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const { version = NEWEST_KNOWN_VERSION, placeOf } = options;
   const services = itemsOf(manifests.services);
   const autoscalers = itemsOf(manifests.autoscalers);
@@ -235,6 +260,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
     kubernetesVersion: formatVersion(version),
     services: services.length,
     workloads: workloads.length,
+    /** Worst first, then in the order of the manifests. */
     findings: findings.sort(
       (a, b) =>
         rank(a) - rank(b) ||
@@ -244,3 +270,5 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
     ),
   };
 };
+
+export type CheckReport = ReturnType<typeof check>;

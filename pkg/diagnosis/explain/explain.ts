@@ -3,7 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import type { Reason, Route } from '../../upstream/index.ts';
+import { MISSES_LATE_ZONE, type Reason, type Route } from '../../upstream/index.ts';
 import { type RouterAnswer, leastCertain, routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
@@ -179,26 +179,24 @@ const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
   return [cause('prerequisite', 'SingleZone', `All ready worker Nodes are in ${listed(clientZones)}.`)];
 };
 
-const FIRST_RACE = 34;
-const LAST_RACE = 36;
+/** Nodes of which one that got its zone late is ignored by its kube-proxy, and the versions as words. */
+export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
+  const [first, last] = MISSES_LATE_ZONE;
+  const raced = readyNodes.filter((node) => {
+    const { router, routing } = routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= first && minor <= last;
+  });
+  return { raced, versions: `1.${first} to 1.${last}` };
+};
 
 /** The remaining cause if everything that objects show is right. */
-const crossingCauses = ({ options, routes, nodes, index }: Facts, effective: boolean): Cause[] => {
+const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
   if (options.crossing !== true || !effective || routes.length === 0) return [];
-  const raced = nodes.filter((node) => {
-    const { router, routing } = index.routers.of(node);
-    const { minor } = routing.version;
-    return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
-  });
+  const { raced, versions } = racedNodes(index);
   if (raced.length === 0) return [];
-  const names = listed(raced.map(nameOf));
-  return [
-    cause(
-      'used',
-      'ProxyMissedItsZone',
-      `${names} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}, and all objects are correct.`,
-    ),
-  ];
+  const evidence = `${listed(raced.map(nameOf))} run kube-proxy ${versions}, and all objects are correct.`;
+  return [cause('used', 'ProxyMissedItsZone', evidence)];
 };
 
 /** Causes in the order in which to look at them; each code once. */

@@ -8,7 +8,7 @@ import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { hintRequest, zoneShares } from '../../upstream/index.ts';
+import { hintRequest, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import { controlPlaneVersion, familiesOf, serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
@@ -17,11 +17,6 @@ import { routersOf } from '../routers/of-snapshot.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import type { ExplainOptions } from './types.ts';
-
-const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
-
-export const isControlPlane = ({ metadata }: Node): boolean =>
-  CONTROL_PLANE.some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
 
 export interface ReadyEndpoint {
   readonly address: string;
@@ -110,10 +105,7 @@ const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintSt
 export type FamilyFacts = ReturnType<typeof familyFacts>[number];
 
 /** Routes of every family, group of Nodes and port, from slices as they are or as they should be. */
-const routesOfFamilies = (
-  families: readonly FamilyFacts[],
-  input: Omit<GroupRoutesInput, 'family' | 'port'>,
-) =>
+const routesOfFamilies = (families: readonly FamilyFacts[], input: Omit<GroupRoutesInput, 'family' | 'port'>) =>
   families.flatMap(({ family }) => groupRoutesOf({ ...input, family }).map((route) => ({ ...route, family })));
 
 /** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
@@ -131,10 +123,7 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
  * Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So
  * causes behind a missing hint show at once, and not only after it is fixed.
  */
-const idealSlices = (
-  slices: readonly EndpointSlice[],
-  expected: readonly FinalHints[],
-): readonly EndpointSlice[] => {
+const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalHints[]): readonly EndpointSlice[] => {
   const complete = expected.filter(({ slices: own }) =>
     own.every(({ endpoints }) =>
       (endpoints ?? []).every(

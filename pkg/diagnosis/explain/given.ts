@@ -7,11 +7,18 @@ import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { REASONS, type Reason, allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
+import {
+  REASONS,
+  type Reason,
+  allocate,
+  isControlPlane,
+  isControllerSlice,
+  isReadyToController,
+} from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
-import { type Facts, type ReadyEndpoint, isControlPlane, readyEndpoints } from './facts.ts';
+import { type Facts, type ReadyEndpoint, readyEndpoints } from './facts.ts';
 import { DIAGNOSIS_REASONS, type DiagnosisReason } from './reasons.ts';
 import type { Cause, CauseReason, Stage } from './types.ts';
 
@@ -98,8 +105,9 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   }
   const selecting = serving.filter(
     ({ objectSelector, namespaceSelector }) =>
-      slices.some(({ metadata }) => matchesSelector(objectSelector, { ...service.metadata?.labels, ...metadata?.labels })) &&
-      selectsNamespace(namespaceSelector, ref.namespace),
+      slices.some(({ metadata }) =>
+        matchesSelector(objectSelector, { ...service.metadata?.labels, ...metadata?.labels }),
+      ) && selectsNamespace(namespaceSelector, ref.namespace),
   );
   if (selecting.length === 0) {
     const evidence = `${what}; ${listed(serving.map(named))} does not select it in namespace ${ref.namespace}.`;

@@ -4,10 +4,11 @@ import {
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_ETCD_CLIENTS,
+  LABEL_PROXY_NAME,
 } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
+import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import { cause, counted, lastEvent, listed } from './given.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
@@ -54,7 +55,6 @@ export const wantedReport = (facts: Facts): WantedReport => {
   return { wanted: false, source: 'none', by: '' };
 };
 
-export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 /** The policy, and before it what the policy breaks. */
@@ -111,7 +111,6 @@ export const kindCauses = (facts: Facts): Cause[] => {
   return causes;
 };
 
-const OFF: ReadonlySet<string> = new Set(['', 'disabled', 'Disabled']);
 const LIKE_AUTO = 2;
 
 /** What is probably meant by an annotation value that the control plane does not know. */
@@ -138,7 +137,7 @@ const refusedRequest = (facts: Facts): Cause[] => {
   const { service, request, name, version } = facts;
   if (request.reason === 'AnnotationNotRecognized') {
     const value = topologyAnnotation(service, version) ?? '';
-    if (OFF.has(value))
+    if (isOff(value))
       return [cause('wanted', 'NotRequested', `${annotationKey(facts)} of Service ${name} is ${quoted(value)}: off.`)];
     const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value, facts.planned !== undefined)}`;
     return [cause('wanted', 'AnnotationNotRecognized', evidence)];

@@ -3,13 +3,12 @@
 // What each endpoint of a Service can serve: as given, else what its Pod requests.
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
+import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import { type ProxyEndpoint, type ZoneShares, zoneShares } from '../../upstream/index.ts';
-import { isControlPlane } from '../explain/facts.ts';
-import { LABEL_PROXY_NAME } from '../explain/wanted.ts';
+import { type ProxyEndpoint, type ZoneShares, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import {
   controlPlaneVersion,
   firstFamilyOf,

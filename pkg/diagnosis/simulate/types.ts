@@ -10,6 +10,7 @@ import {
   LABEL_STRATEGY,
   STRATEGIES,
   type Strategy,
+  TRAFFIC_DISTRIBUTIONS,
 } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { strategySettings, withOldProxies } from '../../routing/plan.ts';
@@ -91,14 +92,12 @@ export const RECOMMENDATION_REASONS = {
 type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
 type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
 
-const FIELD_VALUES = ['PreferClose', 'PreferSameZone', 'PreferSameNode'] as const;
-
 /** In the order in which reports show them. */
-export const MODE_NAMES = ['none', 'Auto', ...FIELD_VALUES, ...STRATEGIES] as const;
+export const MODE_NAMES = ['none', 'Auto', ...TRAFFIC_DISTRIBUTIONS, ...STRATEGIES] as const;
 export type ModeName = (typeof MODE_NAMES)[number];
 
 export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
-const isField = (mode: ModeName): boolean => (FIELD_VALUES as readonly string[]).includes(mode);
+const isField = (mode: ModeName): boolean => (TRAFFIC_DISTRIBUTIONS as readonly string[]).includes(mode);
 
 /** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
 export const SIMPLEST_FIRST: readonly ModeName[] = [

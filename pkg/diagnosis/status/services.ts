@@ -63,7 +63,9 @@ export const probedNamespace = ({ snapshot, namespaces }: StatusObjects): string
   ]);
   const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
   const served = [...labelsOf].filter(([name, labels]) =>
-    webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name })),
+    webhooks.some(({ namespaceSelector }) =>
+      matchesSelector(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name }),
+    ),
   );
   const [first] = served.sort(([a], [b]) => Number(own.has(b)) - Number(own.has(a)) || byText(a, b));
   return first?.[0] ?? '';

@@ -1,7 +1,14 @@
 // How many of a Service's ready endpoints each zone should get; plain doubles in the order of kubernetes/endpointslice.
 // Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
 // The slices of one Service and family on their way through the controller, and the edits that every hint path shares.
-import { type Endpoint, type EndpointHints, type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
+import {
+  type Endpoint,
+  type EndpointHints,
+  type EndpointSlice,
+  type Node,
+  isNodeReady,
+  zoneOfNode,
+} from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { milliFromNano, nanoCpu } from '../../apis/quantity.ts';
 import { endpointsOf } from '../features.ts';
@@ -24,10 +31,12 @@ export type ZoneShares =
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-/** Ready, and not of the control plane (the label counts, whatever its value). Taints and cordons do not matter. */
-const counts = ({ metadata, status }: Node): boolean =>
-  !CONTROL_PLANE.some((label) => Object.hasOwn(metadata?.labels ?? {}, label)) &&
-  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
+/** The label counts, whatever its value. */
+export const isControlPlane = ({ metadata }: Node): boolean =>
+  CONTROL_PLANE.some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
+
+/** Taints and cordons do not matter. */
+const counts = (node: Node): boolean => !isControlPlane(node) && isNodeReady(node);
 
 const unknown = (cause: UnknownSharesCause, nodes: readonly string[], message: string): ZoneShares => ({
   kind: 'unknown',

@@ -2,7 +2,7 @@
 // The events that the EndpointSlice controller records on a Service, word for word as users find them.
 // What a Service asks of the EndpointSlice controller, by annotations, field and version.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -170,12 +170,11 @@ export interface StoredHints extends SyncResult {
   readonly shares: ZoneShares;
 }
 
-const LABEL_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 
 /** The controller lists its own by the value of this label (pkg/controller/endpointslice, syncService): one without is not looked after. */
 export const isControllerSlice = ({ metadata }: EndpointSlice): boolean =>
-  metadata?.labels?.[LABEL_MANAGED_BY] === CONTROLLER;
+  metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === CONTROLLER;
 
 /** Why the controller leaves a Service alone; undefined if it does not. */
 const whyNotManaged = ({ spec }: Service): string | undefined => {

@@ -1,6 +1,7 @@
 // The endpoints of one Service port as a proxy sees them: slices merged, defaults filled in, duplicates resolved.
 // What a proxy model takes and answers.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { type FeatureGates, endpointsOf, fullName, hintedZones } from '../features.ts';
@@ -32,7 +33,6 @@ export interface MergeOptions {
 export type MergeEndpoints = (slices: readonly EndpointSlice[], options: MergeOptions) => readonly ProxyEndpoint[];
 
 const LABEL_HEADLESS = 'service.kubernetes.io/headless';
-const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 
 /** Proxies do not watch slices of headless Services and of Services that another proxy serves. */
 const isWatched = ({ metadata }: EndpointSlice): boolean =>

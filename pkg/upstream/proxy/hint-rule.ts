@@ -1,8 +1,10 @@
 // How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, TRAFFIC_DISTRIBUTIONS } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
+import { isAuto } from '../../routing/slots.ts';
+import { isOff } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
 import { buildRoute, familyOf, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
@@ -59,12 +61,10 @@ export interface RuledProxy {
 export const BOTH_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE] as const;
 export const OLDER_ANNOTATION = [ANNOTATION_TOPOLOGY_AWARE_HINTS] as const;
 
-const OFF: ReadonlySet<string> = new Set(['', 'disabled', 'Disabled']);
-
 const ADMITS: Readonly<Record<OptIn['annotationValue'], (value: string) => boolean>> = {
-  auto: (value) => value === 'Auto' || value === 'auto',
+  auto: isAuto,
   anyCase: (value) => value.toLowerCase() === 'auto',
-  anyValue: (value) => !OFF.has(value),
+  anyValue: (value) => !isOff(value),
 };
 
 const WHEN_AUTO: OptIn = { annotations: BOTH_ANNOTATIONS, annotationValue: 'anyCase', distributions: [] };
@@ -206,8 +206,7 @@ const annotated = (annotationValue: OptIn['annotationValue'], ...distributions: 
   optIn: { annotations: BOTH_ANNOTATIONS, annotationValue, distributions },
 });
 
-const ALL_VALUES = ['PreferClose', 'PreferSameZone', 'PreferSameNode'] as const;
-const NEWEST: HintRule = { ...annotated('anyValue', ...ALL_VALUES), sameNode: 'nodeName' };
+const NEWEST: HintRule = { ...annotated('anyValue', ...TRAFFIC_DISTRIBUTIONS), sameNode: 'nodeName' };
 const CLOSE = annotated('anyValue', 'PreferClose');
 /** As filterEndpoints of the service cache judges: all backends of a Service, of which those that terminate are part. */
 const CACHED: HintRule = { counts: ['terminating'], across: 'addresses', stoppedByLocal: true };

@@ -2,6 +2,7 @@
 // Whether kube-proxy on a node filters by hints, and by which; rules by version, 1.21 to 1.36.
 // The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
 import { type Service, type ServicePort, zoneOfNode } from '../../apis/core.ts';
+import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { annotationAdmitsHints, fullName, isEnabled, primaryFamily, topologyAnnotation } from '../features.ts';
@@ -78,8 +79,6 @@ export const portOf = ({ service, port }: RouteInput): { name: string; port: Ser
 };
 
 export const familyOf = ({ service, family }: RouteInput): string => family ?? primaryFamily(service);
-
-const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 
 /** Why no proxy serves this Service; undefined if one does. */
 export const whyNotProxied = ({ metadata, spec }: Service): string | undefined => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse, stringify } from 'yaml';
-import type { CheckReport } from '../../../pkg/diagnosis/check/types.ts';
+import type { CheckReport } from '../../../pkg/diagnosis/check/check.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
 import { run } from '../bed/machine.ts';

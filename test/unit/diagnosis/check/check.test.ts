@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { check } from '../../../../pkg/diagnosis/check/check.ts';
-import type { CheckOptions } from '../../../../pkg/diagnosis/check/types.ts';
+import type { CheckOptions } from '../../../../pkg/diagnosis/check/check.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const LABELS = { app: 'web' };

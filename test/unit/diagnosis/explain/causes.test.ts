@@ -1,12 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  cause,
-  counted,
-  firstOfEach,
-  listed,
-  workingCounts,
-} from '../../../../pkg/diagnosis/explain/given.ts';
+import { cause, counted, firstOfEach, listed, workingCounts } from '../../../../pkg/diagnosis/explain/given.ts';
 import { DIAGNOSIS_REASONS } from '../../../../pkg/diagnosis/explain/reasons.ts';
 import { REASONS } from '../../../../pkg/upstream/reasons.ts';
 
