@@ -9,6 +9,6 @@ if (isMainThread) {
   // One file for both: whatever it is called, from sources, built or bundled, this is where it lies.
   process.exitCode = await runCommand(process.argv.slice(2), process.env, new URL(import.meta.url));
 } else {
-  const { servePlans } = await import('../../pkg/controllers/flow/plan-thread.ts');
+  const { servePlans } = await import('../../pkg/controllers/flow/planning.ts');
   servePlans();
 }

@@ -1,7 +1,4 @@
 // The caches of the flow controller, each reduced to the fields that decisions read.
-// Reduces objects to the fields that the flow controller reads, before they are cached: a cluster has many Pods.
-// What the caches hold of one Service, and which Services are this controller's to plan.
-// Which Services a change concerns: those that an object belongs to, and all of them when the zones change.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { type EndpointSlice, type Namespace, type Node, type Service, isSwitching } from '../../apis/core.ts';
 import { defined, identityMeta, keyOf, nameOf, picked } from '../../apis/values.ts';
@@ -241,7 +238,7 @@ export const createSnapshots = (
   };
 };
 
-type Snapshots = ReturnType<typeof createSnapshots>;
+export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Whose load is asked for: the Pods of a Service that have ready endpoints. */
 export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {

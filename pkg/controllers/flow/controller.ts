@@ -1,8 +1,6 @@
 // Plans the hints of every Service that asks for it, keeps to the plan, and releases what is no longer its to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
-import { createSpecCheck } from '../../apis/flow-policy.ts';
 import { isSwitchedOff } from '../../apis/core.ts';
-import { planInStatus } from '../../flow/assemble/status.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
@@ -15,8 +13,7 @@ import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type FlowCaches, createSnapshots, flowWatches } from './caches.ts';
 import { createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
-import { openInline, openWorker } from './plan-thread.ts';
-import { createPlanning } from './planning.ts';
+import { createPlanning, openInline, openWorker } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
 import { type FlowReporterOptions, createFlowReporter } from './reporter.ts';
 import { createStatusWriter } from './write.ts';
@@ -45,15 +42,16 @@ export const createFlowController = (options: {
   random: () => number;
   readonly logger: Logger;
 }): ControllerSpec => {
-  const { config, client, caches, clock, logger, metrics } = options;
+  const { config, client, caches, clock, logger, metrics, planner, lifetime } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);
-  const loads = createLoadReader({ ...options, onRead: counters.read });
-  const { planner, lifetime } = options;
+  let enqueue: (key: string) => void = () => undefined;
+  const loads = createLoadReader({ ...options, onRead: counters.read, onLate: (key) => enqueue(key) });
   const planning = createPlanning({
     open: planner === undefined ? openInline : (threadEvents) => openWorker(planner, threadEvents),
     clock,
-    onPlanned: (_key, outcome, durationMs) => counters.planned(outcome, durationMs),
+    onReady: (key) => enqueue(key),
+    onPlanned: counters.planned,
   });
   lifetime.addEventListener('abort', () => planning.close(), { once: true });
   const status = createStatusWriter({
@@ -64,32 +62,29 @@ export const createFlowController = (options: {
     available: () => caches.policies.state === 'synced',
     logger,
   });
-  // Who owns a Service may change its mind as often as they like.
-  const limited = limitLog({ logger, clock, about: ({ service }) => String(service) });
   const clients = createClients(caches.nodes, options.routers);
-  const following: FlowReporterOptions['following'] = (service) => followingOf(service, clients());
-  const reporter = createFlowReporter({ ...options, status, counters, following, logger: limited });
+  const reporter = createFlowReporter({
+    ...options,
+    status,
+    counters,
+    following: (service) => followingOf(service, clients()),
+    // Log lines per Service are limited: owners can change settings in a loop.
+    logger: limitLog({ logger, clock, about: ({ service }) => String(service) }),
+  });
+  const off = (): boolean => isSwitchedOff(caches.namespaces);
   const reconciler = createFlowReconciler({
     ...options,
-    snapshot: snapshots.snapshot,
-    foreign: snapshots.foreign,
-    known: snapshots.known,
+    snapshots,
+    reporter,
     loads,
     planning,
-    off: () => isSwitchedOff(caches.namespaces),
-    checkSpec: createSpecCheck(),
-    onOutcome: reporter.report,
-    onForgotten: reporter.released,
+    off,
     onWrite: counters.wrote,
-    rememberedPlan: ({ policy }) => (policy?.status === undefined ? undefined : planInStatus(policy.status)),
   });
   showFlow(metrics, reporter);
   return {
-    watches: [
-      signals((enqueue) => [loads.onLate, planning.onReady].forEach((listen) => listen((key) => enqueue(key)))),
-      ...flowWatches(caches, snapshots),
-    ],
-    reconcile: (key, signal) => reconciler.reconcile(key, signal),
+    watches: [signals((given) => (enqueue = given)), ...flowWatches(caches, snapshots)],
+    reconcile: reconciler.reconcile,
     concurrency: CONCURRENCY,
   };
 };

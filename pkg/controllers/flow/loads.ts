@@ -1,5 +1,6 @@
 // Reads the load of Services, each at its own interval, whatever else makes the reconciler look at it in between.
 import { errorText } from '../../apis/values.ts';
+import type { Problem } from '../../flow/assemble/conditions.ts';
 import type { Load } from '../../flow/assemble/turn.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import { createDeadline, within } from '../../kubernetes/wait.ts';
@@ -10,20 +11,12 @@ export interface LoadReaderOptions {
   /** By name; the first one is the default. */
   sources: ReadonlyMap<string, LoadSource>;
   clock: Clock;
-  /** Longest time for one reading, milliseconds; default 10,000. */
-  timeoutMs?: number;
-  /** Longest time that a reconcile waits for it, milliseconds; default 200. A source that hangs must not keep others waiting. */
-  patienceMs?: number;
   /** Ends all readings. */
   lifetime: AbortSignal;
   /** Called after each reading with what came of it. */
   onRead?(source: string, outcome: string, durationMs: number): void;
-}
-
-/** Why nothing is known of the load; `reason` is a CamelCase word. */
-export interface LoadProblem {
-  readonly reason: string;
-  readonly message: string;
+  /** A reading came after its reconcile had gone on without it: the Service wants another one. */
+  onLate(key: string): void;
 }
 
 /** What is known of a Service's load. */
@@ -32,23 +25,24 @@ export interface KnownLoad {
   /** Of the last reading that succeeded. */
   readonly load: Load | undefined;
   /** Of the last reading. */
-  readonly problem: LoadProblem | undefined;
+  readonly problem: Problem | undefined;
   /** Until the next reading, milliseconds. */
   readonly dueInMs: number;
   /** A reading is under way, and calls back when it is there. */
   readonly awaited?: boolean;
 }
 
-interface Remembered {
+interface Remembered extends Pick<KnownLoad, 'load' | 'problem'> {
   readonly question: string;
   readonly readAt: number;
   /** When the reading with the newest sample was made, monotonic milliseconds, and how long after the one before it that sample ended. */
   readonly newAt: number;
   readonly cadenceMs: number;
-  readonly load: Load | undefined;
-  readonly problem: LoadProblem | undefined;
 }
 
+/** Longest time for one reading, and longest that a reconcile waits for it: a source that hangs must not keep others waiting. */
+const TIMEOUT_MS = 10_000;
+const PATIENCE_MS = 200;
 /** Where neither the policy nor the source says otherwise: that of metrics-server. */
 const DEFAULT_INTERVAL_SECONDS = 15;
 /** A source whose next sample is due is asked again after this part of the interval, and after a new one that much before the next is due. */
@@ -76,13 +70,13 @@ const cadenceOf = (
   return { newAt: readAt, cadenceMs: last === undefined || now === undefined ? intervalMs : (now - last) * 1_000 };
 };
 
-const problemOf = (error: unknown): LoadProblem =>
+const problemOf = (error: unknown): Problem =>
   error instanceof LoadError
     ? { reason: error.reason, message: error.message }
     : { reason: 'Unreachable', message: errorText(error) };
 
 /** A partial reading is reported, and still used. */
-const partialOf = ({ problems }: LoadReading): LoadProblem | undefined =>
+const partialOf = ({ problems }: LoadReading): Problem | undefined =>
   problems.length === 0 ? undefined : { reason: 'PartialMetrics', message: problems.slice(0, 3).join('; ') };
 
 /** A reading under way. */
@@ -94,24 +88,22 @@ interface Asked {
   late: boolean;
 }
 
-type Answer = Pick<Remembered, 'load' | 'problem'>;
-
 /** Asks once, within the time limit; a source that fails leaves what was known before. */
 const askOnce = async (
   source: LoadSource,
   query: LoadQuery,
   before: Load | undefined,
-  { clock, timeoutMs = 10_000, lifetime, onRead }: LoadReaderOptions,
-): Promise<Answer> => {
+  { clock, lifetime, onRead }: LoadReaderOptions,
+): Promise<Pick<KnownLoad, 'load' | 'problem'>> => {
   const startedAt = clock.monotonic();
-  const deadline = createDeadline(clock, timeoutMs, lifetime);
+  const deadline = createDeadline(clock, TIMEOUT_MS, lifetime);
   const done = (outcome: string): void => onRead?.(source.name, outcome, clock.monotonic() - startedAt);
   try {
     const reading = await source.read(query, deadline.signal);
     done('success');
     return { load: reading, problem: partialOf(reading) };
   } catch (error) {
-    const timeout = new LoadError('Timeout', `${source.name} did not answer within ${timeoutMs} ms`);
+    const timeout = new LoadError('Timeout', `${source.name} did not answer within ${TIMEOUT_MS} ms`);
     const problem = problemOf(deadline.expired ? timeout : error);
     done(problem.reason);
     return { load: before, problem };
@@ -121,11 +113,9 @@ const askOnce = async (
 };
 
 export const createLoadReader = (options: LoadReaderOptions) => {
-  const { sources, clock, patienceMs = 200 } = options;
+  const { sources, clock } = options;
   const known = new Map<string, Remembered>();
   const asked = new Map<string, Asked>();
-  const listeners: ((key: string) => void)[] = [];
-  const late = (key: string): void => listeners.forEach((listener) => listener(key));
 
   const ask = (key: string, question: string, source: LoadSource, query: LoadQuery, intervalMs: number): Asked => {
     const startedAt = clock.monotonic();
@@ -140,7 +130,7 @@ export const createLoadReader = (options: LoadReaderOptions) => {
         asked.delete(key);
         const readAt = entry.late ? clock.monotonic() : startedAt;
         known.set(key, { question, readAt, ...cadenceOf(before, answer.load, readAt, intervalMs), ...answer });
-        if (entry.late) late(key);
+        if (entry.late) options.onLate(key);
       }),
     };
     asked.set(key, entry);
@@ -171,16 +161,14 @@ export const createLoadReader = (options: LoadReaderOptions) => {
         if (readAt === newAt) return age > EARLIER * intervalMs ? intervalMs - EARLIER * intervalMs : intervalMs;
         return readAt >= dueAt - closelyMs && readAt < dueAt + intervalMs ? closelyMs : intervalMs;
       };
-      const now = (): KnownLoad & { readonly isKnown: boolean } => {
+      const now = (): KnownLoad | undefined => {
         const last = known.get(key);
-        if (last?.question !== question)
-          return { source: name, load: undefined, problem: undefined, dueInMs: 0, isKnown: false };
+        if (last?.question !== question) return undefined;
         const { load, problem, readAt } = last;
-        const dueInMs = Math.max(0, readAt + pauseMs(last) - clock.monotonic());
-        return { source: name, load, problem, dueInMs, isKnown: true };
+        return { source: name, load, problem, dueInMs: Math.max(0, readAt + pauseMs(last) - clock.monotonic()) };
       };
-      const { isKnown, ...current } = now();
-      if (isKnown && current.dueInMs > 0) return current;
+      const current = now();
+      if (current !== undefined && current.dueInMs > 0) return current;
       const promql = settings.query === undefined ? {} : { promql: settings.query };
       // What others asked for a moment ago will do, but not what is about as old as the pause before.
       const last = known.get(key);
@@ -190,13 +178,11 @@ export const createLoadReader = (options: LoadReaderOptions) => {
         running?.question === question
           ? running
           : ask(key, question, source, { ...query, ...promql, maxAgeSeconds }, intervalMs);
-      if (!(await within(entry.reading, patienceMs, clock))) entry.late = true;
+      if (!(await within(entry.reading, PATIENCE_MS, clock))) entry.late = true;
       signal.throwIfAborted();
-      const { isKnown: _, ...read } = now();
+      const read = now() ?? { source: name, load: undefined, problem: undefined, dueInMs: 0 };
       return entry.late ? { ...read, dueInMs: intervalMs, awaited: true } : read;
     },
-    /** Calls back when a reading came after its reconcile had gone on without it: the Service wants another one. */
-    onLate: (callback: (key: string) => void): void => void listeners.push(callback),
     forget(key: string): void {
       known.delete(key);
       asked.delete(key);

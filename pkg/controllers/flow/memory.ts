@@ -1,13 +1,12 @@
 // What the loop keeps of each Service between two reconciles, and the planning job made of it.
-// What the flow-controller's parts exchange about one Service.
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
-import type { PlanLimit } from '../../flow/assemble/conditions.ts';
+import { defined } from '../../apis/values.ts';
+import type { FindingsInput, PlanLimit } from '../../flow/assemble/conditions.ts';
 import { type ClientZones, type FlowSlice, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import type { PlanJob } from '../../flow/assemble/job.ts';
 import type { PodCpu, Turn } from '../../flow/assemble/turn.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
-import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Bounds } from '../../flow/types.ts';
 import type { Clock } from '../../kubernetes/types.ts';
@@ -24,31 +23,16 @@ export interface Snapshot {
   podCpu(pod: string): PodCpu | undefined;
 }
 
-/** Why a Service has no plan, or a plan that is not in force. */
-export interface Refusal {
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** The result of one reconcile of a Service. */
-export interface Outcome {
+export interface Outcome extends Pick<
+  FindingsInput,
+  'strategy' | 'settings' | 'time' | 'refused' | 'turn' | 'limited' | 'inForce' | 'losing'
+> {
   readonly key: string;
-  readonly strategy: PlannedStrategy;
   readonly snapshot: Snapshot;
-  readonly settings: FlowSettings;
-  /** Wall clock of the reconcile, seconds since 1970. */
-  readonly time: number;
-  readonly refused: Refusal | undefined;
-  readonly turn: Turn | undefined;
   /** What no plan could beat. */
   readonly bounds?: Bounds | undefined;
-  /** The plan in force is what was found until its search was ended. */
-  readonly limited?: PlanLimit | undefined;
   readonly load: KnownLoad | undefined;
-  /** The slices carry the plan, as far as is known. */
-  readonly inForce: boolean;
-  /** It is overwritten again and again. */
-  readonly losing: boolean;
 }
 
 interface Memory {
@@ -88,13 +72,7 @@ export const createMemories = () => {
     of(key: string, strategy: PlannedStrategy): Memory {
       const known = memories.get(key);
       if (known?.strategy === strategy) return known;
-      const fresh: Memory = {
-        state: undefined,
-        plan: undefined,
-        limited: undefined,
-        basis: undefined,
-        strategy,
-      };
+      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, basis: undefined, strategy };
       memories.set(key, fresh);
       return fresh;
     },
@@ -138,21 +116,14 @@ const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
   return cpu;
 };
 
-export const jobOf = ({
-  memory,
-  snapshot,
-  load,
-  remembered,
-  time,
-}: {
-  readonly memory: Memory;
-  readonly snapshot: Snapshot;
-  readonly load: KnownLoad | undefined;
-  /** A plan that an earlier process made. */
-  readonly remembered: HintsInForce | undefined;
-  /** Seconds since 1970. */
-  readonly time: number;
-}): PlanJob => {
+/** `remembered`: a plan that an earlier process made; `time`: seconds since 1970. */
+export const jobOf = (
+  memory: Memory,
+  snapshot: Snapshot,
+  load: KnownLoad | undefined,
+  remembered: HintsInForce | undefined,
+  time: number,
+): PlanJob => {
   const { slices, zones, policy } = snapshot;
   const spec = policy?.spec ?? {};
   if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
@@ -169,6 +140,6 @@ export const jobOf = ({
     state,
     // Of no use to a plan that is in force, and a fifth of what goes to the planning thread.
     proposed: spec.mode === 'Observe' ? memory.plan : undefined,
-    ...(remembered === undefined ? {} : { remembered }),
+    ...defined({ remembered }),
   };
 };

@@ -17,123 +17,103 @@ export interface ServiceFigures {
   readonly sampleAge: number | undefined;
 }
 
-export interface FlowFigures {
-  /** In an order that stays. */
-  services(): Iterable<ServiceFigures>;
-}
+const CONDITIONS = { Observed: 'observed', Effective: 'effective', Stable: 'stable' } as const;
 
-const SERVICE = SERVICE_LABELS;
-const ZONE = [...SERVICE_LABELS, 'zone'] as const;
-
-/** Services that have series of their own, and how many ask for each strategy and are in each condition. */
-interface Look {
-  readonly shown: readonly ServiceFigures[];
-  readonly omitted: number;
-  readonly counts: readonly { readonly labels: Record<(typeof COUNTED)[number], string>; readonly services: number }[];
-}
-
-const COUNTED = ['strategy', 'condition', 'reason'] as const;
-
-const countByCondition = (services: readonly ServiceFigures[]): Look['counts'] => {
-  const counts = new Map<string, { readonly labels: Look['counts'][number]['labels']; services: number }>();
-  const count = (strategy: string, condition: string, reason: string): void => {
-    const key = `${strategy} ${condition} ${reason}`;
-    const known = counts.get(key);
-    if (known === undefined) counts.set(key, { labels: { strategy, condition, reason }, services: 1 });
-    else known.services += 1;
-  };
-  for (const { strategy, observed, effective, stable } of services) {
-    count(strategy, 'Observed', observed);
-    count(strategy, 'Effective', effective);
-    count(strategy, 'Stable', stable);
+/** How many Services ask for each strategy and are in each condition. */
+const countByCondition = (services: readonly ServiceFigures[]) => {
+  const counts = new Map<string, { readonly labels: Record<'strategy' | 'condition' | 'reason', string>; n: number }>();
+  for (const service of services) {
+    const { strategy } = service;
+    for (const [condition, field] of Object.entries(CONDITIONS)) {
+      const reason = service[field];
+      const key = `${strategy} ${condition} ${reason}`;
+      const known = counts.get(key);
+      if (known === undefined) counts.set(key, { labels: { strategy, condition, reason }, n: 1 });
+      else known.n += 1;
+    }
   }
   return [...counts.values()];
 };
 
-/** One look at all Services for all gauges of a scrape: prom-client asks them in one turn of the event loop. */
-const lookOnce = ({ services }: FlowFigures): (() => Look) => {
-  let current: Look | undefined;
-  return () => {
+type OfService = readonly [name: string, help: string, value: (service: ServiceFigures) => number | undefined];
+const OF_SERVICES: readonly OfService[] = [
+  ['flow_sample_age_seconds', 'Age of the newest load sample.', ({ sampleAge }) => sampleAge],
+  [
+    'flow_in_zone_ratio',
+    'Share of the demand that stays in its zone under the plan.',
+    ({ figures }) => figures?.inZoneShare,
+  ],
+  [
+    'flow_busiest_endpoint_ratio',
+    'Load of the busiest endpoint under the plan, by its capacity.',
+    ({ figures }) => figures?.maxUtilization,
+  ],
+];
+
+type OfZone = readonly [name: string, help: string, field: 'demand' | 'spill' | 'utilization'];
+const OF_ZONES: readonly OfZone[] = [
+  ['flow_demand', "Demand of a zone's clients, in the unit of capacity (cores).", 'demand'],
+  ['flow_spill_ratio', "Share of a zone's demand that other zones serve.", 'spill'],
+  ['flow_utilization_ratio', "Load of a zone's endpoints by their capacity.", 'utilization'],
+];
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. `services`: in an order that stays. */
+export const showFlow = (
+  metrics: Metrics,
+  { services }: { readonly services: () => Iterable<ServiceFigures> },
+): void => {
+  const look = () => {
+    const all = [...services()];
+    return { ...limitServices(all), counts: countByCondition(all) };
+  };
+  let current: ReturnType<typeof look> | undefined;
+  /** One look at all Services for all gauges of a scrape: prom-client asks them in one turn of the event loop. */
+  const lookOnce = (): ReturnType<typeof look> => {
     if (current === undefined) {
-      const all = [...services()];
-      current = { ...limitServices(all), counts: countByCondition(all) };
+      current = look();
       queueMicrotask(() => (current = undefined));
     }
     return current;
   };
-};
-
-const countServices = (metrics: Metrics, look: () => Look): void => {
   metrics.gauge({
     name: 'flow_services',
     help: 'Services that request a plan, by strategy, condition and its reason.',
-    labels: COUNTED,
+    labels: ['strategy', 'condition', 'reason'],
     collect(gauge) {
       gauge.reset();
-      for (const { labels, services } of look().counts) gauge.set(labels, services);
+      for (const { labels, n } of lookOnce().counts) gauge.set(labels, n);
     },
   });
   metrics.gauge({
     name: 'services_without_series',
     help: 'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
-    collect: (gauge) => gauge.set(look().omitted),
+    collect: (gauge) => gauge.set(lookOnce().omitted),
   });
-  metrics.gauge({
-    name: 'flow_sample_age_seconds',
-    help: 'Age of the newest load sample.',
-    labels: SERVICE,
-    collect(gauge) {
-      gauge.reset();
-      for (const shown of look().shown)
-        if (shown.sampleAge !== undefined) gauge.set(seriesLabels(shown), shown.sampleAge);
-    },
-  });
-};
-
-const showTraffic = (metrics: Metrics, look: () => Look): void => {
-  const ofService = (name: string, help: string, value: (figures: TurnFigures) => number): void =>
-    void metrics.gauge({
+  for (const [name, help, value] of OF_SERVICES)
+    metrics.gauge({
       name,
       help,
-      labels: SERVICE,
+      labels: SERVICE_LABELS,
       collect(gauge) {
         gauge.reset();
-        for (const shown of look().shown)
-          if (shown.figures !== undefined) gauge.set(seriesLabels(shown), value(shown.figures));
+        for (const shown of lookOnce().shown) {
+          const number = value(shown);
+          if (number !== undefined) gauge.set(seriesLabels(shown), number);
+        }
       },
     });
-  const ofZone = (name: string, help: string, value: (zone: TurnFigures['zones'][number]) => number): void =>
-    void metrics.gauge({
+  for (const [name, help, field] of OF_ZONES)
+    metrics.gauge({
       name,
       help,
-      labels: ZONE,
+      labels: [...SERVICE_LABELS, 'zone'],
       collect(gauge) {
         gauge.reset();
-        for (const shown of look().shown)
+        for (const shown of lookOnce().shown)
           for (const zone of shown.figures?.zones ?? [])
-            gauge.set({ ...seriesLabels(shown), zone: zone.zone }, value(zone));
+            gauge.set({ ...seriesLabels(shown), zone: zone.zone }, zone[field]);
       },
     });
-  ofService(
-    'flow_in_zone_ratio',
-    'Share of the demand that stays in its zone under the plan.',
-    ({ inZoneShare }) => inZoneShare,
-  );
-  ofService(
-    'flow_busiest_endpoint_ratio',
-    'Load of the busiest endpoint under the plan, by its capacity.',
-    ({ maxUtilization }) => maxUtilization,
-  );
-  ofZone('flow_demand', "Demand of a zone's clients, in the unit of capacity (cores).", ({ demand }) => demand);
-  ofZone('flow_spill_ratio', "Share of a zone's demand that other zones serve.", ({ spill }) => spill);
-  ofZone('flow_utilization_ratio', "Load of a zone's endpoints by their capacity.", ({ utilization }) => utilization);
-};
-
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
-  const look = lookOnce(figures);
-  countServices(metrics, look);
-  showTraffic(metrics, look);
 };
 
 export const createFlowCounters = (metrics: Metrics) => {

@@ -1,5 +1,8 @@
 // Plans in a thread of their own, within a deadline, namespaces in turn: what an owner makes hard to plan keeps no one else waiting.
-import type { PlanAnswer, PlanJob } from '../../flow/assemble/job.ts';
+import { parentPort, Worker } from 'node:worker_threads';
+import { errorText } from '../../apis/values.ts';
+import { type PlanAnswer, type PlanJob, answerJob } from '../../flow/assemble/job.ts';
+import { within } from '../../kubernetes/wait.ts';
 import type { Clock, TimerHandle } from '../../kubernetes/types.ts';
 
 /** One question to the thread. */
@@ -25,6 +28,39 @@ export interface PlanThreadEvents {
   /** It ended by itself, or could not begin. */
   failed(error: Error): void;
 }
+
+const replyTo = ({ id, job, effort }: PlanRequest): PlanReply => {
+  try {
+    return { id, answer: answerJob(job, effort) };
+  } catch (error) {
+    return { id, error: errorText(error) };
+  }
+};
+
+/** Ten times what the largest Services need; more would be taken from the process, whose memory is limited. */
+const LIMITS = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
+
+/** A worker whose file calls `servePlans`. */
+export const openWorker = (file: URL, { replied, failed }: PlanThreadEvents): PlanThread => {
+  const worker = new Worker(file, { resourceLimits: LIMITS, name: 'planner' });
+  worker.on('message', (reply: PlanReply) => replied(reply));
+  worker.on('error', (error: unknown) => failed(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', (code) => failed(new Error(`the planning thread ended with code ${code}`)));
+  // It ends with the process, and keeps none alive.
+  worker.unref();
+  return { post: (request) => worker.postMessage(request), end: () => void worker.terminate() };
+};
+
+/** Answers in this thread, at once: for tests. */
+export const openInline = ({ replied }: PlanThreadEvents): PlanThread => ({
+  post: (request) => queueMicrotask(() => replied(replyTo(request))),
+  end: () => undefined,
+});
+
+/** What the worker's file does: answers what it is sent. */
+export const servePlans = (): void => {
+  parentPort?.on('message', (request: PlanRequest) => parentPort?.postMessage(replyTo(request)));
+};
 
 export type PlanOutcome = 'complete' | 'cut-short' | 'timed-out' | 'failed';
 
@@ -53,32 +89,26 @@ interface Question {
   readonly answered: Promise<void>;
 }
 
-const aboutOf = ({ kind, spec }: PlanJob): string => `${kind} ${JSON.stringify(spec)}`;
-
 /** The namespaces of those that wait take turns. */
 const createTurns = () => {
-  const namespaces = new Map<string, Question[]>();
+  const waiting = new Map<string, Question[]>();
   const namespaceOf = ({ key }: Question): string => key.slice(0, key.indexOf('/'));
   return {
     add(question: Question): void {
       const namespace = namespaceOf(question);
-      const waiting = namespaces.get(namespace);
-      if (waiting === undefined) namespaces.set(namespace, [question]);
-      else waiting.push(question);
+      waiting.set(namespace, [...(waiting.get(namespace) ?? []), question]);
     },
     next(): Question | undefined {
-      const [first] = namespaces;
-      if (first === undefined) return undefined;
-      const [namespace, [question, ...others]] = first;
-      namespaces.delete(namespace);
-      if (others.length > 0) namespaces.set(namespace, others);
+      const [[namespace, [question, ...others]] = ['', []]] = waiting;
+      waiting.delete(namespace);
+      if (others.length > 0) waiting.set(namespace, others);
       return question;
     },
     remove(question: Question): void {
       const namespace = namespaceOf(question);
-      const others = (namespaces.get(namespace) ?? []).filter((waiting) => waiting !== question);
-      if (others.length > 0) namespaces.set(namespace, others);
-      else namespaces.delete(namespace);
+      const others = (waiting.get(namespace) ?? []).filter((one) => one !== question);
+      if (others.length > 0) waiting.set(namespace, others);
+      else waiting.delete(namespace);
     },
   };
 };
@@ -87,19 +117,19 @@ export const createPlanning = ({
   open,
   clock,
   deadlineMs = DEADLINE_MS,
-  waitMs = WAIT_MS,
+  onReady,
   onPlanned,
 }: {
   open(events: PlanThreadEvents): PlanThread;
-  clock: Pick<Clock, 'monotonic' | 'setTimeout'>;
+  clock: Clock;
   /** Longest time for one answer, milliseconds; then the thread is ended and the question asked again with the least effort. */
   deadlineMs?: number;
-  waitMs?: number;
+  /** The answer to a question is there whose reconcile went on without it: the Service wants another one. */
+  onReady(key: string): void;
   /** An answer came, or did not. */
-  onPlanned?(key: string, outcome: PlanOutcome, durationMs: number): void;
+  onPlanned?(outcome: PlanOutcome, durationMs: number): void;
 }) => {
   const turns = createTurns();
-  const callbacks: ((key: string) => void)[] = [];
   const questions = new Map<string, Question>();
   let thread: PlanThread | undefined;
   let running:
@@ -109,10 +139,9 @@ export const createPlanning = ({
 
   const finish = (question: Question, answer: Planned | Error, outcome: PlanOutcome, since: number): void => {
     question.answer = answer;
-    onPlanned?.(question.key, outcome, clock.monotonic() - since);
+    onPlanned?.(outcome, clock.monotonic() - since);
     question.settled();
-    if (!question.awaited && questions.get(question.key) === question)
-      for (const callback of callbacks) callback(question.key);
+    if (!question.awaited && questions.get(question.key) === question) onReady(question.key);
   };
 
   const stop = (): typeof running => {
@@ -171,7 +200,7 @@ export const createPlanning = ({
   };
 
   const questionFor = (key: string, job: PlanJob): Question => {
-    const about = aboutOf(job);
+    const about = `${job.kind} ${JSON.stringify(job.spec)}`;
     const known = questions.get(key);
     if (known?.about === about) return known;
     drop(key);
@@ -192,10 +221,7 @@ export const createPlanning = ({
       const question = questionFor(key, job);
       if (question.answer === undefined) {
         question.awaited = true;
-        const { promise: over, resolve } = Promise.withResolvers<void>();
-        const timer = clock.setTimeout(resolve, waitMs);
-        await Promise.race([question.answered, over]);
-        timer.cancel();
+        await within(question.answered, WAIT_MS, clock);
         question.awaited = false;
       }
       const { answer } = question;
@@ -204,8 +230,6 @@ export const createPlanning = ({
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    /** Calls back when the answer to a question is there whose reconcile went on without it: the Service wants another one. */
-    onReady: (callback: (key: string) => void): void => void callbacks.push(callback),
     /** The caller gave up on this answer. */
     forget: drop,
     /** Ends the thread. */

@@ -1,26 +1,23 @@
 // Reconciles one Service: label, load, plan, slices and status.
-import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { SWITCHED_OFF } from '../../apis/core.ts';
+import { type FlowPolicySpec, createSpecCheck } from '../../apis/flow-policy.ts';
+import type { Problem } from '../../flow/assemble/conditions.ts';
 import { type Ask, askOf } from '../../flow/assemble/slice.ts';
+import { planInStatus } from '../../flow/assemble/status.ts';
 import { differs } from '../../flow/assemble/turn.ts';
-import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
-import { type PlanWriterOptions, createLabelWriter, createLeaving, createPlanWriter, labelPlan } from './write.ts';
+import { type Snapshots, loadQueryOf } from './caches.ts';
 import type { LoadReader } from './loads.ts';
-import { basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
-import type { Outcome, Refusal, Snapshot } from './memory.ts';
+import { type Snapshot, basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
-import { loadQueryOf } from './caches.ts';
+import type { FlowReporter } from './reporter.ts';
+import { type OnWrite, createLabelWriter, createLeaving, createPlanWriter, labelPlan } from './write.ts';
 
 export interface FlowReconcilerOptions {
-  /** From the caches; undefined: there is no such Service, or it is not served. */
-  snapshot(key: string): Snapshot | undefined;
-  /** The same for a Service whose namespace is not served. */
-  foreign(key: string): Snapshot | undefined;
-  /** Whether enough is known to decide anything; where it is not, everything stays as it is. */
-  known(): boolean;
+  snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
+  reporter: Pick<FlowReporter, 'report' | 'released'>;
   client: Pick<Client, 'patch'>;
   loads: LoadReader;
   planning: Planning;
@@ -29,15 +26,7 @@ export interface FlowReconcilerOptions {
   random: () => number;
   /** Hints are switched off in the whole cluster. Default: never. */
   off?(): boolean;
-  /** What is wrong with a spec; undefined for nothing. */
-  checkSpec(spec: unknown): string | undefined;
-  /** Reports every reconcile of a Service that asks for a plan. */
-  onOutcome(outcome: Outcome, signal: AbortSignal): Promise<void>;
-  /** The Service no longer asks for anything; undefined: it is gone. */
-  onForgotten(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
-  onWrite?: PlanWriterOptions['onWrite'];
-  /** A plan that a FlowPolicy's status still holds, for slices that lost theirs. */
-  rememberedPlan(snapshot: Snapshot): HintsInForce | undefined;
+  onWrite?: OnWrite;
 }
 
 const DONE: Result = { kind: 'done' };
@@ -55,7 +44,8 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
-  const { client, clock, loads, planning, random, onOutcome, onForgotten } = options;
+  const { snapshots, reporter, client, clock, loads, planning, random } = options;
+  const checkSpec = createSpecCheck();
   const writer = createPlanWriter(options);
   const labels = createLabelWriter(client, clock);
   const leaving = createLeaving({ client, clock, writer });
@@ -64,7 +54,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
 
   const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
     for (const part of [memories, loads, writer, planning]) part.forget(key);
-    await onForgotten(key, snapshot, signal);
+    await reporter.released(key, snapshot, signal);
   };
 
   /** Asks for a plan, applies it, and reports what came of it. */
@@ -82,8 +72,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     // With thousands of Services readings are late: a plan by the load of before would be work for nothing, and keep the next one waiting.
     if (load?.awaited === true && isSameBasis(memory.basis, basis)) return { kind: 'requeue', afterMs: QUIET_MS };
     memory.basis = basis;
-    const remembered = first ? options.rememberedPlan(snapshot) : undefined;
-    const planned = await planning.ask(key, jobOf({ memory, snapshot, load, remembered, time: timeOf() }));
+    // Slices may have lost their plan while no controller ran: the status of the FlowPolicy still holds it.
+    const remembered = first ? planInStatus(snapshot.policy?.status ?? {}) : undefined;
+    const planned = await planning.ask(key, jobOf(memory, snapshot, load, remembered, timeOf()));
     signal.throwIfAborted();
     // It takes a while; the reconcile goes on when the answer is there.
     if (planned === undefined) return { kind: 'requeue', afterMs: QUIET_MS };
@@ -98,9 +89,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const found = { time: timeOf(), turn, bounds, limited: memory.limited, load };
     const inForce = applied.inForce && !others;
     const losing = enforce && writer.isLosing(key);
-    await onOutcome({ key, strategy, snapshot, settings, refused: undefined, ...found, inForce, losing }, signal);
+    await reporter.report({ key, strategy, snapshot, settings, refused: undefined, ...found, inForce, losing }, signal);
     const dueMs = load?.dueInMs ?? QUIET_MS;
-    // Services that began together do not stay together.
+    // Jitter: spread Services over their interval.
     const nextMs = Math.min(first ? dueMs * random() : dueMs, applied.retryMs ?? Infinity);
     return { kind: 'requeue', afterMs: Math.max(1, nextMs) };
   };
@@ -109,7 +100,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const refuse = async (
     key: string,
     snapshot: Snapshot,
-    { strategy, reason, message }: Refusal & { readonly strategy: PlannedStrategy },
+    { strategy, reason, message }: Problem & { readonly strategy: PlannedStrategy },
     signal: AbortSignal,
   ): Promise<Result> => {
     // The EndpointSlice controller takes a moment: not worth a report.
@@ -118,7 +109,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     // An invalid spec is ignored entirely.
     const settings = settingsFromSpec(reason === 'InvalidPolicy' ? {} : specOf(snapshot));
     const refused = { reason, message };
-    await onOutcome({ key, strategy, snapshot, settings, time: timeOf(), refused, ...UNPLANNED }, signal);
+    await reporter.report({ key, strategy, snapshot, settings, time: timeOf(), refused, ...UNPLANNED }, signal);
     return reason === 'ConflictingMode' || reason === SWITCHED_OFF.reason
       ? writer.release(snapshot.slices, signal)
       : DONE;
@@ -139,12 +130,12 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
 
   return {
     async reconcile(key, signal) {
-      if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
-      const snapshot = options.snapshot(key);
-      if (snapshot === undefined) return leave(key, options.foreign(key), signal);
+      if (!snapshots.known()) return { kind: 'requeue', afterMs: QUIET_MS };
+      const snapshot = snapshots.snapshot(key);
+      if (snapshot === undefined) return leave(key, snapshots.foreign(key), signal);
       leaving.forget(key);
       const { service, slices } = snapshot;
-      const wrong = options.checkSpec(specOf(snapshot));
+      const wrong = checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
       const off = options.off?.() === true;
       // The watch brings the new label, and the slices are being restored.

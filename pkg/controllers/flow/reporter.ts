@@ -1,5 +1,6 @@
 // Reports what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
-import { type Finding, type Findings, findingsOfRefused, loopFindingsOf } from '../../flow/assemble/conditions.ts';
+import { findingsOfRefused, loopFindingsOf } from '../../flow/assemble/conditions.ts';
+import type { Finding, Findings, Problem } from '../../flow/assemble/conditions.ts';
 import { viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import { type TurnFigures, loopFiguresOf } from '../../flow/assemble/job.ts';
 import { type StatusInput, describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
@@ -11,7 +12,7 @@ import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts
 import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
 import { type StatusWriter, isOwnPolicy } from './write.ts';
-import type { Outcome, Refusal, Snapshot } from './memory.ts';
+import type { Outcome, Snapshot } from './memory.ts';
 import { splitKey } from './caches.ts';
 
 export interface FlowReporterOptions {
@@ -54,7 +55,7 @@ const WARNINGS = new Set([
 /** Reasons whose end is worth an event too. */
 const isWorse = ({ reason }: Finding): boolean => WARNINGS.has(reason);
 
-const NOT_REQUESTED: Refusal = { reason: 'NotRequested', message: 'the Service does not request a plan' };
+const NOT_REQUESTED: Problem = { reason: 'NotRequested', message: 'the Service does not request a plan' };
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
 
@@ -157,22 +158,14 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
 
   return {
     async report(outcome: Outcome, signal: AbortSignal): Promise<void> {
-      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
+      const { key, strategy, snapshot, turn, load } = outcome;
       const figures = figuresIn(outcome);
-      const { source = '', problem } = load ?? {};
       const findings = loopFindingsOf({
-        strategy,
-        settings,
-        time,
-        refused,
-        turn,
-        source,
-        problem,
-        inForce,
-        losing,
-        following: options.following(outcome.snapshot.service),
-        limited,
-        evacuated: outcome.snapshot.slices.some(({ alsoServe }) => alsoServe !== undefined),
+        ...outcome,
+        source: load?.source ?? '',
+        problem: load?.problem,
+        following: options.following(snapshot.service),
+        evacuated: snapshot.slices.some(({ alsoServe }) => alsoServe !== undefined),
         figures,
       });
       const before = known.get(key);
@@ -223,3 +216,5 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     },
   };
 };
+
+export type FlowReporter = ReturnType<typeof createFlowReporter>;

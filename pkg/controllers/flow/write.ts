@@ -1,7 +1,5 @@
 // Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read.
-// The strategy label that a Service's annotation asks for, as far as it is the flow controller's to write, and how it is written.
-// Writes the status of FlowPolicies when it says something new, and creates an empty policy where a Service has none.
-// Releases Services in namespaces that are not served any more, whichever process wrote what they still carry.
+// Strategy labels, the status of FlowPolicies, and what Services in namespaces that are served no more still carry.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicyStatus } from '../../apis/flow-policy.ts';
@@ -85,12 +83,8 @@ const writeService = (...args: Parameters<typeof patchService>): Promise<boolean
 /** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
-export interface PlanWriterOptions {
-  client: Pick<Client, 'patch'>;
-  clock: Pick<Clock, 'monotonic'>;
-  /** EndpointSlices were written. */
-  onWrite?: ((cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void) | undefined;
-}
+/** EndpointSlices were written. */
+export type OnWrite = (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void;
 
 interface Applied {
   /** When to try again, milliseconds; undefined: nothing is left to do. */
@@ -101,7 +95,15 @@ interface Applied {
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
-export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions) => {
+export const createPlanWriter = ({
+  client,
+  clock,
+  onWrite,
+}: {
+  client: Pick<Client, 'patch'>;
+  clock: Pick<Clock, 'monotonic'>;
+  onWrite?: OnWrite;
+}) => {
   const guard = createPlanGuard(clock);
   const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
     if (written > 0) onWrite?.(cause, written);

@@ -21,7 +21,8 @@ export interface Findings {
 /** Why a plan is not all that a search could have found: its effort, or the deadline. */
 export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';
 
-interface Problem {
+/** Why there is no plan, or nothing is known of load; `reason` is a CamelCase word. */
+export interface Problem {
   readonly reason: string;
   readonly message: string;
 }

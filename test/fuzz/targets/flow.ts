@@ -2,20 +2,18 @@
 import { Ajv } from 'ajv';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
-import { FLOW_POLICY_STATUS_SCHEMA, type FlowPolicy, createSpecCheck } from '../../../pkg/apis/flow-policy.ts';
+import { FLOW_POLICY_STATUS_SCHEMA, type FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, type Resource, SERVICES } from '../../../pkg/apis/resources.ts';
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/caches.ts';
-import { openInline } from '../../../pkg/controllers/flow/plan-thread.ts';
-import { createPlanning } from '../../../pkg/controllers/flow/planning.ts';
+import { createPlanning, openInline } from '../../../pkg/controllers/flow/planning.ts';
 import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import { createStatusWriter } from '../../../pkg/controllers/flow/write.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/memory.ts';
 import { type FlowSlice, clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
-import { planInStatus } from '../../../pkg/flow/assemble/status.ts';
 import { MAX_HINTS, isZoneName } from '../../../pkg/hints/readiness.ts';
 import type { Client, EventInput, Reconciler } from '../../../pkg/kubernetes/types.ts';
 import type { LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
@@ -52,7 +50,6 @@ const READING: Shape = {
 };
 
 const KEY = 'shop/web';
-const checkSpec = createSpecCheck();
 
 const listOf = (shape: Shape, value: unknown): unknown[] =>
   (Array.isArray(value) ? value : []).map((item: unknown) => stored(shape, item)).filter(isNamed);
@@ -215,23 +212,16 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
     zones: clientZonesOf(world.nodes.map(projectNode)),
     podCpu: (name) => pods.get(name),
   });
+  const late = (): void => undefined;
+  const { signal: lifetime } = new AbortController();
   const reconciler = createFlowReconciler({
-    snapshot,
-    foreign: () => undefined,
-    known: () => true,
+    snapshots: { snapshot, foreign: () => undefined, known: () => true },
+    reporter,
     client,
-    loads: createLoadReader({
-      sources: new Map([[source.name, source]]),
-      clock,
-      lifetime: new AbortController().signal,
-    }),
-    planning: createPlanning({ open: openInline, clock }),
+    loads: createLoadReader({ sources: new Map([[source.name, source]]), clock, lifetime, onLate: late }),
+    planning: createPlanning({ open: openInline, clock, onReady: late }),
     clock,
     random: () => 0.5,
-    checkSpec,
-    onOutcome: (outcome, signal) => reporter.report(outcome, signal),
-    onForgotten: (key, seen, signal) => reporter.released(key, seen, signal),
-    rememberedPlan: ({ policy }) => (policy?.status === undefined ? undefined : planInStatus(policy.status)),
   });
   return { reconciler, events, log, metrics: () => metrics.text() };
 };

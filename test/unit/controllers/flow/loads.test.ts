@@ -44,8 +44,8 @@ describe('the reader of load', () => {
       clock,
       lifetime: never,
       onRead: (name, outcome) => outcomes.push(`${name} ${outcome}`),
+      onLate: (key) => late.push(key),
     });
-    reader.onLate((key) => late.push(key));
   });
 
   describe('where the policy names no interval', () => {
@@ -103,6 +103,7 @@ describe('the reader of load', () => {
       ]),
       clock,
       lifetime: never,
+      onLate: () => undefined,
     });
     const reading = read();
     await clock.advance(10_000);

@@ -10,10 +10,11 @@ import {
   type Planned,
   type Planning,
   createPlanning,
+  openInline,
+  openWorker,
 } from '../../../../pkg/controllers/flow/planning.ts';
 import { type PlanAnswer, type PlanJob, answerJob } from '../../../../pkg/flow/assemble/job.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
-import { openInline, openWorker } from '../../../../pkg/controllers/flow/plan-thread.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
 import { hostileProblem } from '../../flow/factories.ts';
 
@@ -43,7 +44,7 @@ describe('planning', () => {
   /** Threads that were opened, and what each was sent. */
   let threads: { events: PlanThreadEvents; requests: PlanRequest[]; ended: boolean }[];
   let ready: string[];
-  let outcomes: [string, PlanOutcome][];
+  let outcomes: PlanOutcome[];
 
   beforeEach(() => {
     clock = createFakeClock();
@@ -58,10 +59,9 @@ describe('planning', () => {
       },
       clock,
       deadlineMs: 1_000,
-      waitMs: 50,
-      onPlanned: (key, outcome) => void outcomes.push([key, outcome]),
+      onReady: (key) => void ready.push(key),
+      onPlanned: (outcome) => void outcomes.push(outcome),
     });
-    planning.onReady((key) => void ready.push(key));
   });
 
   const last = (): PlanRequest => threads.at(-1)!.requests.at(-1)!;
@@ -102,7 +102,7 @@ describe('planning', () => {
     expect(last().effort).to.equal(0);
     reply();
     expect(await planning.ask('shop/web', job())).to.deep.equal({ ...answer(), timedOut: true });
-    expect(outcomes).to.deep.equal([['shop/web', 'timed-out']]);
+    expect(outcomes).to.deep.equal(['timed-out']);
   });
 
   it('gives up on a question that even the least effort does not answer, goes on with others, and asks it again later', async () => {
