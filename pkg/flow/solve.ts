@@ -87,16 +87,6 @@ export const descend = (problem: Problem): Solution | undefined => {
   return bestOf(first, second);
 };
 
-interface LocalSearchOptions {
-  readonly start: Solution;
-  /** Plans to look at, at most. */
-  readonly budget: number;
-  /** Negative if the first is better. Default: less overload, then less cost. */
-  readonly compare?: (left: Solution, right: Solution) => number;
-  /** Figures of groups. Default: overload and cost. */
-  readonly evaluate?: (problem: Problem, groups: readonly Group[]) => Solution;
-}
-
 /** Sets of zones one step from these: one more, one less, one exchanged. */
 const neighboursOf = (zones: readonly number[], count: number, idle: boolean): number[][] => {
   const found: number[][] = [];
@@ -143,9 +133,8 @@ function* movesOf(problem: Problem, groups: readonly Group[]): Generator<Group[]
 /** Looks at groups that one plan takes: they are copied, counted and weighed. */
 const LOOKS = 4;
 
-/** Takes each move that improves at once and starts over, until none does or the budget is used up. */
-export const localSearch = (problem: Problem, options: LocalSearchOptions): Solution => {
-  const { start, budget, compare = compareFigures, evaluate = solutionOf } = options;
+/** Takes each move that improves at once and starts over, until none does or `budget` plans were looked at. */
+export const localSearch = (problem: Problem, start: Solution, budget: number): Solution => {
   let best = start;
   let left = budget;
   for (let improved = true; improved && left > 0;) {
@@ -153,8 +142,8 @@ export const localSearch = (problem: Problem, options: LocalSearchOptions): Solu
     for (const groups of movesOf(problem, best.groups)) {
       left -= 1;
       if (left < 0 || !spend(problem.effort, LOOKS * groups.length)) return best;
-      const found = evaluate(problem, groups);
-      if (compare(found, best) >= 0 || !isAllowed(problem, groups)) continue;
+      const found = solutionOf(problem, groups);
+      if (compareFigures(found, best) >= 0 || !isAllowed(problem, groups)) continue;
       best = found;
       improved = true;
       break;
@@ -205,10 +194,7 @@ const STEPS_FOR_A_LOOK = 4;
 const searchBudget = ({ total }: Problem): number => 2_000 + 10 * Math.min(total, 2_000);
 
 const refine = (problem: Problem, best: Solution): Solution =>
-  localSearch(problem, {
-    start: solutionOf(problem, hintedExplicitly(problem, best.groups)),
-    budget: searchBudget(problem),
-  });
+  localSearch(problem, solutionOf(problem, hintedExplicitly(problem, best.groups)), searchBudget(problem));
 
 /**
  * The search itself takes no notice of hints in force: planning twice must give the same. They only decide between plans that

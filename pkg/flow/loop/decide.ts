@@ -1,11 +1,12 @@
 // Whether a Service's hints change now, and to what: the step rule.
 import { defined, sumOf } from '../../apis/values.ts';
-import type { HintsInForce } from '../demand/arrivals.ts';
+import { type HintsInForce, endpointsWithHints } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { amountOf } from '../types.ts';
 import type { Demand, EvaluateInput, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../types.ts';
 import { leastCrossZoneCost, planHints } from '../planner.ts';
-import type { LoopPolicy, LoopReason, PastDemand } from './types.ts';
+import type { Observed } from './observe.ts';
+import type { LoopPolicy, LoopReason, LoopState, PastDemand } from './types.ts';
 
 /** What is lost without need, as a fraction of the demand, before a spread is better. */
 const TOLERATED_LOSS = 0.01;
@@ -156,38 +157,23 @@ export const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
 export interface DecideInput {
   readonly policy: LoopPolicy;
   readonly time: number;
+  readonly before: LoopState;
+  readonly observed: Observed;
   /** Ready endpoints with the hints in force. */
   readonly endpoints: readonly FlowEndpoint[];
   readonly current: HintsInForce;
   /** What the hints in force do to the demand. */
   readonly figures: PlanFigures;
   readonly demand: Demand;
-  /** Anything is known of demand. */
-  readonly known: boolean;
   /** Demand within the down dwell, oldest first. */
   readonly past: readonly PastDemand[];
-  /** Since when demand is lower than before by more than noise explains, and when that last brought a plan back early. */
+  /** Since when demand is lower than before by more than noise explains. */
   readonly fellAt: number | null;
-  readonly quickAt: number | null;
   /** The first step of all. */
   readonly first: boolean;
   readonly topologyChanged: boolean;
-  readonly saturated: boolean;
-  /** All endpoints are: no hints could place more. */
-  readonly full: boolean;
-  /** Demand has jumped above the upper threshold. */
-  readonly jumping: boolean;
   /** Load was above the upper threshold for long enough. */
   readonly highEnough: boolean;
-  /** There are new samples. */
-  readonly fresh: boolean;
-  /** Of the newest sample, seconds. */
-  readonly age: number;
-  readonly plannedAt: number | null;
-  /** The plan in force was made on a guess. */
-  readonly guessed: boolean;
-  /** In safe mode. */
-  readonly safe: boolean;
 }
 
 export interface Choice {
@@ -216,21 +202,23 @@ const NOTICEABLE = 0.01;
 /** Cores that are rounding. */
 const NEGLIGIBLE = 1e-9;
 
-/** A guess at demand is made on the high side already: what is planned for it may use the room up to the threshold. */
-const planFor = ({ policy, endpoints, current, saturated, jumping }: DecideInput, demand: Demand): Plan => {
-  const targetUtilization = saturated || jumping ? policy.upperUtilization : policy.targetUtilization;
-  return planWithin({ ...policy, targetUtilization }, { endpoints, demand, spreadInForce: current.spread });
-};
+/** Demand is a guess: endpoints are saturated, or it has jumped above the upper threshold. */
+const isGuess = ({ policy, observed: { saturated, jump }, figures }: DecideInput): boolean =>
+  saturated || (jump !== null && figures.maxUtilization > policy.upperUtilization);
 
-const figuresOf = (input: DecideInput, plan: Plan, demand: Demand): PlanFigures => {
-  const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
-  return evaluatePlan({
-    endpoints: input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] })),
+/** What a plan does to a demand. */
+export const figuresUnder = (
+  plan: HintsInForce,
+  endpoints: readonly FlowEndpoint[],
+  demand: Demand,
+  { targetUtilization, cost }: LoopPolicy,
+): PlanFigures =>
+  evaluatePlan({
+    endpoints: endpointsWithHints(plan, endpoints),
     demand,
-    targetUtilization: input.policy.targetUtilization,
-    ...defined({ cost: input.policy.cost }),
+    targetUtilization,
+    ...defined({ cost }),
   });
-};
 
 const hintsIn = ({ spread, endpoints }: Plan): HintsInForce => ({ spread, endpoints: spread ? [] : endpoints });
 
@@ -246,9 +234,11 @@ const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
 
 /** A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. */
 const relieve = (input: DecideInput): Found => {
-  const plan = planFor(input, input.demand);
-  const { figures } = input;
-  const less = figures.overload - plan.overload > NOTICEABLE * sumOf(Object.values(input.demand));
+  const { policy, endpoints, current, demand, figures } = input;
+  // A guess is made on the high side already: what is planned for it may use the room up to the threshold.
+  const targetUtilization = isGuess(input) ? policy.upperUtilization : policy.targetUtilization;
+  const plan = planWithin({ ...policy, targetUtilization }, { endpoints, demand, spreadInForce: current.spread });
+  const less = figures.overload - plan.overload > NOTICEABLE * sumOf(Object.values(demand));
   const calmer = plan.overload <= figures.overload && figures.maxUtilization - plan.maxUtilization > NOTICEABLE;
   return { hints: less || calmer ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
@@ -277,11 +267,12 @@ const returned = (input: DecideInput): Found => {
   const plan = planHints(most);
   // Only to what keeps to that: going back to more would soon be overloaded again.
   if (plan.overload > NEGLIGIBLE) return { hints: undefined, cutShort: plan.cutShort };
-  const saved = input.figures.crossZoneCost - figuresOf(input, plan, input.demand).crossZoneCost;
+  const { crossZoneCost: left } = figuresUnder(hintsIn(plan), endpoints, input.demand, policy);
+  const saved = input.figures.crossZoneCost - left;
   return { hints: saved > worthwhile ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
 
-const keep = ({ current, safe }: DecideInput, reason: LoopReason, cutShort = false): Choice => ({
+const keep = ({ current, before: { safe } }: DecideInput, reason: LoopReason, cutShort = false): Choice => ({
   plan: current,
   reason,
   safe,
@@ -332,7 +323,7 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
  * A fall that no noise explains and that lasted as long as a rise has to need not wait for the down dwell. Demand that comes and
  * goes does: a Service has one such return in a while.
  */
-const mayReturnEarly = ({ policy, time, fellAt, quickAt }: DecideInput): boolean =>
+const mayReturnEarly = ({ policy, time, fellAt, before: { quickAt } }: DecideInput): boolean =>
   fellAt !== null &&
   Number.isFinite(policy.quickReturnSeconds) &&
   time - fellAt >= policy.upDwellSeconds &&
@@ -344,7 +335,7 @@ const returnNow = (input: DecideInput): Choice => {
   const { policy, time, past, fellAt } = input;
   const dwellPassed = time - (past[0]?.time ?? time) >= policy.downDwellSeconds - policy.planIntervalSeconds;
   // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
-  const patient = dwellPassed || input.guessed ? returned(input) : NOTHING;
+  const patient = dwellPassed || input.before.previous !== null ? returned(input) : NOTHING;
   const quick = patient.hints === undefined && mayReturnEarly(input);
   const sinceFall = past.filter((entry) => entry.time > (fellAt ?? 0));
   const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
@@ -355,32 +346,26 @@ const returnNow = (input: DecideInput): Choice => {
 
 /** The hints from now on, and why. */
 export const decidePlan = (input: DecideInput): Choice => {
-  const { policy, time, plannedAt } = input;
+  const { policy, time, before, observed } = input;
+  const age = time - observed.freshAt;
+  const known = observed.estimate !== null;
+  const fresh = observed.countedAt !== null;
   if (input.endpoints.length === 0) return keep(input, 'NoEndpoints');
-  if (input.age > policy.safeModeAfterSeconds) return safeChoice(input);
-  if (input.age > policy.holdAfterSeconds && input.known) return hedge(input);
-  if (input.safe && !input.fresh) return keep(input, 'MetricsLost');
-  if (input.safe) return replan(input, 'MetricsBack');
-  if (!input.known) return keep(input, input.first ? 'Adopted' : 'Waiting');
+  if (age > policy.safeModeAfterSeconds) return safeChoice(input);
+  if (age > policy.holdAfterSeconds && known) return hedge(input);
+  if (before.safe) return fresh ? replan(input, 'MetricsBack') : keep(input, 'MetricsLost');
+  if (!known) return keep(input, input.first ? 'Adopted' : 'Waiting');
   if (input.topologyChanged) return replan(input, 'TopologyChanged');
-  if (!input.fresh) return keep(input, 'Steady');
+  if (!fresh) return keep(input, 'Steady');
   // What was a guess is corrected by the first samples that show that it was too low by far.
-  const correcting = input.guessed && input.figures.maxUtilization > 1;
+  const correcting = before.previous !== null && input.figures.maxUtilization > 1;
+  const guessed = isGuess(input);
   // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
-  const urgent = correcting || input.saturated || input.jumping;
-  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds && !urgent) return keep(input, 'Waiting');
-  if (input.full) return keep(input, 'Overloaded');
-  if (input.saturated || input.jumping || input.highEnough || correcting) {
-    const { hints, cutShort } = relieve(input);
-    return hints === undefined
-      ? keep(input, 'Overloaded', cutShort)
-      : {
-          plan: hints,
-          reason: input.saturated ? 'Saturated' : 'Overloaded',
-          safe: false,
-          cutShort,
-          guessed: input.saturated || input.jumping,
-        };
-  }
-  return returnNow(input);
+  const early = before.plannedAt !== null && time - before.plannedAt < policy.planIntervalSeconds;
+  if (early && !guessed && !correcting) return keep(input, 'Waiting');
+  if (observed.full) return keep(input, 'Overloaded');
+  if (!guessed && !correcting && !input.highEnough) return returnNow(input);
+  const { hints, cutShort } = relieve(input);
+  if (hints === undefined) return keep(input, 'Overloaded', cutShort);
+  return { plan: hints, reason: observed.saturated ? 'Saturated' : 'Overloaded', safe: false, cutShort, guessed };
 };

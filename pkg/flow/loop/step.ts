@@ -1,12 +1,10 @@
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
-// How far the busiest endpoint is above the upper threshold, measured by the noise of what is known: a sequential test.
-// What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
+import { defined } from '../../apis/values.ts';
 import { type Estimate, meanOf } from '../demand/estimate.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
 import { times } from '../demand/matrix.ts';
-import { evaluatePlan } from '../evaluate.ts';
-import type { Demand, FlowEndpoint, PlanFigures } from '../types.ts';
-import { type Choice, type DecideInput, decidePlan } from './decide.ts';
+import type { Demand, FlowEndpoint } from '../types.ts';
+import { type Choice, type DecideInput, decidePlan, figuresUnder } from './decide.ts';
 import { type Observed, membersDiffer, membersOf, observe, observedZones, readyOf, withHintPeriod } from './observe.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
 
@@ -141,20 +139,6 @@ export const initialState = ({ time }: Observation): LoopState => ({
   safe: false,
 });
 
-/** What a plan does to a demand. */
-const figuresUnder = (
-  plan: HintsInForce,
-  endpoints: readonly FlowEndpoint[],
-  demand: Demand,
-  { targetUtilization, cost }: LoopPolicy,
-): PlanFigures =>
-  evaluatePlan({
-    endpoints: endpointsWithHints(plan, endpoints),
-    demand,
-    targetUtilization,
-    ...(cost === undefined ? {} : { cost }),
-  });
-
 /** Zones with clients, or ready endpoints, are others than before. */
 const topologyChanged = (before: LoopState, observation: Observation): boolean =>
   before.hintPeriods.at(-1)?.zones.join() !== observedZones(observation).join() ||
@@ -166,73 +150,55 @@ const estimatedOf = ({ estimate }: Observed): Demand => (estimate === null ? {} 
 const situationOf = (
   policy: LoopPolicy,
   before: LoopState,
-  observed: Observed,
   observation: Observation,
-): { readonly input: Omit<DecideInput, 'first' | 'topologyChanged'>; readonly high: LoopState['high'] } => {
+  first: boolean,
+): { readonly input: DecideInput; readonly high: LoopState['high'] } => {
   const { time } = observation;
+  const observed = observe(policy, before, observation);
+  const { estimate } = observed;
   const ready = readyOf(observation);
   const current = planFor(before.plan, ready);
   const demand = observed.jump ?? estimatedOf(observed);
   const figures = figuresUnder(current, ready, demand, policy);
-  const fellAt = fellOf(policy, before, observed, time, figures.maxUtilization);
-  const { estimate } = observed;
   const excess = estimate === null ? 0 : excessOf(policy, current, ready, estimate);
   const high = highOf(policy, before, observed, observation, figures.maxUtilization, excess);
   const input = {
     policy,
     time,
+    before,
+    observed,
     endpoints: endpointsWithHints(current, ready),
     current,
     figures,
     demand,
-    known: observed.estimate !== null,
     past: pastOf(policy, before.past, observed, time),
-    fellAt,
-    quickAt: before.quickAt,
-    saturated: observed.saturated,
-    full: observed.full,
-    jumping: observed.jump !== null && figures.maxUtilization > policy.upperUtilization,
+    fellAt: fellOf(policy, before, observed, time, figures.maxUtilization),
+    first,
+    topologyChanged: !first && topologyChanged(before, observation),
     highEnough: isHighEnough(policy, high, time),
-    fresh: observed.countedAt !== null,
-    age: time - observed.freshAt,
-    plannedAt: before.plannedAt,
-    guessed: before.previous !== null,
-    safe: before.safe,
   };
   return { input, high };
 };
 
 const decisionOf = (
-  policy: LoopPolicy,
-  observation: Observation,
-  observed: Observed,
+  { policy, time, observed, endpoints }: DecideInput,
   { plan, reason, cutShort }: Choice,
   changed: boolean,
 ): LoopDecision => {
   const demand = estimatedOf(observed);
   return {
-    time: observation.time,
+    time,
     changed,
     spread: plan.spread,
     endpoints: plan.endpoints,
     demand,
-    inZoneShare: figuresUnder(plan, readyOf(observation), demand, policy).inZoneShare,
+    inZoneShare: figuresUnder(plan, endpoints, demand, policy).inZoneShare,
     reason,
     cutShort,
     rank: observed.rank,
     condition: observed.condition,
   };
 };
-
-const previousOf = (
-  { plannedAt, hintPeriods }: LoopState,
-  plan: HintsInForce,
-  guessed: boolean,
-  until: number,
-): LoopState['previous'] => (guessed ? { plan, plannedAt, hintPeriods, until } : null);
-
-const kept = (previous: LoopState['previous'], oldest: number): LoopState['previous'] =>
-  previous !== null && previous.until >= oldest ? previous : null;
 
 /**
  * Counts what was seen and decides on the hints from `observation.time` on.
@@ -247,20 +213,20 @@ export const step = (
 ): { readonly state: LoopState; readonly decision: LoopDecision } => {
   const before = state ?? initialState(observation);
   const { time } = observation;
-  const observed = observe(policy, before, observation);
-  const { input, high } = situationOf(policy, before, observed, observation);
-  const first = state === undefined;
-  const choice = decidePlan({ ...input, first, topologyChanged: !first && topologyChanged(before, observation) });
-  const changed = !samePlan(choice.plan, input.current);
+  const { input, high } = situationOf(policy, before, observation, state === undefined);
+  const { observed, current } = input;
+  const choice = decidePlan(input);
   const { plan } = choice;
+  const changed = !samePlan(plan, current);
+  const oldest = time - policy.holdAfterSeconds;
+  const { plannedAt, hintPeriods, previous } = before;
+  const guessedOn = choice.guessed === true ? { plan: current, plannedAt, hintPeriods, until: time } : null;
   return {
     state: {
       plan,
-      plannedAt: changed ? time : before.plannedAt,
-      hintPeriods: withHintPeriod(changed ? [] : before.hintPeriods, observation, plan, time - policy.holdAfterSeconds),
-      previous: changed
-        ? previousOf(before, input.current, choice.guessed === true, time)
-        : kept(before.previous, time - policy.holdAfterSeconds),
+      plannedAt: changed ? time : plannedAt,
+      hintPeriods: withHintPeriod(changed ? [] : hintPeriods, observation, plan, oldest),
+      previous: changed ? guessedOn : previous !== null && previous.until >= oldest ? previous : null,
       members: membersOf(observation, before.members),
       estimate: observed.estimate,
       sampled: observed.sampled,
@@ -270,8 +236,8 @@ export const step = (
       fellAt: input.fellAt,
       quickAt: choice.quick === true ? time : before.quickAt,
       safe: choice.safe,
-      ...(observed.counting === undefined ? {} : { counting: observed.counting }),
+      ...defined({ counting: observed.counting }),
     },
-    decision: decisionOf(policy, observation, observed, choice, changed),
+    decision: decisionOf(input, choice, changed),
   };
 };

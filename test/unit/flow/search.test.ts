@@ -165,7 +165,7 @@ describe('flow/local-search', () => {
     fc.assert(
       fc.property(numbers(4, 8), (problem) => {
         const start = solutionOf(problem, hintedExplicitly(problem, spreadGroups(problem)));
-        const found = localSearch(problem, { start, budget: 400 });
+        const found = localSearch(problem, start, 400);
         expectComplete(problem, found.groups);
         expect(isAllowed(problem, found.groups)).to.equal(true);
         expect(compareFigures(found, start)).to.be.at.most(0);
@@ -181,14 +181,12 @@ describe('flow/local-search', () => {
       classes: [4, 4, 4].map((count, zone) => ({ zone, count, limit: 0.1, idle: false })),
       minEndpoints: 1,
     });
-    let looks = 0;
-    const evaluate = (of: Problem, groups: readonly Group[]): ReturnType<typeof solutionOf> => {
-      looks += 1;
-      return solutionOf(of, groups);
-    };
     const start = solutionOf(problem, hintedExplicitly(problem, spreadGroups(problem)));
-    localSearch(problem, { start, budget: 25, evaluate });
-    expect(looks).to.equal(25);
+    expect(localSearch(problem, start, 0)).to.equal(start);
+    problem.effort.left = 1_000;
+    localSearch(problem, start, 25);
+    // A look costs four units for each group, of which there are three to nine.
+    expect(1_000 - problem.effort.left).to.be.within(25 * 4 * 3, 25 * 4 * 9);
   });
 });
 
