@@ -1,26 +1,20 @@
 // What a Service's turn asks the planner, as data that can be sent to another thread, and the answer.
-// What a turn of the loop comes to in figures: for status, metrics and dry runs.
 import { defined, sumBy, sumOf } from '../../apis/values.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
-import { type HintsInForce, hintsOf, sharingOf } from '../demand/arrivals.ts';
+import { type HintsInForce, endpointsWithHints, hintsOf, sharingOf } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { settingsFromSpec } from '../loop/from-spec.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
 import { boundsAtTarget } from '../planner.ts';
 import type { Bounds, Demand } from '../types.ts';
 import type { ClientZones, FlowSlice } from './slice.ts';
-import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad } from './turn.ts';
+import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad, unmeasured } from './turn.ts';
 
 /**
  * Zones that only endpoints name: as many as their slices' author likes. In status and metrics each is a line or a series, so
  * that no Service gets more of them than this.
  */
 const MAX_ZONES_WITHOUT_CLIENTS = 8;
-
-const hinted = ({ endpoints }: Observation, plan: HintsInForce) => {
-  const hints = hintsOf(plan);
-  return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
-};
 
 const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<string, number> => {
   const sharing = sharingOf(zones, endpoints, plan);
@@ -45,21 +39,20 @@ export const loopFiguresOf = (
   { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
 ) => {
   const { endpoints } = observation;
-  const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
+  const evaluated = evaluatePlan({ endpoints: endpointsWithHints(plan, endpoints), demand, targetUtilization });
   const spill = spillOf(observation, plan);
   const known = new Set(observation.zones);
   const others = Object.keys(evaluated.zones).filter((zone) => !known.has(zone));
   const left = new Set(others.slice(MAX_ZONES_WITHOUT_CLIENTS));
   const shown = Object.entries(evaluated.zones).filter(([zone]) => !left.has(zone));
-  const zones = shown.map(([zone, figures]) => ({
+  const zones = shown.map(([zone, { demand: ofClients, utilization }]) => ({
     zone,
-    /** Of its clients. */
-    demand: figures.demand,
+    demand: ofClients,
     /** Ready endpoints that run in it. */
     endpoints: endpoints.filter((one) => one.zone === zone).length,
-    utilization: figures.utilization,
+    utilization,
     /** Share of its demand that other zones serve. */
-    spill: figures.demand === 0 ? 0 : (spill.get(zone) ?? 0),
+    spill: ofClients === 0 ? 0 : (spill.get(zone) ?? 0),
   }));
   return {
     zones,
@@ -75,8 +68,7 @@ export const loopFiguresOf = (
 export const boundsOf = (observation: Observation, demand: Demand, policy: LoopPolicy): Bounds | undefined => {
   const { targetUtilization, minEndpoints, cost } = policy;
   if (sumOf(Object.values(demand)) === 0 || observation.endpoints.length === 0) return undefined;
-  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
-  return boundsAtTarget({ endpoints, demand, targetUtilization, minEndpoints, ...defined({ cost }) });
+  return boundsAtTarget({ endpoints: observation.endpoints, demand, targetUtilization, minEndpoints, ...defined({ cost }) });
 };
 
 interface Common {
@@ -105,8 +97,7 @@ export interface PlanAnswer {
 
 const byWeight = ({ slices, zones, planned }: Extract<PlanJob, { kind: 'weight' }>, effort?: number): PlanAnswer => {
   const { cutShort, ...plan } = planByWeight(slices, zones, planned, effort);
-  const turn = { plan, state: undefined, decision: undefined, observation: undefined, withoutCapacity: [] };
-  return { turn, bounds: undefined, cutShort };
+  return { turn: unmeasured(plan), bounds: undefined, cutShort };
 };
 
 /** `effort`: looks that each plan may take; default as for any plan. The same job and effort give the same answer. */

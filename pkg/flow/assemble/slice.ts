@@ -1,6 +1,4 @@
 // An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
-// From the slices of a Service to the endpoints that the loop plans for: one a Pod, whatever families and ports it has.
-// What a Service wants of the flow controller, and why it cannot have it yet.
 import { isEndpointReady, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
@@ -11,7 +9,7 @@ import {
   LABEL_STRATEGY,
   PLAN_SPREAD,
 } from '../../apis/names.ts';
-import { byText, refOf } from '../../apis/values.ts';
+import { byText, defined, refOf } from '../../apis/values.ts';
 import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
 import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
@@ -77,8 +75,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
     { addresses, conditions, zone, targetRef, hints }: Endpoint,
     evacuated: EvacuationMark | undefined,
   ): FlowSliceEndpoint => {
-    const leaving =
-      evacuated !== undefined && isLeaving({ addresses, ...(zone === undefined ? {} : { zone }) }, evacuated);
+    const leaving = evacuated !== undefined && isLeaving({ addresses, ...defined({ zone }) }, evacuated);
     return {
       pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
       address: addresses[0] ?? '',
@@ -94,13 +91,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
     const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
     const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
-      metadata: {
-        ...(name === undefined ? {} : { name }),
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-        ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      },
+      metadata: defined({ name, namespace, uid, resourceVersion, deletionTimestamp }),
       service: labels?.[LABEL_SERVICE_NAME] ?? '',
       strategy: labels?.[LABEL_STRATEGY] ?? '',
       mark: annotations?.[ANNOTATION_PLAN],
@@ -194,18 +185,20 @@ export type Ask =
       readonly message: string;
     };
 
-interface AskInput {
-  readonly service: Service;
-  readonly slices: readonly FlowSlice[];
-  /** Slices without the label count as well: nothing will be written. */
-  readonly observeOnly: boolean;
-}
-
 /**
  * Only slices that carry the strategy label are planned: admission would not keep the hints of others. The EndpointSlice
- * controller copies the label from the Service within a second; for a Service without selector no controller does.
+ * controller copies the label from the Service within a second; for a Service without selector no controller does. While it is
+ * only observed, slices without the label count as well: nothing will be written.
  */
-export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
+export const askOf = ({
+  service,
+  slices,
+  observeOnly,
+}: {
+  readonly service: Service;
+  readonly slices: readonly FlowSlice[];
+  readonly observeOnly: boolean;
+}): Ask => {
   const strategy = effectiveStrategy(service);
   if (!isPlannedStrategy(strategy)) return { kind: 'none' };
   const { namespace, name } = refOf(service);

@@ -1,12 +1,10 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
-// The JSON Patch that brings a plan to one slice, and the one that reverts what was written.
-// Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { defined } from '../../apis/values.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';
 import { hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
-import { type HintsInForce, hintsOf } from '../demand/arrivals.ts';
+import { type HintsInForce, hintsOf, samePlan } from '../demand/arrivals.ts';
 import type { CapacitySource, FlowSettings } from '../loop/from-spec.ts';
 import { initialState, step } from '../loop/step.ts';
 import { withHintPeriod } from '../loop/observe.ts';
@@ -194,12 +192,11 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
     if (!ready) continue;
     const capacity = capacityOf(input, endpoint);
     if (capacity === undefined) continue;
-    if (capacity === null || !(capacity > 0) || !Number.isFinite(capacity)) {
-      without.push(name);
-      continue;
+    if (capacity === null || !(capacity > 0) || !Number.isFinite(capacity)) without.push(name);
+    else {
+      const { load: cores = null, sampledAt = null } = samples.get(pod === '' ? name : pod) ?? {};
+      observed.push({ name, zone, ready, capacity, load: cores, sampledAt });
     }
-    const sample = samples.get(pod === '' ? name : pod);
-    observed.push({ name, zone, ready, capacity, load: sample?.load ?? null, sampledAt: sample?.sampledAt ?? null });
   }
   if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
   const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;
@@ -244,10 +241,14 @@ export interface Turn {
   readonly withoutCapacity: readonly string[];
 }
 
-const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
-
-const samePlan = (left: HintsInForce, right: HintsInForce): boolean =>
-  left.spread === right.spread && JSON.stringify(left.endpoints) === JSON.stringify(right.endpoints);
+/** A plan without load. */
+export const unmeasured = (plan: HintsInForce): Turn => ({
+  plan,
+  state: undefined,
+  decision: undefined,
+  observation: undefined,
+  withoutCapacity: [],
+});
 
 /** The state from now on with another plan than it believed in: samples from before say nothing of it. */
 const withPlan = (state: LoopState, plan: HintsInForce, observation: Observation): LoopState => ({
@@ -293,30 +294,19 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
 /** Load decides. Without capacity nothing can be planned: every endpoint serves its own zone. */
 export const turnByLoad = (input: TurnInput): Turn => {
   const result = observationOf({
-    time: input.time,
+    ...input,
+    ...input.zones,
     endpoints: viewsOfEndpoints(input.slices),
-    zones: input.zones.zones,
-    weights: input.zones.weights,
     capacity: input.settings.capacity,
-    podCpu: input.podCpu,
-    load: input.load,
   });
-  if (result.kind === 'no-capacity') {
-    const { endpoints } = result;
-    return {
-      plan: OWN_ZONES,
-      state: undefined,
-      decision: undefined,
-      observation: undefined,
-      withoutCapacity: endpoints,
-    };
-  }
+  if (result.kind === 'no-capacity')
+    return { ...unmeasured({ spread: false, endpoints: [] }), withoutCapacity: result.endpoints };
   const { observation } = result;
   if (observation.endpoints.length > 0)
     return input.settings.mode === 'Observe' ? observed(input, observation) : enforced(input, observation);
   // Nothing to plan, and nothing to measure: what comes next begins anew, with what the slices carry.
   const plan = input.state?.plan ?? planOnSlices(input.slices, input.remembered);
-  return { plan, state: undefined, decision: undefined, observation, withoutCapacity: [] };
+  return { ...unmeasured(plan), observation };
 };
 
 /** A plan keeps to a fifth above the fair share, and is given up only where it is further off, or much dearer than need be. */
@@ -335,12 +325,7 @@ export const planByWeight = (
   const endpoints = viewsOfEndpoints(slices)
     .filter(({ ready }) => ready)
     .map(({ name, zone }) => ({ name, zone, forZones: current.spread ? [] : (known.get(name) ?? [zone]) }));
-  const input = {
-    weights,
-    endpoints,
-    spreadInForce: current.spread,
-    ...(effort === undefined ? {} : { effort }),
-  };
+  const input = { weights, endpoints, spreadInForce: current.spread, ...defined({ effort }) };
   const tolerated = planProportional({ ...input, ...TOLERATED });
   const plan = tolerated.changes === 0 ? tolerated : planProportional({ ...input, ...WANTED });
   return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints, cutShort: plan.cutShort };
