@@ -106,26 +106,16 @@ export interface Plan extends PlanFigures {
   readonly changes: number;
 }
 
-export interface EvaluateInput {
-  /** `forZones` is what is evaluated. One endpoint without makes proxies ignore all hints. */
-  readonly endpoints: readonly FlowEndpoint[];
-  readonly demand: Demand;
-  readonly targetUtilization: number;
-  readonly cost?: ZoneCost;
-}
+/** `forZones` is what is evaluated. One endpoint without makes proxies ignore all hints. */
+export type EvaluateInput = Pick<PlanInput, 'endpoints' | 'demand' | 'targetUtilization' | 'cost'>;
 
-export interface ProportionalInput {
+export interface ProportionalInput extends Omit<PlanInput, 'endpoints' | 'demand' | 'targetUtilization'> {
   /** Weight of each client zone, in any unit, e.g. the cores of its Nodes. */
   readonly weights: Readonly<Record<string, number>>;
   /** All alike: capacity does not count. `forZones` are the hints in force. */
   readonly endpoints: readonly Omit<FlowEndpoint, 'capacity'>[];
   /** How far an endpoint may be above its fair share of the load: 0.2 = 20 %, which upstream names and does not keep. */
   readonly maxOverload?: number;
-  readonly minEndpoints?: number;
-  readonly cost?: ZoneCost;
-  readonly stickiness?: number;
-  readonly spreadInForce?: boolean;
-  readonly effort?: number;
 }
 
 /** What the record holds under the key; undefined where it holds nothing there. */

@@ -1,9 +1,9 @@
 // The caches of the flow controller, each reduced to the fields that decisions read.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { type EndpointSlice, type Namespace, type Node, type Service, isSwitching } from '../../apis/core.ts';
-import { defined, identityMeta, keyOf, nameOf, picked } from '../../apis/values.ts';
+import { defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey } from '../../apis/values.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
-import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
+import type { KubernetesObject, StringMap } from '../../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_HINTS,
@@ -27,20 +27,17 @@ import { matchesSelector } from '../../routing/types.ts';
 import { routingMeta } from '../routers/evidence.ts';
 import type { Snapshot } from './memory.ts';
 
-interface Container {
-  readonly restartPolicy?: string;
-  readonly resources?: Resources;
+interface WithResources {
+  readonly resources?: { readonly requests?: StringMap; readonly limits?: StringMap };
 }
-interface Resources {
-  readonly requests?: StringMap;
-  readonly limits?: StringMap;
+interface Container extends WithResources {
+  readonly restartPolicy?: string;
 }
 /** core/v1 Pod as far as its CPU goes. */
 interface Pod extends KubernetesObject {
-  readonly spec?: {
+  readonly spec?: WithResources & {
     readonly containers?: readonly Container[];
     readonly initContainers?: readonly Container[];
-    readonly resources?: Resources;
   };
 }
 
@@ -62,9 +59,6 @@ const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
   return sum;
 };
 
-const podMeta = ({ name, namespace, resourceVersion }: ObjectMeta): ObjectMeta =>
-  defined({ name, namespace, resourceVersion });
-
 /** A function that reduces Pods; those with the same CPU share one object. */
 export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
   const pool = new Map<string, PodCpu>();
@@ -73,7 +67,8 @@ export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
     const key = `${cpu.requests}/${cpu.limits}`;
     const shared = pool.get(key) ?? cpu;
     if (shared === cpu && pool.size < 1_000) pool.set(key, cpu);
-    return { metadata: podMeta(pod.metadata ?? {}), cpu: shared };
+    const { name, namespace, resourceVersion } = pod.metadata ?? {};
+    return { metadata: defined({ name, namespace, resourceVersion }), cpu: shared };
   };
 };
 
@@ -87,9 +82,8 @@ export const projectService = ({ metadata = {}, spec }: Service): Service => ({
     annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
   },
   spec: {
-    ...defined({ selector: spec?.selector }),
-    // What data planes look at before they follow hints.
-    ...defined({ trafficDistribution: spec?.trafficDistribution }),
+    // What data planes look at before they follow hints, beside the selector.
+    ...defined({ selector: spec?.selector, trafficDistribution: spec?.trafficDistribution }),
     ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
   },
 });
@@ -98,8 +92,6 @@ const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-
 
 export const projectNode = ({ metadata = {}, status }: Node): Node => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  const cpu = status?.allocatable?.['cpu'];
-  const kubeletVersion = status?.nodeInfo?.kubeletVersion;
   const routing = routingMeta(metadata);
   return {
     metadata: {
@@ -108,9 +100,9 @@ export const projectNode = ({ metadata = {}, status }: Node): Node => {
       labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS) },
     },
     status: {
-      nodeInfo: kubeletVersion === undefined ? {} : { kubeletVersion },
+      nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
       conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
-      ...(cpu === undefined ? {} : { allocatable: { cpu } }),
+      allocatable: picked(status?.allocatable, ['cpu']),
     },
   };
 };
@@ -126,8 +118,8 @@ const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
     .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
-const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject): Set<string> => {
-  const { namespace = '', name = '' } = metadata ?? {};
+const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<string> => {
+  const { namespace, name } = refOf(object);
   const holding = cache
     .byIndex(INDEX_NAMESPACE, namespace)
     .filter(({ service, endpoints }) => service !== '' && endpoints.some(({ pod }) => pod === name));
@@ -135,16 +127,9 @@ const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject):
 };
 
 const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
-  const { name = '', labels, annotations = {}, resourceVersion } = metadata;
-  const { [ANNOTATION_HINTS]: hints } = annotations;
-  return {
-    metadata: {
-      name,
-      ...(labels && { labels }),
-      ...(hints === undefined ? {} : { annotations: { [ANNOTATION_HINTS]: hints } }),
-      ...(resourceVersion && { resourceVersion }),
-    },
-  };
+  const { name, labels, annotations, resourceVersion } = metadata;
+  const kept = picked(annotations, [ANNOTATION_HINTS]);
+  return { metadata: defined({ name, labels, annotations: kept, resourceVersion }) };
 };
 
 export const openFlowCaches = (open: OpenCache) => {
@@ -168,12 +153,6 @@ export const openFlowCaches = (open: OpenCache) => {
 };
 
 export type FlowCaches = ReturnType<typeof openFlowCaches>;
-
-/** `namespace/name` as two. */
-export const splitKey = (key: string): { namespace: string; name: string } => {
-  const at = key.indexOf('/');
-  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
-};
 
 /** What of a Node can change a plan. */
 const relevant = ({ metadata, status }: Node): string =>
@@ -204,7 +183,7 @@ export const createSnapshots = (
     !excludedNamespaces.includes(namespace) &&
     matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
   const snapshotIn = (key: string, ours: boolean): Snapshot | undefined => {
-    const ref = splitKey(key);
+    const ref = refOfKey(key);
     const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
     if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
     zones ??= clientZonesOf(nodes.list());
@@ -228,7 +207,7 @@ export const createSnapshots = (
     // What is excluded may be another planner's.
     /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
     foreign: (key: string): Snapshot | undefined =>
-      excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false),
+      excludedNamespaces.includes(refOfKey(key).namespace) ? undefined : snapshotIn(key, false),
     /** Keys of all served Services. */
     services: (): string[] =>
       services
@@ -242,13 +221,14 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Whose load is asked for: the Pods of a Service that have ready endpoints. */
 export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
-  const { metadata, spec } = service;
+  const { namespace, name } = refOf(service);
+  const { spec } = service;
   const ready = viewsOfEndpoints(slices).filter((endpoint) => endpoint.ready);
   return {
-    namespace: metadata?.namespace ?? '',
-    service: metadata?.name ?? '',
-    pods: new Set(ready.map(({ name, pod }) => (pod === '' ? name : pod))),
-    ...(spec?.selector === undefined ? {} : { selector: { matchLabels: spec.selector } }),
+    namespace,
+    service: name,
+    pods: new Set(ready.map((endpoint) => (endpoint.pod === '' ? endpoint.name : endpoint.pod))),
+    ...(spec?.selector && { selector: { matchLabels: spec.selector } }),
   };
 };
 

@@ -5,7 +5,7 @@ import { defined } from '../../apis/values.ts';
 import type { FindingsInput, PlanLimit } from '../../flow/assemble/conditions.ts';
 import { type ClientZones, type FlowSlice, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import type { PlanJob } from '../../flow/assemble/job.ts';
-import type { PodCpu, Turn } from '../../flow/assemble/turn.ts';
+import type { PodCpu } from '../../flow/assemble/turn.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Bounds } from '../../flow/types.ts';

@@ -5,6 +5,7 @@ import { viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import { type TurnFigures, loopFiguresOf } from '../../flow/assemble/job.ts';
 import { type StatusInput, describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
 import { type HintsInForce, hintsOf } from '../../flow/demand/arrivals.ts';
+import { defined, refOf, refOfKey } from '../../apis/values.ts';
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
@@ -13,7 +14,6 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
 import { type StatusWriter, isOwnPolicy } from './write.ts';
 import type { Outcome, Snapshot } from './memory.ts';
-import { splitKey } from './caches.ts';
 
 export interface FlowReporterOptions {
   status: StatusWriter;
@@ -59,10 +59,12 @@ const NOT_REQUESTED: Problem = { reason: 'NotRequested', message: 'the Service d
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
 
-const regarding = ({ snapshot }: Outcome): EventInput['regarding'] => {
-  const { name = '', namespace = '', uid } = snapshot.service.metadata ?? {};
-  return { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
-};
+const regarding = ({ snapshot: { service } }: Outcome): EventInput['regarding'] => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  ...refOf(service),
+  ...defined({ uid: service.metadata?.uid }),
+});
 
 const endpointsIn = ({ snapshot }: Outcome) => viewsOfEndpoints(snapshot.slices).filter(({ ready }) => ready);
 
@@ -201,7 +203,7 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     },
     *services(): Iterable<ServiceFigures> {
       for (const [key, { findings, figures, strategy, freshAt }] of known) {
-        const { namespace, name: service } = splitKey(key);
+        const { namespace, name: service } = refOfKey(key);
         yield {
           namespace,
           service,

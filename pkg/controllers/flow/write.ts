@@ -86,12 +86,6 @@ const CONFLICT_RETRY_MS = 1_000;
 /** EndpointSlices were written. */
 export type OnWrite = (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void;
 
-interface Applied {
-  /** When to try again, milliseconds; undefined: nothing is left to do. */
-  readonly retryMs: number | undefined;
-  readonly inForce: boolean;
-}
-
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
@@ -110,8 +104,13 @@ export const createPlanWriter = ({
     if (conflicts > 0) onWrite?.('conflict', conflicts);
   };
   return {
-    /** Brings the plan to the slices, unless it was overwritten a moment ago. */
-    async apply(key: string, plan: HintsInForce, slices: readonly FlowSlice[], signal: AbortSignal): Promise<Applied> {
+    /** Brings the plan to the slices, unless it was overwritten a moment ago. `retryMs`: when to try again; undefined: nothing is left to do. */
+    async apply(
+      key: string,
+      plan: HintsInForce,
+      slices: readonly FlowSlice[],
+      signal: AbortSignal,
+    ): Promise<{ readonly retryMs: number | undefined; readonly inForce: boolean }> {
       const fingerprint = fingerprintOf(plan);
       if (!slices.some((slice) => differs(slice, plan))) {
         guard.confirmed(key, fingerprint);
@@ -172,11 +171,6 @@ export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan 
   return planStrategyLabel(service, () => (observeOnly ? observeLabel(strategy) : strategy));
 };
 
-const labelIn = ({ patch }: Extract<SettingsPlan, { kind: 'patch' }>): string => {
-  const { labels } = (patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
-  return labels?.[LABEL_STRATEGY] ?? '';
-};
-
 /** Writes the label less and less often where the Service's owner removes it each time. */
 export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clock, 'monotonic'>) => {
   const guard = createPlanGuard(clock);
@@ -188,7 +182,8 @@ export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clo
         if (label !== undefined) guard.confirmed(key, label);
         return undefined;
       }
-      const label = labelIn(plan);
+      const { labels } = (plan.patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
+      const label = labels?.[LABEL_STRATEGY] ?? '';
       const permit = guard.admit(key, label);
       if (permit.kind === 'wait') return permit.afterMs;
       if (await writeService(service, plan, client, signal)) guard.written(key, label);
@@ -217,11 +212,6 @@ interface StatusSubject {
   readonly policy: FlowPolicy | undefined;
 }
 
-interface Written {
-  readonly status: FlowPolicyStatus;
-  readonly at: number;
-}
-
 /** Created by this controller, and its spec is still empty. */
 export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>
   metadata.labels?.[LABEL_MANAGED_BY] === COMMANDS.flowController && Object.keys(spec ?? {}).length === 0;
@@ -243,44 +233,39 @@ const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {
 
 export const createStatusWriter = (options: StatusWriterOptions) => {
   const { client, clock, minIntervalMs, create, logger } = options;
-  const known = new Map<string, Written>();
+  const known = new Map<string, { readonly status: FlowPolicyStatus; readonly at: number }>();
+  const last = (key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined =>
+    known.get(key)?.status ?? policy?.status;
 
   /** False where there is none, and none is to be. */
   const ensure = async ({ service, policy }: StatusSubject, signal: AbortSignal): Promise<boolean> => {
     if (policy !== undefined) return true;
     if (!create || service.metadata?.uid === undefined) return false;
-    try {
-      await client.create(FLOW_POLICIES, emptyPolicy(service), {}, signal);
-    } catch (error) {
+    await client.create(FLOW_POLICIES, emptyPolicy(service), {}, signal).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
-    }
+    });
     return true;
   };
 
-  const due = (key: string, previous: FlowPolicyStatus | undefined, next: FlowPolicyStatus): boolean => {
-    const news = newsIn(previous, next);
+  const due = ({ key, policy }: StatusSubject, next: FlowPolicyStatus): boolean => {
+    // A policy that was deleted takes its status along.
+    if (policy === undefined && (known.has(key) || !create)) return true;
+    const news = newsIn(last(key, policy), next);
     if (news === 'now') return true;
-    const at = known.get(key)?.at ?? -Infinity;
-    return news === 'later' && clock.monotonic() - at >= minIntervalMs;
+    return news === 'later' && clock.monotonic() - (known.get(key)?.at ?? -Infinity) >= minIntervalMs;
   };
 
   return {
     /** What is known to be written: by this process, else what the policy carries. */
-    last: (key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined =>
-      known.get(key)?.status ?? policy?.status,
+    last,
     /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next reconcile. */
     async write(subject: StatusSubject, status: FlowPolicyStatus, signal: AbortSignal): Promise<boolean> {
-      const { key, service, policy } = subject;
-      if (!options.available()) return false;
-      const previous = policy === undefined && !create ? undefined : (known.get(key)?.status ?? policy?.status);
-      // A policy that was deleted takes its status along.
-      const lost = policy === undefined && known.has(key);
-      if (!due(key, previous, status) && !lost) return false;
-      const { namespace, name } = refOf(service);
+      const { key, service } = subject;
+      if (!options.available() || !due(subject, status)) return false;
       const patch = [{ op: 'add', path: '/status', value: status }];
       try {
         if (!(await ensure(subject, signal))) return false;
-        await client.patch(FLOW_POLICIES, { namespace, name }, 'json', patch, { subresource: 'status' }, signal);
+        await client.patch(FLOW_POLICIES, refOf(service), 'json', patch, { subresource: 'status' }, signal);
         known.set(key, { status, at: clock.monotonic() });
         return true;
       } catch (error) {
@@ -291,10 +276,10 @@ export const createStatusWriter = (options: StatusWriterOptions) => {
       }
     },
     /** Removes a policy of our own that has no spec. */
-    async remove({ metadata }: FlowPolicy, signal: AbortSignal): Promise<void> {
-      const { namespace = '', name = '', uid } = metadata;
+    async remove(policy: FlowPolicy, signal: AbortSignal): Promise<void> {
+      const { uid } = policy.metadata;
       const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      await client.delete(FLOW_POLICIES, { namespace, name }, preconditions, signal).catch((error: unknown) => {
+      await client.delete(FLOW_POLICIES, refOf(policy), preconditions, signal).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
     },

@@ -68,7 +68,13 @@ export const loopFiguresOf = (
 export const boundsOf = (observation: Observation, demand: Demand, policy: LoopPolicy): Bounds | undefined => {
   const { targetUtilization, minEndpoints, cost } = policy;
   if (sumOf(Object.values(demand)) === 0 || observation.endpoints.length === 0) return undefined;
-  return boundsAtTarget({ endpoints: observation.endpoints, demand, targetUtilization, minEndpoints, ...defined({ cost }) });
+  return boundsAtTarget({
+    endpoints: observation.endpoints,
+    demand,
+    targetUtilization,
+    minEndpoints,
+    ...defined({ cost }),
+  });
 };
 
 interface Common {

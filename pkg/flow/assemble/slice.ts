@@ -9,7 +9,7 @@ import {
   LABEL_STRATEGY,
   PLAN_SPREAD,
 } from '../../apis/names.ts';
-import { byText, defined, refOf } from '../../apis/values.ts';
+import { byText, defined, identityMeta, refOf } from '../../apis/values.ts';
 import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
 import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
@@ -88,10 +88,10 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
     };
   };
   return ({ metadata = {}, addressType, endpoints }) => {
-    const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
+    const { labels, annotations } = metadata;
     const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
-      metadata: defined({ name, namespace, uid, resourceVersion, deletionTimestamp }),
+      metadata: identityMeta(metadata),
       service: labels?.[LABEL_SERVICE_NAME] ?? '',
       strategy: labels?.[LABEL_STRATEGY] ?? '',
       mark: annotations?.[ANNOTATION_PLAN],

@@ -1,6 +1,7 @@
 // What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
 import { nanoCpu, parseDuration } from '../../apis/quantity.ts';
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
+import { defined } from '../../apis/values.ts';
 import type { ZoneCost } from '../types.ts';
 import type { LoopPolicy } from './types.ts';
 
@@ -60,7 +61,6 @@ const fractionOf = (percent: number | undefined, fallback: number): number =>
 
 const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
   const fallback = DEFAULT_LOOP_POLICY;
-  const cost = costOf(spec.zoneCosts);
   const { upperUtilizationPercent, targetUtilizationPercent } = spec;
   return {
     ...fallback,
@@ -76,7 +76,7 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     safeMode: spec.safeMode === 'SameZone' ? 'same-zone' : 'spread',
     minEndpoints: spec.minEndpointsPerZone ?? fallback.minEndpoints,
     worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ cost: costOf(spec.zoneCosts) }),
   };
 };
 
