@@ -2,7 +2,7 @@
 import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../pkg/controllers/effectiveness/controller.ts';
-import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
+import { showEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
 import {
   createResyncCounter,
@@ -48,7 +48,6 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     showSettings(metrics, { counts: none, foreignValues: no, fights: no });
     showEffectiveness(metrics, { counts: none, figures: none });
     showUnsafeRouters(metrics, none);
-    createEvacuationCounter(metrics);
     showEvacuation(metrics, { counts: none, overdue: () => new Map() });
     createResyncCounter(metrics);
     showRepair(metrics, { unavailable: false });

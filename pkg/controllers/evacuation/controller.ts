@@ -1,51 +1,34 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
-// Metrics of evacuations: what became of Services, and how many slices were written for it.
-import { type Node, isSwitchedOff, isSwitching, zoneOfNode } from '../../apis/core.ts';
+import {
+  type EndpointSlice,
+  type Node,
+  SWITCHED_OFF,
+  isSwitchedOff,
+  isSwitching,
+  zoneOfNode,
+  zonesOfNodes,
+} from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';
-import { nameOf } from '../../apis/values.ts';
+import { nameOf, refOfKey } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { isRunning } from '../../evacuation/accept.ts';
-import { isMarked } from '../../evacuation/decide.ts';
-import { type OutcomeCount, countOutcomes } from '../../evacuation/progress.ts';
+import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '../../evacuation/accept.ts';
+import { type Leave, isMarked, markedSlices } from '../../evacuation/decide.ts';
+import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
-import { createAcceptance } from './acceptance.ts';
-import { createEvacuations, createScope } from './evacuations.ts';
-import {
-  ORPHANED_SLICES,
-  RESYNC_MS,
-  SOON_MS,
-  again,
-  createEvacuationReconciler,
-  createReading,
-  createSweep,
-  overdueSlices,
-} from './reconciler.ts';
+import { whyNot } from './accept.ts';
+import { type Traffic, inOrder, readTraffic } from './order.ts';
+import { writeStatus } from './report.ts';
 import { createServices } from './services.ts';
-
-/** Counts slices written. */
-export const createEvacuationCounter = (metrics: Metrics): ((slices: number) => void) => {
-  const writes = metrics.counter({
-    name: 'evacuation_slice_writes_total',
-    help: 'EndpointSlices written to evacuate or return a zone, repairs included.',
-  });
-  return (slices) => writes.inc(slices);
-};
-
-interface EvacuationCounts {
-  /** Services by zone and state. */
-  counts(): readonly OutcomeCount[];
-  /** Slices by zone that show an evacuation which is over. */
-  overdue(): ReadonlyMap<string, number>;
-}
+import { createReading } from './view.ts';
 
 /** Owners of slices may write any zone into a mark: beyond so many they are counted together. */
 const MOST_ZONES = 20;
@@ -56,14 +39,25 @@ const boundedByZone = (slices: ReadonlyMap<string, number>): ReadonlyMap<string,
   return new Map(rest === 0 ? sorted : [...sorted.slice(0, MOST_ZONES), ['other', rest]]);
 };
 
-export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): void => {
+/**
+ * @param overdue - slices by zone that show an evacuation which is over
+ * @returns what counts slices written
+ */
+export const showEvacuation = (
+  metrics: Metrics,
+  { counts, overdue }: { counts(): ReturnType<typeof countOutcomes>; overdue(): ReadonlyMap<string, number> },
+): ((slices: number) => void) => {
+  const writes = metrics.counter({
+    name: 'evacuation_slice_writes_total',
+    help: 'EndpointSlices written to evacuate or return a zone, repairs included.',
+  });
   metrics.gauge({
     name: 'evacuation_services',
     help: 'Services with endpoints in a zone under evacuation by state: moved, pending, or left as they are.',
     labels: ['zone', 'state'],
     collect(gauge) {
       gauge.reset();
-      for (const { zone, state, services } of evacuation.counts()) gauge.set({ zone, state }, services);
+      for (const { zone, state, services } of counts()) gauge.set({ zone, state }, services);
     },
   });
   metrics.gauge({
@@ -72,26 +66,30 @@ export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): 
     labels: ['zone'],
     collect(gauge) {
       gauge.reset();
-      for (const [zone, slices] of boundedByZone(evacuation.overdue())) gauge.set({ zone }, slices);
+      for (const [zone, slices] of boundedByZone(overdue())) gauge.set({ zone }, slices);
     },
   });
+  return (slices) => writes.inc(slices);
 };
 
-interface Evacuation {
-  /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
-  readonly objects: ControllerSpec;
-  /** The key is `namespace/name` of a Service. */
-  readonly services: ControllerSpec;
-  /** Reads what is needed while something is evacuated; while this process leads. */
-  run(signal: AbortSignal): Promise<void>;
-}
+/** The key of slices whose evacuation's object is gone: no object has an empty name. */
+const ORPHANED_SLICES = '';
 
+const SOON_MS = 100;
+const PROGRESS_MS = 1_000;
+const RESYNC_MS = 15_000;
+/** How long admission may take to follow a new evacuation before that is given as the reason. */
+const PATIENCE_MS = 30_000;
 /** Of Services, each of which writes one slice at a time. An API server that is busy because of us says so by 429, which the client waits out. */
 const CONCURRENCY = 16;
 
+const DONE: Result = { kind: 'done' };
+const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
+
+const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';
 const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
 
-export const createEvacuation = (options: {
+interface EvacuationOptions {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
   /** Opens the cache of evacuations. */
@@ -108,86 +106,205 @@ export const createEvacuation = (options: {
   random: () => number;
   readonly metrics: Metrics;
   readonly logger: Logger;
-}): Evacuation => {
+}
+
+/** Has every Service looked at when what is asked for has changed, and now and then. */
+const createSweep = (
+  options: Pick<EvacuationOptions, 'client' | 'clock' | 'logger'> & {
+    /** What Services are looked at for, as text. */
+    asked(): string;
+    slices(): readonly EndpointSlice[];
+    /** Key of the webhook's own Service, which is the first. */
+    own: string;
+    /** Has a Service looked at, by `namespace/name`. */
+    enqueue(service: string): void;
+  },
+) => {
+  const { clock } = options;
+  let last = '';
+  let lastAt = 0;
+  let traffic: Traffic = new Map();
+  const pending = new Set<string>();
+  return {
+    /** Services were looked at since this process leads. */
+    began: (): boolean => last !== '',
+    /** Services that are still to be looked at for what is asked now. */
+    pending,
+    async run(signal: AbortSignal): Promise<void> {
+      const now = options.asked();
+      const isNew = now !== last;
+      if (!isNew && clock.monotonic() - lastAt < RESYNC_MS) return;
+      if (isNew) traffic = await readTraffic(options, signal);
+      const keys = inOrder(options.slices(), traffic, options.own);
+      if (isNew) for (const key of keys) pending.add(key);
+      last = now;
+      lastAt = clock.monotonic();
+      keys.forEach(options.enqueue);
+    },
+    forget(): void {
+      last = '';
+      pending.clear();
+    },
+  };
+};
+
+export const createEvacuation = (options: EvacuationOptions) => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, { transform: dropManagedFields });
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;
   const [toObjects, toServices] = [createChannel(), createChannel()];
+  const enqueue = (service: string): void => toServices.send(service);
   const off = (): boolean => isSwitchedOff(caches.namespaces);
-  const evacuations = createEvacuations(cache, clock, off);
-  const names = (): string[] => evacuations.list().map(nameOf);
-  const enqueueAll = (): void => [...names(), ORPHANED_SLICES].forEach((name) => toObjects.send(name));
+  /** Oldest first. */
+  const all = (): ZoneEvacuation[] => cache.list().sort(byAge);
+  const running = (): ZoneEvacuation[] => (off() ? [] : all().filter((one) => isRunning(one, clock.now())));
+  const keys = (): string[] => [...all().map(nameOf), ORPHANED_SLICES];
+  const clientZones = (): string[] => zonesOfNodes(caches.nodes.list());
 
-  const sweep = createSweep({ ...options, evacuations, own, enqueue: (service) => toServices.send(service) });
   const reading = createReading({
     ...options,
-    marked: caches.slices,
-    needed: () => evacuations.list().some((one) => one.status?.phase !== 'Returned' || isRunning(one, clock.now())),
-    onFilled: enqueueAll,
+    needed: () =>
+      all().some((one) => one.status?.phase !== 'Returned' || isRunning(one, clock.now())) ||
+      caches.slices.list().some(isMarked),
+    onOpen: () => keys().forEach((key) => toObjects.send(key)),
     onSlice(service, slice) {
-      if (sweep.began || isMarked(slice)) toServices.send(service);
+      if (sweep.began() || isMarked(slice)) enqueue(service);
     },
   });
-  const scope = createScope({
-    evacuations,
-    services: caches.services,
-    labelsOf: (namespace) => reading.view()?.labelsOf(namespace),
+  const { view } = reading;
+  const slices = (): EndpointSlice[] => view()?.slices.list() ?? [];
+
+  /** Those that only wait for admission, by UID: since when, monotonic milliseconds. */
+  const waiting = new Map<string, number>();
+  const isAbout = (one: ZoneEvacuation, key: string): boolean => {
+    const ref = refOfKey(key);
+    const labels = caches.services.get(ref)?.metadata?.labels;
+    return concerns(one, { key, labels, namespace: view()?.labelsOf(ref.namespace) });
+  };
+  /** The webhook's own slices come before all others: it has to be reached wherever it runs. */
+  const leavesOf = (key: string): Leave[] =>
+    running()
+      .filter((one) => (isAccepted(one) || (key === own && waiting.has(uidOf(one)))) && isAbout(one, key))
+      .map(({ spec: { zone, percent, rounding } }) => ({ zone, percent, rounding }));
+
+  const sweep = createSweep({
+    ...options,
     own,
+    slices,
+    enqueue,
+    asked: () =>
+      JSON.stringify([
+        running().map((one) => [one.metadata.uid, one.metadata.generation, isAccepted(one)]),
+        clientZones(),
+      ]),
   });
-  const lookAtOwn = (): void => toServices.send(own);
-  const acceptance = createAcceptance({ ...options, evacuations, scope, own, view: reading.view, onWait: lookAtOwn });
-  const services = createServices({
+  /** Slices by zone with a mark about a zone that no evacuation leaves any more. */
+  const overdue = (): Map<string, number> => {
+    const found = markedSlices(slices());
+    for (const { spec } of running()) found.delete(spec.zone);
+    return found;
+  };
+  const onWrite = showEvacuation(metrics, { counts: () => countOutcomes(services.outcomes), overdue });
+  const services = createServices({ ...options, view, clientZones, leavesOf, onWrite });
+
+  const accepting = {
     ...options,
-    view: reading.view,
-    nodes: () => caches.nodes.list(),
-    leavesOf: scope.leavesOf,
-    onWrite: createEvacuationCounter(metrics),
-  });
-  const { outcomes } = services;
-  const reconciler = createEvacuationReconciler({
-    ...options,
-    evacuations,
-    reading,
-    acceptance,
-    sweep,
-    outcomes,
-    off,
-    onRefused: lookAtOwn,
-  });
-  showEvacuation(metrics, {
-    counts: () => countOutcomes(outcomes),
-    overdue: () => overdueSlices(reading.view()?.slices.list() ?? [], evacuations.running()),
-  });
+    own,
+    running,
+    isAbout,
+    leavesOf,
+    view,
+    onWait(one: ZoneEvacuation): boolean {
+      const since = waiting.get(uidOf(one)) ?? clock.monotonic();
+      waiting.set(uidOf(one), since);
+      enqueue(own);
+      return clock.monotonic() - since >= PATIENCE_MS;
+    },
+  };
+
+  const refuse = async (one: ZoneEvacuation, refusal: Refusal, signal: AbortSignal): Promise<Result> => {
+    const waits = refusal.reason === 'WaitingForAdmission';
+    if (!waits) waiting.delete(uidOf(one));
+    await writeStatus(one, refusedStatus(one, { ...refusal, waiting: waits }, clock.now()), options, signal);
+    // What was begun for the webhook itself goes back.
+    if (!waits) enqueue(own);
+    return again(waits ? SOON_MS : RESYNC_MS);
+  };
+
+  const proceed = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
+    if (off()) {
+      await sweep.run(signal);
+      return refuse(one, SWITCHED_OFF, signal);
+    }
+    const begun = isAccepted(one);
+    const refusal = begun ? undefined : await whyNot(one, accepting, signal);
+    if (refusal !== undefined) return refuse(one, refusal, signal);
+    waiting.delete(uidOf(one));
+    if (begun) await sweep.run(signal);
+    const incomplete = !begun || sweep.pending.size > 0;
+    const outcomes = outcomesOf(one.spec.zone, services.outcomes);
+    const status = runningStatus(one, { outcomes, incomplete, clientZones: clientZones() }, clock.now());
+    await writeStatus(one, status, options, signal);
+    // The status says to admission, and to the next leader, that it is accepted before the first slice is written.
+    if (!begun) await sweep.run(signal);
+    const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
+    const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;
+    return again(Math.max(1, Math.min(next, untilEnd)));
+  };
+
+  const finish = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
+    waiting.delete(uidOf(one));
+    const { zone } = one.spec;
+    const others = running().some(({ spec }) => spec.zone === zone);
+    const pending = sweep.pending.size;
+    const remaining = others || pending > 0 ? pending : (markedSlices(slices()).get(zone) ?? 0);
+    await writeStatus(one, returningStatus(one, remaining, clock.now()), options, signal);
+    return remaining === 0 ? DONE : again(PROGRESS_MS);
+  };
+
+  const reconcile = async (name: string, signal: AbortSignal): Promise<Result> => {
+    if (!isHeld()) return again(RESYNC_MS);
+    reading.look();
+    const one = name === ORPHANED_SLICES ? undefined : cache.get({ name });
+    const isOver = one === undefined || !isRunning(one, clock.now());
+    if (isOver && view() === undefined) return DONE;
+    if (view()?.ready() !== true) return again(SOON_MS);
+    if (!isOver) return proceed(one, signal);
+    await sweep.run(signal);
+    if (one !== undefined) return finish(one, signal);
+    return overdue().size > 0 ? again(PROGRESS_MS) : DONE;
+  };
 
   return {
+    /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
     objects: {
       watches: [
         ...objects(cache, ({ metadata }, _previous, deleted) => [deleted ? ORPHANED_SLICES : (metadata.name ?? '')]),
-        ...changes(caches.namespaces, (namespace, previous) =>
-          isSwitching(namespace, previous) ? [...names(), ORPHANED_SLICES] : [],
-        ),
+        ...changes(caches.namespaces, (namespace, previous) => (isSwitching(namespace, previous) ? keys() : [])),
         ...changes(caches.nodes, (node, previous, deleted) =>
-          sweep.began && (deleted || zoneOf(node) !== zoneOf(previous)) ? [...names(), ORPHANED_SLICES] : [],
+          sweep.began() && (deleted || zoneOf(node) !== zoneOf(previous)) ? keys() : [],
         ),
         toObjects.watch,
       ],
-      reconcile: (name, signal) => reconciler.reconcile(name, signal),
-    },
+      reconcile,
+    } satisfies ControllerSpec,
+    /** The key is `namespace/name` of a Service. */
     services: {
       watches: [toServices.watch],
       concurrency: CONCURRENCY,
       async reconcile(key, signal) {
         if (!isHeld()) return again(RESYNC_MS);
         const result = await services.reconcile(key, signal);
-        sweep.done(key);
-        if (sweep.pending === 0) {
+        sweep.pending.delete(key);
+        if (sweep.pending.size === 0) {
           services.release();
-          for (const name of names()) toObjects.send(name, SOON_MS);
+          for (const name of all().map(nameOf)) toObjects.send(name, SOON_MS);
         }
         return result;
       },
-    },
-    async run(signal) {
+    } satisfies ControllerSpec,
+    /** Reads what is needed while something is evacuated; while this process leads. */
+    async run(signal: AbortSignal): Promise<void> {
       await reading.run(signal);
       sweep.forget();
       services.forget();

@@ -1,14 +1,13 @@
 // Writes the status of a ZoneEvacuation where it says something new, and records an event where it enters another phase.
 import { isDeepStrictEqual } from 'node:util';
 import { defined, nameOf } from '../../apis/values.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly client: Pick<Client, 'patch'>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
@@ -16,18 +15,14 @@ export interface ReportOptions {
 
 type Phase = NonNullable<ZoneEvacuationStatus['phase']>;
 
-interface Turn {
-  readonly type: EventInput['type'];
-  readonly reason: string;
-  /** Whose message the event has. */
-  readonly condition: ZoneEvacuationCondition['type'];
-}
-
-const TURNS: Readonly<Partial<Record<Phase, Turn>>> = {
-  Refused: { type: 'Warning', reason: 'EvacuationRefused', condition: 'Accepted' },
-  Moving: { type: 'Normal', reason: 'EvacuationStarted', condition: 'Evacuated' },
-  Evacuated: { type: 'Normal', reason: 'ZoneEvacuated', condition: 'Evacuated' },
-  Returned: { type: 'Normal', reason: 'ZoneReturned', condition: 'Returned' },
+/** The event of each phase, and the condition whose message it has. */
+const EVENTS: Readonly<
+  Partial<Record<Phase, Pick<EventInput, 'type' | 'reason'> & { readonly of: ZoneEvacuationCondition['type'] }>>
+> = {
+  Refused: { type: 'Warning', reason: 'EvacuationRefused', of: 'Accepted' },
+  Moving: { type: 'Normal', reason: 'EvacuationStarted', of: 'Evacuated' },
+  Evacuated: { type: 'Normal', reason: 'ZoneEvacuated', of: 'Evacuated' },
+  Returned: { type: 'Normal', reason: 'ZoneReturned', of: 'Returned' },
 };
 
 const announce = (
@@ -35,10 +30,10 @@ const announce = (
   { phase, conditions = [] }: ZoneEvacuationStatus,
   options: ReportOptions,
 ): void => {
-  const turn = phase === undefined || phase === one.status?.phase ? undefined : TURNS[phase];
-  if (turn === undefined) return;
+  const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
+  if (event === undefined) return;
   const { name = '', uid } = one.metadata;
-  const message = conditions.find(({ type }) => type === turn.condition)?.message ?? '';
+  const message = conditions.find(({ type }) => type === event.of)?.message ?? '';
   options.logger.info('phase of the zone evacuation changed', {
     evacuation: name,
     zone: one.spec.zone,
@@ -47,7 +42,7 @@ const announce = (
   });
   const { kind } = ZONE_EVACUATIONS;
   const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...defined({ uid }) };
-  const { type, reason } = turn;
+  const { type, reason } = event;
   options.events.record({ regarding, type, reason, message: `zone ${one.spec.zone}: ${message}` });
 };
 
@@ -64,8 +59,7 @@ export const writeStatus = async (
   const patch = { status: { ...Object.fromEntries(gone.map((key) => [key, null])), ...status } };
   const ref = { name: nameOf(one) };
   try {
-    const write = { subresource: 'status' as const };
-    await options.client.patch<KubernetesObject>(ZONE_EVACUATIONS, ref, 'merge', patch, write, signal);
+    await options.client.patch(ZONE_EVACUATIONS, ref, 'merge', patch, { subresource: 'status' }, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
     return;

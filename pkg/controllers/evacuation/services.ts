@@ -1,17 +1,16 @@
-// Brings the slices of one Service to what the running evacuations make of it, and remembers what became of it.
-// Writes what an evacuation makes of one Service: one JSON Patch a slice that differs, receivers before senders.
+// Brings the slices of one Service to what the running evacuations make of it, one JSON Patch a slice that differs, and remembers what
+// became of it.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
-import { type EndpointSlice, type Node, zonesOfNodes } from '../../apis/core.ts';
-import { refOf } from '../../apis/values.ts';
+import type { EndpointSlice } from '../../apis/core.ts';
+import { refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { type Leave, type OrderedDecision, decideInOrder, markOf } from '../../evacuation/decide.ts';
 import { type EvacuationMark, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
-import { type Outcome, type Outcomes, outcomeIn } from '../../evacuation/progress.ts';
-import type { Cache } from '../../kubernetes/cache.ts';
+import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
-import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { View } from './evacuations.ts';
+import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import type { Client, Clock, EventInput, EventRecorder, Result } from '../../kubernetes/types.ts';
+import type { View } from './view.ts';
 
 /** What a slice is to be: under a mark, or undefined for without. */
 type Next = Pick<EvacuationMark, 'evacuated' | 'alsoServe'> | undefined;
@@ -38,84 +37,63 @@ export const locked = (
 const leavingIn = ({ endpoints }: EndpointSlice, next: Next): number =>
   next === undefined ? 0 : (endpoints ?? []).filter((endpoint) => isLeaving(endpoint, next)).length;
 
-interface Written {
-  readonly written: number;
-  /** Another writer was faster, or is fought with: look again after so many milliseconds. */
-  readonly retryMs: number | undefined;
-}
-
-interface WriteOptions {
+interface ServicesOptions {
   readonly client: Pick<Client, 'patch'>;
-  readonly slices: Pick<Cache<EndpointSlice>, 'beginWrite'>;
-  readonly guard: RewriteGuard;
+  /** Undefined while nothing is read. */
+  view(): View | undefined;
+  /** Zones with Nodes, in name order. */
+  clientZones(): readonly string[];
+  /** Of the evacuations that are about this Service, oldest first. */
+  leavesOf(service: string): readonly Leave[];
+  readonly clock: Clock;
+  readonly events: Pick<EventRecorder, 'record'>;
+  onWrite(slices: number): void;
 }
 
 /** The watch brings the newer slice; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
-/** One slice after the other. */
-const writeSlices = async (
-  slices: readonly EndpointSlice[],
-  next: Next,
-  { client, slices: cache, guard }: WriteOptions,
-  signal: AbortSignal,
-): Promise<Written> => {
-  const wanted = next === undefined ? '' : JSON.stringify([[...next.evacuated.keys()].sort(), next.alsoServe]);
-  const ordered = [...slices].sort((left, right) => leavingIn(left, next) - leavingIn(right, next));
-  let written = 0;
-  let retryMs: number | undefined;
-  for (const slice of ordered) {
-    const ref = refOf(slice);
-    const key = `${ref.namespace}/${ref.name}`;
-    const operations = operationsFor(slice, next);
-    if (operations.length === 0) {
-      guard.confirmed(key, wanted);
-      continue;
-    }
-    const permit = guard.admit(key, wanted);
-    if (permit.kind === 'wait') {
-      retryMs = Math.min(permit.afterMs, retryMs ?? Infinity);
-      continue;
-    }
-    try {
-      const end = cache.beginWrite(ref);
-      end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
-      guard.written(key, wanted);
-      written += 1;
-    } catch (error) {
-      if (isStalePatch(error)) retryMs = Math.min(CONFLICT_RETRY_MS, retryMs ?? Infinity);
-      else if (!isNotFound(error)) throw error;
-    }
-  }
-  return { written, retryMs };
-};
-
-interface ServicesOptions {
-  client: Pick<Client, 'patch'>;
-  /** Undefined while nothing is read. */
-  view(): View | undefined;
-  nodes(): readonly Node[];
-  /** Of the evacuations that are about this Service, oldest first. */
-  leavesOf(service: string): readonly Leave[];
-  clock: Clock;
-  events: Pick<EventRecorder, 'record'>;
-  onWrite(slices: number): void;
-}
-
-interface Services extends Reconciler {
-  /** Services that no evacuation is about are not there. */
-  readonly outcomes: Outcomes;
-  /** Sends the Events that wait: no Service is waiting to be looked at. */
-  release(): void;
-  forget(): void;
-}
-
-const DONE: Result = { kind: 'done' };
 const WINDOW_MS = 60_000;
 const MAX_DELAY_MS = 30_000;
 
 /** What another writer takes away is written again at once, then less and less often. */
 const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_DELAY_MS, 500 * 2 ** (rewrites - 2)));
+
+/** Writes slices one after the other, receivers before senders. */
+const createWriter = ({ client, clock }: Pick<ServicesOptions, 'client' | 'clock'>) => {
+  const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
+  /** `retryMs`: another writer was faster, or is fought with: look again after so long. */
+  return async ({ slices: cache }: View, slices: readonly EndpointSlice[], next: Next, signal: AbortSignal) => {
+    const wanted = next === undefined ? '' : JSON.stringify([[...next.evacuated.keys()].sort(), next.alsoServe]);
+    const ordered = [...slices].sort((left, right) => leavingIn(left, next) - leavingIn(right, next));
+    let written = 0;
+    let retryMs = Infinity;
+    for (const slice of ordered) {
+      const ref = refOf(slice);
+      const key = `${ref.namespace}/${ref.name}`;
+      const operations = operationsFor(slice, next);
+      if (operations.length === 0) {
+        guard.confirmed(key, wanted);
+        continue;
+      }
+      const permit = guard.admit(key, wanted);
+      if (permit.kind === 'wait') {
+        retryMs = Math.min(permit.afterMs, retryMs);
+        continue;
+      }
+      try {
+        const end = cache.beginWrite(ref);
+        end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
+        guard.written(key, wanted);
+        written += 1;
+      } catch (error) {
+        if (isStalePatch(error)) retryMs = Math.min(CONFLICT_RETRY_MS, retryMs);
+        else if (!isNotFound(error)) throw error;
+      }
+    }
+    return { written, retryMs };
+  };
+};
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 
@@ -127,8 +105,7 @@ const createAnnouncer = ({ events }: Pick<ServicesOptions, 'events'>) => {
   const known = new Map<string, Map<string, Settled>>();
   let waiting: EventInput[] = [];
   const record = (key: string, type: 'Normal' | 'Warning', reason: string, message: string): void => {
-    const [namespace = '', name = ''] = key.split('/');
-    waiting.push({ regarding: { apiVersion: 'v1', kind: 'Service', namespace, name }, type, reason, message });
+    waiting.push({ regarding: { apiVersion: 'v1', kind: 'Service', ...refOfKey(key) }, type, reason, message });
   };
   return {
     /** `wrote`: slices of it. */
@@ -161,53 +138,48 @@ const createAnnouncer = ({ events }: Pick<ServicesOptions, 'events'>) => {
   };
 };
 
-export const createServices = (options: ServicesOptions): Services => {
-  const { client, clock } = options;
+export const createServices = (options: ServicesOptions) => {
   const outcomes = new Map<string, ReadonlyMap<string, Outcome>>();
-  const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
   const announcer = createAnnouncer(options);
+  const write = createWriter(options);
   /** Of which slices were written since their Service was last as it should be. */
   const wrote = new Set<string>();
-
-  const remember = (key: string, leaves: readonly Leave[], ordered: OrderedDecision, settled: boolean, view: View) => {
-    const slices = view.slicesOf(key);
-    const found = new Map<string, Outcome>();
-    for (const { zone } of leaves) {
-      const outcome = outcomeIn(zone, slices, ordered, settled);
-      if (outcome !== undefined) found.set(zone, outcome);
-    }
-    if (found.size === 0) outcomes.delete(key);
-    else outcomes.set(key, found);
-    announcer.announce(key, found, wrote.has(key), settled);
-    if (settled) wrote.delete(key);
-  };
-
   return {
+    /** By Service, then by zone; Services that no evacuation is about are not there. */
     outcomes,
+    /** Sends the Events that wait: no Service is waiting to be looked at. */
     release: announcer.release,
-    forget() {
+    forget(): void {
       outcomes.clear();
       wrote.clear();
       announcer.forget();
     },
-    async reconcile(key, signal) {
+    async reconcile(key: string, signal: AbortSignal): Promise<Result> {
       const view = options.view();
       // Once it is filled, every Service is looked at.
-      if (view?.ready() !== true) return DONE;
+      if (view?.ready() !== true) return { kind: 'done' };
       const leaves = options.leavesOf(key);
       const slices = view.slicesOf(key);
-      const ordered = decideInOrder({ slices, clientZones: zonesOfNodes(options.nodes()), leaves });
+      const ordered = decideInOrder({ slices, clientZones: options.clientZones(), leaves });
       const { decision } = ordered;
       const next: Next = decision.kind === 'moved' ? decision : undefined;
-      const write = { client, slices: view.slices, guard };
-      const { written, retryMs } = await writeSlices(slices, next, write, signal);
+      const { written, retryMs } = await write(view, slices, next, signal);
       if (written > 0) {
         options.onWrite(written);
         wrote.add(key);
       }
-      const settled = view.slicesOf(key).every((slice) => operationsFor(slice, next).length === 0);
-      remember(key, leaves, ordered, settled, view);
-      return retryMs === undefined ? DONE : { kind: 'requeue', afterMs: Math.max(1, retryMs) };
+      const now = view.slicesOf(key);
+      const settled = now.every((slice) => operationsFor(slice, next).length === 0);
+      const found = new Map<string, Outcome>();
+      for (const { zone } of leaves) {
+        const outcome = outcomeIn(zone, now, ordered, settled);
+        if (outcome !== undefined) found.set(zone, outcome);
+      }
+      if (found.size === 0) outcomes.delete(key);
+      else outcomes.set(key, found);
+      announcer.announce(key, found, wrote.has(key), settled);
+      if (settled) wrote.delete(key);
+      return retryMs === Infinity ? { kind: 'done' } : { kind: 'requeue', afterMs: Math.max(1, retryMs) };
     },
   };
 };

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, ANNOTATION_TOUCHED, LABEL_STRATEGY, PLAN_ZONES } from '../../../../pkg/apis/names.ts';
 import { operationsFor } from '../../../../pkg/controllers/evacuation/services.ts';
-import { projectSlice as evacuationView } from '../../../../pkg/controllers/evacuation/evacuations.ts';
+import { projectSlice as evacuationView } from '../../../../pkg/controllers/evacuation/view.ts';
 import { createResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { projectSlice } from '../../../../pkg/controllers/settings/caches.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';

@@ -1,0 +1,144 @@
+// Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
+import { type EndpointSlice, type Node, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../../apis/names.ts';
+import { refOf } from '../../apis/values.ts';
+import { ENDPOINT_SLICES } from '../../apis/resources.ts';
+import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
+import { answerTitle } from '../../diagnosis/models/routes.ts';
+import { createRouters } from '../../diagnosis/routers/routers.ts';
+import type { RouterObject } from '../../diagnosis/routers/types.ts';
+import { overloadOf } from '../../diagnosis/survival/load.ts';
+import { type AcceptInput, type Refusal, isAccepted, refusalOf } from '../../evacuation/accept.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import { printMark } from '../../evacuation/slice.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { inOrder, readTraffic } from './order.ts';
+import type { View } from './view.ts';
+
+const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '2001:db8::1' };
+
+/** True where there is no slice to try: then there is nothing to keep. */
+const keepsEvacuated = async (
+  zone: string,
+  subjects: readonly EndpointSlice[],
+  { client, logger }: { readonly client: Pick<Client, 'patch'>; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const subject = subjects.find(({ addressType }) => ADDRESSES[addressType ?? ''] !== undefined);
+  if (subject === undefined) return true;
+  const mark = printMark({
+    evacuated: new Map([[zone, 'all']]),
+    alsoServe: [],
+    original: { usual: 'none', except: new Map() },
+  });
+  const patch = {
+    metadata: { annotations: { [ANNOTATION_EVACUATED]: mark } },
+    endpoints: [{ addresses: [ADDRESSES[subject.addressType ?? '']], zone, conditions: {} }],
+  };
+  try {
+    const ref = refOf(subject);
+    const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'merge', patch, { dryRun: true }, signal);
+    return answer.endpoints?.[0]?.hints?.forZones?.[0]?.name === NOWHERE;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error;
+    logger.warn('cannot probe whether admission keeps evacuated slices', { error });
+    return false;
+  }
+};
+
+const ENOUGH = { overloaded: [], together: [] } as const;
+
+interface AcceptOptions {
+  readonly client: Client;
+  readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
+  readonly logger: Logger;
+  /** Who load-balances Services, as far as that is known. */
+  readonly routers: { objects(): readonly RouterObject[] | undefined };
+  /** Key of the webhook's own Service, whose slices are written first. */
+  readonly own: string;
+  running(): readonly ZoneEvacuation[];
+  /** Whether the Service is in its scope, by `namespace/name`. */
+  isAbout(one: ZoneEvacuation, service: string): boolean;
+  /** Of the evacuations that are about a Service, oldest first. */
+  leavesOf(service: string): readonly Leave[];
+  view(): View | undefined;
+  /** Admission is waited for from now on; returns whether that takes too long already. */
+  onWait(one: ZoneEvacuation): boolean;
+}
+
+/** Data planes that leave clients without endpoints where no hint names their zone. */
+const droppingRouters = ({ caches, routers: evidence }: AcceptOptions): string[] => {
+  const nodes = caches.nodes.list();
+  const routers = createRouters({ objects: evidence.objects() ?? [], nodes });
+  const answers = nodes.map((node) => routers.of(node)).filter(({ behaviour }) => behaviour.unmatched === 'none');
+  const titles = answers.map((answer) => {
+    const { safeSince } = answer.behaviour;
+    return `${answerTitle(answer)}${safeSince === null ? '' : ` (fixed in ${safeSince})`}`;
+  });
+  return [...new Set(titles)];
+};
+
+/** What is against it, of Services that it is about; nothing where the object says not to look. */
+const shortages = async (
+  one: ZoneEvacuation,
+  options: AcceptOptions,
+  signal: AbortSignal,
+): Promise<Pick<AcceptInput, 'overloaded' | 'together'>> => {
+  const { zone, percent, rounding, force, capacityCheck } = one.spec;
+  if (force || capacityCheck === 'Skip') return ENOUGH;
+  const known = await readTraffic(options, signal);
+  const nodes = new Map<string, number>();
+  for (const zoneOf of options.caches.nodes.list().map(zoneOfNode))
+    if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
+  const view = options.view();
+  const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
+  for (const key of inOrder(view?.slices.list() ?? [], known, options.own)) {
+    if (!options.isAbout(one, key)) continue;
+    const measured = known.get(key)?.measured;
+    const found = overloadOf({
+      slices: view?.slicesOf(key) ?? [],
+      running: options.leavesOf(key),
+      wanted: { zone, percent, rounding },
+      nodes,
+      measured,
+    });
+    if (found?.kind === 'together') together.push(key);
+    if (found?.kind !== 'overloaded') continue;
+    const text = measured
+      ? `${Math.round(found.after * 100)} % of their capacity`
+      : `${found.after.toFixed(1)} fair shares`;
+    overloaded.push({ after: found.after / found.limit, text: `${key} (${text})` });
+  }
+  overloaded.sort((left, right) => right.after - left.after);
+  return { overloaded: overloaded.map(({ text }) => text), together };
+};
+
+/** Why it is not begun (yet); undefined: nothing is against it. */
+export const whyNot = async (
+  one: ZoneEvacuation,
+  options: AcceptOptions,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> => {
+  const slices = options.view()?.slices.list() ?? [];
+  const { zone, percent, force } = one.spec;
+  const others = options.running().filter((other) => other.metadata.uid !== one.metadata.uid && isAccepted(other));
+  const input = {
+    zone,
+    percent,
+    force,
+    clientZones: zonesOfNodes(options.caches.nodes.list()),
+    endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
+    leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
+    dropping: droppingRouters(options),
+  };
+  const first =
+    refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
+    refusalOf({ ...input, ...(await shortages(one, options, signal)), admissionActs: true });
+  if (first !== undefined) return first;
+  const late = options.onWait(one);
+  const acts = await keepsEvacuated(zone, slices, options, signal);
+  return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
+};

@@ -1,0 +1,63 @@
+// In which order Services are written: the webhook's own, then those with most traffic where that is known, then those with most endpoints.
+import type { EndpointSlice } from '../../apis/core.ts';
+import type { FlowPolicy } from '../../apis/flow-policy.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { FLOW_POLICIES } from '../../apis/resources.ts';
+import { keyOf } from '../../apis/values.ts';
+import type { MeasuredLoad } from '../../diagnosis/survival/load.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { serviceKeyOf } from './view.ts';
+
+const PERCENT = 100;
+
+const measuredIn = ({
+  zones = [],
+  maxUtilizationPercent,
+}: NonNullable<FlowPolicy['status']>): MeasuredLoad | undefined => {
+  const demand = new Map(zones.map(({ zone, demand: amount }) => [zone, Number(amount)] as const));
+  const known =
+    [...demand.values()].every((amount) => amount >= 0) && [...demand.values()].some((amount) => amount > 0);
+  return known && maxUtilizationPercent !== undefined
+    ? { demand, utilization: maxUtilizationPercent / PERCENT }
+    : undefined;
+};
+
+/**
+ * What the flow-controller measured of Services (`namespace/name`), by load of Pods or by the meters; empty where it cannot be read:
+ * without it Services go by their size. `measured` is undefined where the busiest endpoint's load is not known.
+ */
+export const readTraffic = async (
+  { client, logger }: { readonly client: Pick<Client, 'pages'>; readonly logger: Logger },
+  signal: AbortSignal,
+) => {
+  const traffic = new Map<string, { readonly demand: number; readonly measured: MeasuredLoad | undefined }>();
+  try {
+    for await (const { items } of client.pages<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {}, signal))
+      for (const policy of items) {
+        const demand = Number(policy.status?.demand);
+        if (demand > 0) traffic.set(keyOf(policy), { demand, measured: measuredIn(policy.status ?? {}) });
+      }
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.debug('no FlowPolicy says how much traffic a Service has', { error });
+  }
+  return traffic;
+};
+
+export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
+
+/** Services that have slices. */
+export const inOrder = (slices: readonly EndpointSlice[], traffic: Traffic, own: string): string[] => {
+  const sizes = new Map<string, number>();
+  for (const slice of slices) {
+    const key = serviceKeyOf(slice);
+    if (key !== undefined) sizes.set(key, (sizes.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
+  }
+  const rank = (key: string): number => (key === own ? Infinity : (traffic.get(key)?.demand ?? 0));
+  const sizeOf = (key: string): number => sizes.get(key) ?? 0;
+  return [...sizes.keys()].sort((left, right) => {
+    const [one, other] = [rank(left), rank(right)];
+    return one === other ? sizeOf(right) - sizeOf(left) : other - one;
+  });
+};
