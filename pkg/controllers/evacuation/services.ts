@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
 import { refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { type Leave, type OrderedDecision, decideInOrder, markOf } from '../../evacuation/decide.ts';
+import { type Leave, decideInOrder, markOf } from '../../evacuation/decide.ts';
 import { type EvacuationMark, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
