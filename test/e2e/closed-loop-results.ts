@@ -31,9 +31,8 @@ export interface Scenario {
 
 export type MetricsPath = 'metrics.k8s.io' | 'Prometheus';
 
-/** Of one zone's clients. */
-interface ZoneFigures {
-  readonly zone: string;
+/** Of the clients of one zone, or of all. */
+interface ClientFigures {
   readonly sent: number;
   /** Share without a good answer, 0..1. */
   readonly errors: number;
@@ -44,9 +43,12 @@ interface ZoneFigures {
   readonly p99Ms: number | null;
 }
 
-/** Of one Service in one phase. */
-export interface Figures extends Omit<ZoneFigures, 'zone'> {
-  readonly zones: readonly ZoneFigures[];
+/** Of one Service in one phase; a line of what is kept. */
+export interface Figures extends ClientFigures {
+  /** Zones of clients, and the latencies of each. */
+  readonly zones: readonly string[];
+  readonly p50MsOfZones: readonly (number | null)[];
+  readonly p99MsOfZones: readonly (number | null)[];
   /** Seconds in which an endpoint refused requests or had half of its places taken, summed over endpoints. */
   readonly overloadedSeconds: number;
   /** Seconds of all endpoints together. */
@@ -195,7 +197,7 @@ interface Seen {
   readonly clients: readonly ClientSecond[];
 }
 
-const figuresOf = (seen: readonly Seen[]): Omit<ZoneFigures, 'zone'> => {
+const figuresOf = (seen: readonly Seen[]): ClientFigures => {
   const all = seen.flatMap(({ clients }) => clients);
   const latencies = mergeLatencies(all.map((one) => one.latencies));
   const sent = sum(all.map((one) => one.sent));
@@ -228,9 +230,12 @@ export const measureService = (reports: readonly TrafficReport[], service: strin
     ),
   );
   const seconds = new Set(reports.map(({ second }) => second)).size;
+  const ofZones = seen.map((one) => figuresOf([one]));
   return {
     ...figuresOf(seen),
-    zones: seen.map((one) => ({ zone: one.zone, ...figuresOf([one]) })),
+    zones: seen.map(({ zone }) => zone),
+    p50MsOfZones: ofZones.map(({ p50Ms }) => p50Ms),
+    p99MsOfZones: ofZones.map(({ p99Ms }) => p99Ms),
     overloadedSeconds: pods.filter(({ refused, filled }) => refused > 0 || filled >= OVERLOADED).length,
     endpointSeconds: seconds * names.size,
   };
@@ -250,12 +255,11 @@ const rounded = (value: number, digits: number): number => Number(value.toFixed(
 
 /** What the figure draws of a Service. */
 export const seriesOf = (bins: readonly TrafficReport[][], service: string, watched: string): Series => {
-  const all = bins.map((bin) => measureService(bin, service));
-  const ofZone = all.map(({ zones }) => zones.find(({ zone }) => zone === watched));
+  const ofZone = bins.map((bin) => figuresOf(clientsOf(bin, service).filter(({ zone }) => zone === watched)));
   return {
-    crossZone: all.map(({ crossZone }) => rounded(crossZone, 3)),
-    p99Ms: ofZone.map((one) => (one === undefined || one.p99Ms === null ? null : rounded(one.p99Ms, 1))),
-    errors: ofZone.map((one) => rounded(one?.errors ?? 0, 3)),
+    crossZone: bins.map((bin) => rounded(measureService(bin, service).crossZone, 3)),
+    p99Ms: ofZone.map(({ p99Ms }) => (p99Ms === null ? null : rounded(p99Ms, 1))),
+    errors: ofZone.map(({ errors }) => rounded(errors, 3)),
   };
 };
 
@@ -284,8 +288,8 @@ const cellsOf = (figures: Figures): string[] => [
   percent(figures.errors),
   percent(figures.crossZone),
   `${(figures.overloadedSeconds / 60).toFixed(1)} of ${(figures.endpointSeconds / 60).toFixed(0)}`,
-  ...figures.zones.map(({ p50Ms, p99Ms }) =>
-    p50Ms === null ? '–' : `${milliseconds(p50Ms)} / ${milliseconds(p99Ms)}`,
+  ...figures.p50MsOfZones.map((p50Ms, zone) =>
+    p50Ms === null ? '–' : `${milliseconds(p50Ms)} / ${milliseconds(figures.p99MsOfZones[zone] ?? null)}`,
   ),
 ];
 
@@ -301,7 +305,7 @@ export const formatRun = ({ phases, strategies }: ScenarioRun): string => {
       }),
     );
   const head = ['', '', 'errors', 'cross-zone', 'overloaded endpoint-minutes'];
-  return markdownTable([...head, ...zones.map(({ zone }) => `p50 / p99 from ${zone}`)], rows);
+  return markdownTable([...head, ...zones.map((zone) => `p50 / p99 from ${zone}`)], rows);
 };
 
 /** What was asked for, and how busy that made the machine. */
@@ -331,8 +335,8 @@ export const formatSummary = (runs: readonly ScenarioRun[]): string => {
         const figures = run.strategies.find(({ strategy }) => strategy === name)?.phases[REACTED];
         return figures === undefined ? '–' : of(figures);
       });
-    const watched = ({ zones }: Figures): number | null =>
-      zones.find(({ zone }) => zone === run.watched)?.p99Ms ?? null;
+    const watched = ({ zones, p99MsOfZones }: Figures): number | null =>
+      p99MsOfZones[zones.indexOf(run.watched)] ?? null;
     const what = run.metrics === 'Prometheus' ? `${run.title} (Prometheus)` : run.title;
     return [
       [what, 'errors', ...cells(({ errors }) => percent(errors))],
