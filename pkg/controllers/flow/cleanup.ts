@@ -3,19 +3,18 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { revertPatch } from '../../flow/assemble/turn.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
-import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { isOwnPolicy, patchService, revertLabel } from './write.ts';
+import { isOwnPolicy, revertLabel, writePlannedSlices, writeService } from './write.ts';
 
 export interface CleanupOptions {
-  client: Pick<Client, 'pages' | 'get' | 'patch' | 'delete'>;
+  client: Pick<Client, 'pages' | 'patch' | 'delete'>;
   /** Whether the objects of a namespace are this controller's to clean up: another one may serve the others. */
   serves(namespace: string): boolean;
   logger: Logger;
@@ -29,7 +28,7 @@ export interface CleanupReport {
 }
 
 /** A concurrent writer causes a write conflict; that does not happen many times in a row. */
-const TRIES = 5;
+const PASSES = 5;
 
 /** All objects of a resource that fit; none where it is not served. */
 const find = async <T extends KubernetesObject>(
@@ -48,27 +47,6 @@ const find = async <T extends KubernetesObject>(
   }
   return found;
 };
-
-/** Tries again with the newer object while others write; false where there is nothing to do. */
-const persist = async <T extends KubernetesObject>(
-  first: T,
-  write: (object: T) => Promise<boolean>,
-  reread: () => Promise<T>,
-): Promise<boolean> => {
-  let object = first;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await write(object);
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      if (!isStalePatch(error) || tries === TRIES) throw error;
-      object = await reread();
-    }
-  }
-};
-
-const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_PLAN] !== undefined;
-const isApplied = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
 
 /**
  * Whether a namespace's objects are to be cleaned up under a selector. Without one everything is, also what an earlier
@@ -90,32 +68,29 @@ export const servedNamespaces = async (
   return (namespace) => served.has(namespace);
 };
 
-/** Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. */
+/**
+ * Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. What others wrote meanwhile
+ * is found again by the next pass.
+ */
 export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
   const { client, logger } = options;
   const report = { slices: 0, services: 0, policies: 0 };
-  for (const service of await find<Service>(options, SERVICES, isApplied, signal)) {
-    const write = (object: Service): Promise<boolean> => patchService(object, revertLabel(object), client, signal);
-    const done = await persist(service, write, () => client.get<Service>(SERVICES, refOf(service), signal));
-    report.services += done ? 1 : 0;
-  }
   const project = createSliceProjection();
-  for (const slice of await find<EndpointSlice>(options, ENDPOINT_SLICES, isMarked, signal)) {
-    const ref = refOf(project(slice));
-    const write = async (object: EndpointSlice): Promise<boolean> => {
-      const patch = revertPatch(project(object));
-      if (patch === undefined) return false;
-      await client.patch(ENDPOINT_SLICES, ref, 'json', patch, {}, signal);
-      return true;
-    };
-    const done = await persist(slice, write, () => client.get<EndpointSlice>(ENDPOINT_SLICES, ref, signal));
-    report.slices += done ? 1 : 0;
+  const isLabelled = (service: Service): boolean => revertLabel(service).kind === 'patch';
+  const isPlanned = (slice: EndpointSlice): boolean => revertPatch(project(slice)) !== undefined;
+  for (let pass = 1; ; pass += 1) {
+    const services = await find<Service>(options, SERVICES, isLabelled, signal);
+    for (const service of services)
+      if (await writeService(service, revertLabel(service), client, signal)) report.services += 1;
+    const slices = (await find<EndpointSlice>(options, ENDPOINT_SLICES, isPlanned, signal)).map(project);
+    const { written } = await writePlannedSlices(slices, revertPatch, client, signal);
+    report.slices += written;
+    if (services.length + slices.length === 0) break;
+    if (pass === PASSES)
+      throw new Error(`Services and EndpointSlices are written by others: not clean after ${pass} passes`);
   }
-  type Policy = FlowPolicy & KubernetesObject;
-  for (const { metadata } of await find<Policy>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
-    const { namespace = '', name = '' } = metadata;
-    const gone = client.delete(FLOW_POLICIES, { namespace, name }, {}, signal);
-    await gone.catch((error: unknown) => {
+  for (const policy of await find<FlowPolicy & KubernetesObject>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
+    await client.delete(FLOW_POLICIES, refOf(policy), {}, signal).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
     report.policies += 1;

@@ -38,7 +38,7 @@ interface SliceWrites {
 }
 
 /** Writes every slice for which `patchOf` has a patch; one that is gone is no error. */
-const writePlannedSlices = async (
+export const writePlannedSlices = async (
   slices: readonly FlowSlice[],
   patchOf: (slice: FlowSlice) => JsonPatchOperation[] | undefined,
   client: Pick<Client, 'patch'>,
@@ -59,8 +59,8 @@ const writePlannedSlices = async (
   return result;
 };
 
-/** Writes a label change under optimistic lock; false where there is nothing to write. */
-export const patchService = async (
+/** Writes a label change under optimistic lock; false where there is nothing to write, or the Service was replaced meanwhile. */
+export const writeService = async (
   service: Service,
   plan: SettingsPlan,
   client: Pick<Client, 'patch'>,
@@ -69,16 +69,14 @@ export const patchService = async (
   if (plan.kind === 'unchanged') return false;
   const metadata = plan.patch['metadata'] as Record<string, unknown> | undefined;
   const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: service.metadata?.resourceVersion } };
-  await client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal);
-  return true;
-};
-
-/** The same, where the watch will report a Service that has been replaced meanwhile. */
-const writeService = (...args: Parameters<typeof patchService>): Promise<boolean> =>
-  patchService(...args).catch((error: unknown) => {
+  try {
+    await client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal);
+    return true;
+  } catch (error) {
     if (isConflict(error) || isNotFound(error)) return false;
     throw error;
-  });
+  }
+};
 
 /** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
