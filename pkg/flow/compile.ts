@@ -1,6 +1,4 @@
 // Turns endpoints and zones with names into the numbers the planner works on, and groups of numbers back into hints.
-// Which capacities count as one: a plan's effort grows with their number, and the authors of CPU requests decide how many there are.
-// Checks what callers hand in: a wrong number would otherwise become a wrong plan without a word.
 import { byText } from '../apis/values.ts';
 import { type EndpointClass, type Group, MAX_ZONES, type Problem, createProblem } from './problem.ts';
 import type { Demand, FlowEndpoint, PlanInput, PlannedEndpoint } from './types.ts';

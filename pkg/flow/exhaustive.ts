@@ -1,5 +1,4 @@
 // The optimum of small problems: all numbers of endpoints per zone, and for each the cheapest distribution of zones over endpoints.
-// A dynamic programme: given how many endpoints serve each zone, which zones each endpoint serves at least overload and cost.
 import { EPSILON, MAX_ZONES, compareFigures } from './problem.ts';
 import type { Figures, Group, Problem, Solution } from './problem.ts';
 
@@ -147,27 +146,9 @@ const distribute = (input: DistributionInput): Distribution | undefined => {
     if (before?.kind !== slot.kind || before.current !== slot.current) usable = optionsOf(input, strides, slot);
     layer = advance(space, layer, usable, slots.length - index, chosen.subarray(index * size, (index + 1) * size));
   });
-  return resultOf(input, {
-    strides,
-    size,
-    chosen,
-    overload: layer.overload[size - 1] ?? Infinity,
-    price: layer.price[size - 1] ?? 0,
-  });
-};
-
-interface Outcome {
-  readonly strides: readonly number[];
-  readonly size: number;
-  readonly chosen: Uint8Array;
-  readonly overload: number;
-  readonly price: number;
-}
-
-/** Walks back from the goal to see what each slot serves. */
-const resultOf = ({ slots, served }: DistributionInput, outcome: Outcome): Distribution | undefined => {
-  const { strides, size, chosen, overload, price } = outcome;
+  const overload = layer.overload[size - 1] ?? Infinity;
   if (overload === Infinity) return undefined;
+  // Back from the goal: what each slot serves.
   const masks: number[] = [];
   let state = size - 1;
   for (let index = slots.length - 1; index >= 0; index -= 1) {
@@ -176,27 +157,8 @@ const resultOf = ({ slots, served }: DistributionInput, outcome: Outcome): Distr
     for (let zone = 0; zone < served.length; zone += 1) if ((mask & (1 << zone)) !== 0) state -= strides[zone] ?? 0;
   }
   const changes = slots.reduce((sum, { current }, index) => sum + (masks[index] === current ? 0 : 1), 0);
-  return { overload, cost: price - changes * CHANGE, changes, masks };
+  return { overload, cost: (layer.price[size - 1] ?? 0) - changes * CHANGE, changes, masks };
 };
-
-interface ExhaustiveOptions {
-  /** Best plan so far: only what is better is looked at. */
-  readonly incumbent: Solution;
-  /** Hints in force by class, with which fewer changes are preferred among plans that are equally good. */
-  readonly inForce?: readonly Group[] | undefined;
-  /** Steps of the search; one takes some nanoseconds. */
-  readonly budget: number;
-}
-
-interface Exhaustive {
-  readonly solution: Solution;
-  /** Everything was looked at: nothing is better. */
-  readonly complete: boolean;
-}
-
-interface Candidate extends Figures {
-  readonly served: readonly number[];
-}
 
 /** Endpoints one by one; those of a class in the order of the hints in force. */
 const slotsOf = (problem: Problem, inForce: readonly Group[]): Slot[] =>
@@ -230,11 +192,11 @@ const leastFigures = (problem: Problem, served: readonly number[], limits: reado
 };
 
 /** Every combination of endpoints per zone that might be as good as the incumbent, the most promising first. */
-const candidatesOf = (problem: Problem, incumbent: Figures): Candidate[] => {
+const candidatesOf = (problem: Problem, incumbent: Figures) => {
   const limits = problem.classes
     .flatMap(({ limit, count }) => Array.from({ length: count }, () => limit))
     .sort((a, b) => b - a);
-  const found: Candidate[] = [];
+  const found: (Figures & { readonly served: readonly number[] })[] = [];
   const served = problem.demand.map(() => problem.minEndpoints);
   for (;;) {
     const least = leastFigures(problem, served, limits);
@@ -270,7 +232,22 @@ export const isSmall = ({ demand, total }: Problem): boolean => demand.length <=
  * Searches over how many endpoints serve each zone, by lower bound. For fixed numbers the load and cost of an endpoint
  * depend on its own zones only, so a dynamic programme over the endpoints finds the best distribution.
  */
-export const exhaustive = (problem: Problem, { incumbent, inForce = [], budget }: ExhaustiveOptions): Exhaustive => {
+export const exhaustive = (
+  problem: Problem,
+  {
+    incumbent,
+    inForce = [],
+    budget,
+  }: {
+    /** Best plan so far: only what is better is looked at. */
+    readonly incumbent: Solution;
+    /** Hints in force by class, with which fewer changes are preferred among plans that are equally good. */
+    readonly inForce?: readonly Group[] | undefined;
+    /** Steps of the search; one takes some nanoseconds. */
+    readonly budget: number;
+  },
+  // `complete`: everything was looked at, and nothing is better.
+): { readonly solution: Solution; readonly complete: boolean } => {
   const slots = slotsOf(problem, inForce);
   let best: Solution & { readonly changes: number } = { ...incumbent, changes: Infinity };
   let left = budget;

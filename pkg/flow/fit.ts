@@ -1,7 +1,5 @@
-// Whether zones can be served by so many endpoints each, where those that need no others may give some of their own away.
-// From "so many endpoints serve each zone" to which ones: own ones first, then the best fit among the others.
-// By how many endpoints a zone may be served, and what each choice costs at least.
-// The quantised waterfall: how many endpoints serve each zone, cheapest first, until a choice fits within all limits.
+// The quantised waterfall: how many endpoints serve each zone, cheapest first, until a choice fits within all limits; and which ones:
+// own ones first, then the best fit among the others.
 import { fewestEndpoints, zoneCostAt } from './bounds.ts';
 import { EPSILON, MAX_ZONES, compareFigures, solutionOf, spend } from './problem.ts';
 import type { Group, Problem, Solution } from './problem.ts';
@@ -233,18 +231,11 @@ const takeCheapest = (open: Node[]): Node | undefined => {
 const costOfLevels = (levels: readonly (readonly Level[])[], chosen: readonly number[]): number =>
   chosen.reduce((sum, index, zone) => sum + (levels[zone]?.[index]?.cost ?? Infinity), 0);
 
-interface WaterfallOptions {
-  /** Only plans better than this are of interest. */
-  readonly incumbent: Solution;
-  /** How many choices to try at most. */
-  readonly tries: number;
-}
-
 /**
  * Walks the choices of all zones in order of their least cost and takes the first that fits, then goes on as long as another
  * could be better. Undefined if nothing within the limits beats the incumbent, or was found in so many tries.
  */
-export const waterfall = (problem: Problem, { incumbent, tries }: WaterfallOptions): Solution | undefined => {
+export const waterfall = (problem: Problem, incumbent: Solution, tries: number): Solution | undefined => {
   if (problem.effort.left <= 0) return undefined;
   const most = incumbent.overload > 0 ? Infinity : incumbent.cost;
   const levels = problem.demand.map((_, zone) => levelsOf(problem, zone, most));

@@ -1,5 +1,4 @@
 // The planner's problem in numbers: zones with clients, and classes of endpoints that are alike.
-// What groups of hinted endpoints lead to, and which of two results is better.
 
 /** Loads and limits are shares of the whole demand; differences below this are rounding. */
 export const EPSILON = 1e-9;

@@ -1,6 +1,4 @@
 // Finds the best plan in numbers: from cheap attempts to exhaustive search, and stops where a bound says that nothing is better.
-// A plan within the limits for problems with many choices: more endpoints for the zone that does not fit, then fewer again.
-// Local search: moves endpoints of a group to other zones as long as that makes the plan better.
 import { type LowerBounds, integralityBounds, transportationBound, zoneCostAt } from './bounds.ts';
 import { exhaustive, isSmall } from './exhaustive.ts';
 import {
@@ -180,7 +178,7 @@ const relaxed = (problem: Problem, start: Solution): Solution => {
   for (const factor of [1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2, 3]) {
     const classes = problem.classes.map((kind) => ({ ...kind, limit: kind.limit * factor }));
     const incumbent = { groups: [], overload: Infinity, cost: Infinity };
-    const found = waterfall({ ...problem, classes }, { incumbent, tries: 20 });
+    const found = waterfall({ ...problem, classes }, incumbent, 20);
     if (found !== undefined) best = bestOf(best, solutionOf(problem, found.groups));
   }
   return best;
@@ -207,7 +205,7 @@ export const solve = (problem: Problem, { inForce, stays, roomiest = problem }: 
   let best = solutionOf(problem, spreadGroups(problem));
   if (own !== undefined && isAllowed(problem, own)) best = bestOf(best, solutionOf(problem, own));
   if (!meets(best, bounds)) {
-    best = bestOf(best, waterfall(problem, { incumbent: best, tries: triesOf(problem) }));
+    best = bestOf(best, waterfall(problem, best, triesOf(problem)));
     if (!meets(best, bounds) && !isSmall(problem)) best = bestOf(best, descend(problem));
     if (best.overload > EPSILON) best = relaxed(problem, best);
   }

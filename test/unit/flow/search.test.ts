@@ -97,7 +97,7 @@ describe('flow/waterfall and flow/descent', () => {
       fc.property(numbers(3, 3), (problem) => {
         const spread = solutionOf(problem, spreadGroups(problem));
         const best = exhaustive(problem, { incumbent: spread, budget: Infinity }).solution;
-        for (const found of [waterfall(problem, { incumbent: NOTHING, tries: 1_000 }), descend(problem)]) {
+        for (const found of [waterfall(problem, NOTHING, 1_000), descend(problem)]) {
           if (found === undefined) continue;
           expectComplete(problem, found.groups);
           expect(found.overload).to.equal(0);
@@ -116,7 +116,7 @@ describe('flow/waterfall and flow/descent', () => {
     });
     const own = solutionOf(problem, sameZoneGroups(problem)!);
     expect(own).to.include({ overload: 0, cost: 0 });
-    expect(waterfall(problem, { incumbent: own, tries: 100 })).to.equal(undefined);
+    expect(waterfall(problem, own, 100)).to.equal(undefined);
   });
 
   it('descends from too many endpoints to the last one that fits', () => {
