@@ -1,5 +1,4 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
-// Weights of client zones from a cluster's Nodes: their CPU as upstream counts it, or how many they are.
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { byText } from '../apis/values.ts';
 import { type UnknownSharesCause, zoneShares } from '../upstream/index.ts';
@@ -100,12 +99,6 @@ export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
   };
 };
 
-export interface ZoneWeightsInput {
-  readonly nodes: readonly Node[];
-  /** `cpu`: allocatable CPU of ready worker Nodes, in millicores. `nodes`: number of all Nodes that have a zone. */
-  readonly by: 'cpu' | 'nodes';
-}
-
 export type ZoneWeights =
   | { readonly kind: 'known'; readonly weights: Readonly<Record<string, number>> }
   | { readonly kind: 'unknown'; readonly reason: UnknownSharesCause; readonly message: string };
@@ -124,8 +117,11 @@ const countByZone = (nodes: readonly Node[]): ZoneWeights => {
   };
 };
 
-/** By CPU the same Nodes count, and the same Nodes make the weights unknown, as for the EndpointSlice controller. */
-export const zoneWeights = ({ nodes, by }: ZoneWeightsInput): ZoneWeights => {
+/**
+ * `cpu`: allocatable CPU of ready worker Nodes, in millicores; the same Nodes count, and the same make the weights unknown, as for the
+ * EndpointSlice controller. `nodes`: number of all Nodes that have a zone.
+ */
+export const zoneWeights = ({ nodes, by }: { nodes: readonly Node[]; by: 'cpu' | 'nodes' }): ZoneWeights => {
   if (by === 'nodes') return countByZone(nodes);
   const shares = zoneShares(nodes);
   if (shares.kind === 'known') return { kind: 'known', weights: Object.fromEntries(shares.milliCpu) };

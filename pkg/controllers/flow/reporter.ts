@@ -193,11 +193,9 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
       if (isOwnPolicy(policy)) return status.remove(policy, signal);
       const { conditions = [] } = policy.status ?? {};
       if (!conditions.some(({ reason }) => reason !== NOT_REQUESTED.reason)) return;
-      const now = timeOf();
       const { generation } = policy.metadata;
-      const input = { previous: policy.status, findings: findingsOfRefused(NOT_REQUESTED), generation, now };
-      const nothing = { figures: undefined, bounds: undefined, plan: undefined, change: undefined, source: '' };
-      const next = statusOf({ ...input, ...nothing, endpoints: [] });
+      const findings = findingsOfRefused(NOT_REQUESTED);
+      const next = statusOf({ previous: policy.status, findings, generation, now: timeOf(), endpoints: [] });
       await status.write({ key, service, policy }, next, signal);
       status.forget(key);
     },

@@ -1,6 +1,6 @@
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
 import { defined, orderedJson } from '../../apis/values.ts';
-import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
+import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import { MAX_HINTS, isZoneName } from '../../hints/readiness.ts';
 import { type HintsInForce, coresPerUnit, hintsOf } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
@@ -14,17 +14,17 @@ export interface StatusInput {
   readonly findings: Findings;
   /** Whether measured connections go where hints say; undefined where nothing is measured. */
   readonly honored?: Finding | undefined;
-  readonly figures: TurnFigures | undefined;
-  readonly bounds: Bounds | undefined;
-  readonly plan: HintsInForce | undefined;
+  readonly figures?: TurnFigures | undefined;
+  readonly bounds?: Bounds | undefined;
+  readonly plan?: HintsInForce | undefined;
   /** Ready endpoints and their zones. */
   readonly endpoints: readonly { readonly name: string; readonly zone: string }[];
-  readonly source: string;
+  readonly source?: string;
   readonly generation: number | undefined;
   /** RFC 3339. */
   readonly now: string;
   /** Why the plan changed in this turn; undefined where it did not. */
-  readonly change: string | undefined;
+  readonly change?: string | undefined;
   /** Age of the newest sample that the turn rested on, seconds; undefined where nothing was measured. */
   readonly sampleAge?: number | undefined;
   /** With a source that counts. */
@@ -38,20 +38,6 @@ const percent = (fraction: number): number => Math.round(fraction * 100);
 
 /** Three digits: what is finer than that is noise. */
 const decimal = (value: number): string => String(Number(value.toPrecision(3)));
-
-const zoneStatus = ({
-  zone,
-  demand,
-  endpoints,
-  utilization,
-  spill,
-}: TurnFigures['zones'][number]): FlowPolicyZoneStatus => ({
-  zone,
-  demand: decimal(demand),
-  endpoints,
-  utilizationPercent: percent(utilization),
-  spillPercent: percent(spill),
-});
 
 /** Endpoints that serve other zones than just their own. */
 const otherwise = (plan: HintsInForce, endpoints: StatusInput['endpoints']): PlannedEndpoint[] => {
@@ -126,11 +112,17 @@ const figuresStatus = (figures: TurnFigures): Partial<FlowPolicyStatus> => ({
   demand: decimal(figures.demand),
   inZonePercent: percent(figures.inZoneShare),
   maxUtilizationPercent: percent(figures.maxUtilization),
-  zones: figures.zones.map(zoneStatus),
+  zones: figures.zones.map(({ zone, demand, endpoints, utilization, spill }) => ({
+    zone,
+    demand: decimal(demand),
+    endpoints,
+    utilizationPercent: percent(utilization),
+    spillPercent: percent(spill),
+  })),
 });
 
 export const statusOf = (input: StatusInput): FlowPolicyStatus => {
-  const { figures, bounds, plan, endpoints, generation, source } = input;
+  const { figures, bounds, plan, endpoints, generation, source = '' } = input;
   const changes = changesOf(input) ?? [];
   return {
     ...defined({ observedGeneration: generation }),
