@@ -51,6 +51,14 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Sets the value at a path of keys, and makes the objects on the way. */
+export const putAt = (root: Record<string, unknown>, path: readonly string[], value: unknown): void => {
+  const parent = path
+    .slice(0, -1)
+    .reduce<Record<string, unknown>>((at, key) => (at[key] ??= {}) as Record<string, unknown>, root);
+  parent[path.at(-1) ?? ''] = value;
+};
+
 /** Absent and `null` both mean empty, as Go's decoder has it. */
 export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 

@@ -1,5 +1,6 @@
 // The settings that an owner's write dropped although the settings reconciler stands by them.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
+import { putAt } from '../apis/values.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, canonicalRecord, pathOf, settingsOf, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
 import type { ServiceLike } from './types.ts';
@@ -27,13 +28,6 @@ export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual
 
 const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
 
-type Tree = Record<string, unknown>;
-
-const put = (root: Tree, path: readonly string[], value: string): void => {
-  const parent = path.slice(0, -1).reduce<Tree>((tree, key) => (tree[key] ??= {}) as Tree, root);
-  parent[path.at(-1) ?? ''] = value;
-};
-
 /** The values that were dropped, by slot, whether or not something keeps them away. */
 const droppedValues = (record: SettingsLike, old: SettingsLike, next: SettingsLike): ReadonlyMap<Slot, string> =>
   new Map(
@@ -60,13 +54,13 @@ export const keepSettings = (
   if (text === undefined || record === undefined) return undefined;
   const next = settingsOf(object);
   const dropped = droppedValues(record, settingsOf(oldObject), next);
-  const patch: Tree = {};
+  const patch: Record<string, unknown> = {};
   for (const { slot, agreesWith } of KEPT_SLOTS) {
     const value = dropped.get(slot);
     // The other one counts as it will be.
     const other = agreesWith === undefined ? undefined : (dropped.get(agreesWith) ?? valueOf(next, agreesWith));
-    if (value !== undefined && (other === undefined || other === value)) put(patch, pathOf(slot), value);
+    if (value !== undefined && (other === undefined || other === value)) putAt(patch, pathOf(slot), value);
   }
-  if (appliedOf(object) === undefined) put(patch, ['metadata', 'annotations', ANNOTATION_APPLIED], text);
+  if (appliedOf(object) === undefined) putAt(patch, ['metadata', 'annotations', ANNOTATION_APPLIED], text);
   return Object.keys(patch).length === 0 ? undefined : patch;
 };

@@ -1,6 +1,6 @@
 // Compares one Service with the settings it should have (or no longer have) and plans the single patch that gets it there.
 // Which mechanism keeps traffic in its zone on which Kubernetes version, and the settings it consists of.
-import { defined } from '../apis/values.ts';
+import { defined, putAt } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
@@ -225,12 +225,8 @@ const writeOfApplied = (before: string | undefined, after: string | undefined): 
 
 /** One JSON merge patch; null removes. */
 const mergePatch = (writes: readonly Write[]): Readonly<Record<string, unknown>> => {
-  type Tree = Record<string, unknown>;
-  const root: Tree = {};
-  for (const { path, change } of writes) {
-    const parent = path.slice(0, -1).reduce<Tree>((tree, key) => (tree[key] ??= {}) as Tree, root);
-    parent[path.at(-1) ?? ''] = change.after ?? null;
-  }
+  const root: Record<string, unknown> = {};
+  for (const { path, change } of writes) putAt(root, path, change.after ?? null);
   return root;
 };
 

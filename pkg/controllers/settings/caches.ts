@@ -1,10 +1,8 @@
-// The caches that the modes in use need, and only those, each reduced to the fields that decisions read.
-// Reduces objects to the fields that decisions read before they enter the caches: memory is bounded by what is used.
-// Reduces Extensions to what is read of them; of other extensions' nothing but the identity is kept.
+// The caches that the modes in use need, and only those, each reduced to the fields that decisions read: memory is bounded by what is used.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Endpoint, EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
-import { defined, nameOf } from '../../apis/values.ts';
-import type { Cluster, Etcd, Extension, ExtensionStatus, Garden, Seed, Shoot } from '../../apis/gardener.ts';
+import { defined, isAbsent, isFields, nameOf, putAt } from '../../apis/values.ts';
+import type { Cluster, Etcd, Extension, Garden, Seed, Shoot } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
@@ -50,6 +48,7 @@ const KEPT_KEYS = new Set([
   // Opt-outs of a Shoot: of L7 load balancing, and of reconciliation.
   'shoot.gardener.cloud/disable-istio-tls-termination',
   'shoot.gardener.cloud/ignore',
+  ANNOTATION_OPERATION,
   ANNOTATION_ORIGIN,
 ]);
 
@@ -76,23 +75,37 @@ const labelled = (meta: ObjectMeta | undefined): ObjectMeta => {
   return labels.length === 0 ? kept : { ...kept, labels: { ...Object.fromEntries(labels), ...kept.labels } };
 };
 
-export const projectService = ({ metadata, spec }: Service): Service => ({
-  metadata: labelled(metadata),
-  spec: defined({
-    trafficDistribution: spec?.trafficDistribution,
-    type: spec?.type,
-    // Only "None" (headless) means something here.
-    clusterIP: spec?.clusterIP === 'None' ? 'None' : undefined,
-    ipFamilies: spec?.ipFamilies,
-    // Cilium follows no hints then.
-    externalTrafficPolicy: spec?.externalTrafficPolicy === 'Local' ? 'Local' : undefined,
-  }),
+/** Metadata and the fields at these paths. What is absent or null stays away: schemas of other API servers may let null through. */
+const keepFields = <T extends KubernetesObject>(...fields: readonly string[]): ((object: T) => T) => {
+  const paths = fields.map((field) => field.split('.'));
+  return (object) => {
+    const kept: Record<string, unknown> = { metadata: projectMeta(object.metadata), spec: {}, status: {} };
+    for (const path of paths) {
+      let value: unknown = object;
+      for (const key of path) value = isFields(value) ? value[key] : undefined;
+      if (!isAbsent(value)) putAt(kept, path, value);
+    }
+    return kept as T;
+  };
+};
+
+const serviceFields = keepFields<Service>(
+  'spec.trafficDistribution',
+  'spec.type',
+  'spec.clusterIP',
+  'spec.ipFamilies',
+  'spec.externalTrafficPolicy',
+);
+
+export const projectService = (service: Service): Service => ({
+  ...serviceFields(service),
+  metadata: labelled(service.metadata),
 });
 
 /** Only identity and labels are read: an Etcd is never written, and what it asks for is its owner's. */
-export const projectEtcd = ({ metadata }: Etcd): Etcd => ({ metadata: projectMeta(metadata) });
+const projectEtcd = keepFields<Etcd>();
 
-export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
+export const projectNamespace = keepFields<Namespace>();
 
 /** With the fields that show the data plane. */
 const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
@@ -116,35 +129,29 @@ export const projectNode = ({ metadata, status }: Node): Node => {
 };
 
 /** Setting and zones; the rest of a Seed is large and never read. */
-export const projectSeed = ({ metadata, spec, status }: Seed): Seed => {
-  const zones = spec?.provider?.zones;
-  // Schemas of other API servers may let null through.
-  const settings = spec?.settings ?? undefined;
-  return {
-    metadata: projectMeta(metadata),
-    spec: defined({
-      provider: zones === undefined ? undefined : { zones },
-      settings: settings && defined({ topologyAwareRouting: settings.topologyAwareRouting }),
-    }),
-    status: defined({ kubernetesVersion: status?.kubernetesVersion }),
-  };
-};
+export const projectSeed = keepFields<Seed>(
+  'spec.provider.zones',
+  'spec.settings.topologyAwareRouting',
+  'status.kubernetesVersion',
+);
 
-const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
-  const { seedName, controlPlane } = spec ?? {};
-  const workers = spec?.provider?.workers;
+const shootFields = keepFields<Shoot>(
+  'spec.seedName',
+  'spec.controlPlane',
+  'spec.hibernation.enabled',
+  'status.technicalID',
+  'status.hibernated',
+  'status.seedName',
+  'status.observedGeneration',
+  'status.lastOperation.type',
+  'status.lastOperation.state',
+);
+
+const projectShoot = (shoot: Shoot): Shoot => {
+  const kept = shootFields(shoot);
   // Only whether a worker pool hosts a control plane (self-hosted Shoot) is read.
-  const provider = workers && {
-    workers: workers.flatMap((worker) => (worker.controlPlane ? [{ controlPlane: {} }] : [])),
-  };
-  const hibernation = spec?.hibernation?.enabled === true ? { enabled: true } : undefined;
-  const { technicalID, hibernated, observedGeneration, lastOperation: last } = status ?? {};
-  const lastOperation = last && defined({ type: last.type, state: last.state });
-  return {
-    metadata: projectMeta(metadata),
-    spec: defined({ seedName, controlPlane, provider, hibernation }),
-    status: defined({ technicalID, hibernated, seedName: status?.seedName, observedGeneration, lastOperation }),
-  };
+  const hosting = shoot.spec?.provider?.workers?.some((worker) => worker.controlPlane);
+  return hosting ? { ...kept, spec: { ...kept.spec, provider: { workers: [{ controlPlane: {} }] } } } : kept;
 };
 
 export const projectCluster = ({ metadata, spec }: Cluster): Cluster => ({
@@ -155,19 +162,11 @@ export const projectCluster = ({ metadata, spec }: Cluster): Cluster => ({
   }),
 });
 
-export const projectGarden = ({ metadata, spec }: Garden): Garden => {
-  const { provider, settings } = spec?.runtimeCluster ?? {};
-  const controlPlane = spec?.virtualCluster?.controlPlane;
-  return {
-    metadata: projectMeta(metadata),
-    spec: {
-      runtimeCluster: defined({ provider: provider && defined({ zones: provider.zones }), settings }),
-      virtualCluster: defined({
-        controlPlane: controlPlane && defined({ highAvailability: controlPlane.highAvailability && {} }),
-      }),
-    },
-  };
-};
+export const projectGarden = keepFields<Garden>(
+  'spec.runtimeCluster.provider.zones',
+  'spec.runtimeCluster.settings',
+  'spec.virtualCluster.controlPlane.highAvailability',
+);
 
 const NO_ADDRESSES: string[] = [];
 
@@ -188,36 +187,27 @@ export const projectSlice = ({ metadata, addressType, endpoints }: EndpointSlice
   endpoints: (endpoints ?? []).map(projectEndpoint),
 });
 
-const projectMetadata = (metadata: ObjectMeta | undefined): ObjectMeta => {
-  const operation = metadata?.annotations?.[ANNOTATION_OPERATION];
-  return {
-    ...projectMeta(metadata),
-    ...(operation === undefined ? {} : { annotations: { [ANNOTATION_OPERATION]: operation } }),
-    ...defined({ finalizers: metadata?.finalizers }),
-  };
-};
+const extensionFields = keepFields<Extension>(
+  'metadata.finalizers',
+  'spec.type',
+  'spec.class',
+  'status.lastOperation',
+  'status.observedGeneration',
+  'status.conditions',
+);
 
-const projectStatus = ({ lastOperation, observedGeneration, conditions }: ExtensionStatus): ExtensionStatus =>
-  defined({ lastOperation, observedGeneration, conditions });
-
-/** Reads the providerConfig on the way, so that it is read once for each change of the object. */
+/** Reads the providerConfig on the way, so that it is read once for each change of the object; of other types only the identity is kept. */
 export const createExtensionProjection =
   (read: RoutingConfigReader) =>
   (extension: Extension): ReadExtension => {
-    const { metadata, spec, status = {} } = extension;
+    const { metadata, spec } = extension;
     if (spec?.type !== EXTENSION_TYPE) {
       const { name = '', namespace = '', resourceVersion = '' } = metadata ?? {};
       return { metadata: { name, namespace, resourceVersion } };
     }
-    const { type, class: given, providerConfig } = spec;
     const own = extensionClassOf(extension);
-    const reading = read(providerConfig);
-    return {
-      metadata: projectMetadata(metadata),
-      spec: { type, ...defined({ class: given }) },
-      status: projectStatus(status),
-      reading: own === undefined ? reading : assessReading(reading, own),
-    };
+    const reading = read(spec.providerConfig);
+    return { ...extensionFields(extension), reading: own === undefined ? reading : assessReading(reading, own) };
   };
 
 /** With our own last writes in them, until they have caught up. */
@@ -248,12 +238,6 @@ const INDEX_SERVICE = 'service';
 /** Objects by namespace, where the cache has them indexed. */
 export const inNamespace = <T extends KubernetesObject>(cache: Cache<T> | undefined, namespace: string): T[] =>
   cache?.byIndex(INDEX_NAMESPACE, namespace) ?? [];
-
-export const servicesIn = ({ services }: Pick<SettingsCaches, 'services'>, namespace: string): Service[] =>
-  inNamespace(services, namespace);
-
-export const etcdsIn = ({ etcds }: Pick<SettingsCaches, 'etcds'>, namespace: string): Etcd[] =>
-  inNamespace(etcds, namespace);
 
 /** Names of all namespaces. */
 export const namespaceNames = ({ namespaces }: Pick<SettingsCaches, 'namespaces'>): string[] =>

@@ -1,25 +1,22 @@
 // Gathers the snapshot of a namespace from the caches and has it decided by its one owner; dry run and controller share it.
-// Where Extensions of each class are read from, and which one counts for a namespace; from the cache.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import { type Namespace, type Service, zoneOfNode } from '../../apis/core.ts';
+import { zoneOfNode } from '../../apis/core.ts';
 import type { Cluster, ExtensionClass } from '../../apis/gardener.ts';
 import { EXTENSION_TYPE, LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
-import { nameOf } from '../../apis/values.ts';
 import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import { type Governing, governingExtension } from '../../gardener/extension/select.ts';
-import { type RoutingDecision, classifyNamespace } from '../../gardener/types.ts';
-import { type SettingsCaches, etcdsIn, inNamespace, servicesIn } from './caches.ts';
+import { classifyNamespace } from '../../gardener/types.ts';
+import { type SettingsCaches, inNamespace } from './caches.ts';
 import {
   type SeedReading,
-  chooseSeed,
   decideClusterSettings,
   decideExtensionSettings,
   decideGardenSettings,
+  decideRelease,
   decideShootSettings,
 } from './decide/modes.ts';
-import { carriesApplied, planService } from './decide/objects.ts';
 import { isOrphaned, isRoutingLabelled, ownersIn } from './context.ts';
-import type { Decider, NamespaceDecision, OrphanRules, Owner, RoutingContext } from './context.ts';
+import type { Decider, OrphanRules, Owner, RoutingContext } from './context.ts';
 
 type Modes = SettingsReconcilerConfiguration['modes'];
 
@@ -63,46 +60,10 @@ export const governingOf = (
   return governingExtension(inNamespace(caches.extensions, place), extensionClass);
 };
 
-interface ReleaseSnapshot {
-  readonly namespace: Namespace;
-  /** Value of the routing label by which this installation marks namespaces. */
-  readonly label: string;
-  readonly services: readonly Service[];
-  readonly context: RoutingContext;
-}
-
-/** Undefined where nothing is left to release: no settings, and no label. */
-export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
-  const { namespace, label, services, context } = snapshot;
-  const name = nameOf(namespace);
-  const message = `Namespace ${name} does not have the role or name by which a mode owns it; its settings are removed`;
-  const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
-  const objects = services
-    .filter(carriesApplied)
-    .map((service) => planService(service, decision, context))
-    // A strategy label that follows the annotation of a Service is admission's, in every namespace.
-    .filter(({ plan }) => plan.kind === 'patch');
-  const labelled =
-    isRoutingLabelled(namespace, label) || namespace.metadata?.labels?.[LABEL_ETCD_CLIENTS] !== undefined;
-  if (objects.length === 0 && !labelled) return undefined;
-  return {
-    owner: 'none',
-    namespace: name,
-    decision,
-    regarding: { apiVersion: 'v1', kind: 'Namespace', name },
-    source: 'none',
-    objects,
-  };
-};
-
 interface DeciderOptions {
   readonly caches: SettingsCaches;
   readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
   context(): RoutingContext;
-}
-
-interface ReleaseOptions extends DeciderOptions {
-  readonly config: OrphanRules;
 }
 
 /** All Clusters carry the same Seed, each as old as its last reconcile; the one written last is the freshest. */
@@ -119,64 +80,6 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
     );
 };
 
-/** The Seed by the freshest source; `cluster` is the last one. */
-const readSeed = ({ caches, config }: DeciderOptions, cluster: () => Cluster | undefined): SeedReading => {
-  const { seed: configured, seedName: name } = config.modes.seed ?? {};
-  const live = caches.liveSeed?.list()[0];
-  const needed = live === undefined && configured === undefined;
-  return chooseSeed({ live, configured, ofCluster: needed ? cluster()?.spec?.seed : undefined, name });
-};
-
-const decideShoot =
-  (options: DeciderOptions): Decider =>
-  (name) => {
-    const { caches, config, context } = options;
-    const namespace = caches.namespaces.get({ name });
-    if (namespace === undefined) return undefined;
-    const cluster = caches.clusters?.get({ name });
-    return decideShootSettings({
-      namespace: name,
-      selfHosted: classifyNamespace(namespace).kind === 'selfHosted',
-      cluster,
-      seed: readSeed(options, () => cluster),
-      services: servicesIn(caches, name),
-      etcds: etcdsIn(caches, name),
-      gardener: config.modes.seed?.gardener ?? {},
-      governing: governing(options, 'shoot', name),
-      context: context(),
-    });
-  };
-
-const decideExtension =
-  (options: DeciderOptions): Decider =>
-  (namespace) => {
-    const { caches, context } = options;
-    return decideExtensionSettings({
-      namespace,
-      seed: readSeed(options, () => freshest(caches.clusters?.list() ?? [])),
-      services: servicesIn(caches, namespace),
-      governing: governing(options, 'seed', namespace),
-      context: context(),
-    });
-  };
-
-const decideGarden =
-  (options: DeciderOptions): Decider =>
-  (namespace) => {
-    const { caches, config, context } = options;
-    return decideGardenSettings({
-      namespace,
-      components: namespace === config.modes.garden?.namespace,
-      // Gardener allows exactly one Garden.
-      garden: caches.gardens?.list()[0],
-      services: servicesIn(caches, namespace),
-      etcds: etcdsIn(caches, namespace),
-      gardener: config.modes.garden?.gardener ?? {},
-      governing: governing(options, 'garden', namespace),
-      context: context(),
-    });
-  };
-
 /**
  * Ready or not: a zone whose Nodes fail, or that is not heard of for a moment, is no reason to rewrite all Services twice. Proxies
  * fall back by themselves. Undefined where no Node is known: refused, not served or an empty list; a cluster whose Services are
@@ -188,40 +91,78 @@ const clusterZones = ({ nodes }: Pick<SettingsCaches, 'nodes'>): string[] | unde
   return known.map(zoneOfNode).filter((zone) => zone !== '');
 };
 
-const decideCluster =
-  ({ caches, context }: DeciderOptions): Decider =>
-  (namespace) =>
-    decideClusterSettings({
-      namespace,
-      zones: clusterZones(caches),
-      services: servicesIn(caches, namespace),
-      context: context(),
-    });
-
-const governing = (
-  { caches, config }: DeciderOptions,
-  extensionClass: ExtensionClass,
-  namespace: string,
-): Governing | undefined => governingOf(caches, extensionClass, namespace, config.modes);
-
 /** What is to be released in a namespace; undefined where it has an owner, may have one elsewhere, or holds nothing to release. */
-export const createReleaseDecider = ({ caches, config, context }: ReleaseOptions): Decider => {
-  const label = config.installation.routingLabel;
-  return (name) => {
+export const createReleaseDecider =
+  ({ caches, config, context }: DeciderOptions & { readonly config: OrphanRules }): Decider =>
+  (name) => {
     const namespace = caches.namespaces.get({ name });
     if (namespace === undefined || !isOrphaned(namespace, config)) return undefined;
-    return decideRelease({ namespace, label, services: servicesIn(caches, name), context: context() });
+    const labelled =
+      isRoutingLabelled(namespace, config.installation.routingLabel) ||
+      namespace.metadata?.labels?.[LABEL_ETCD_CLIENTS] !== undefined;
+    return decideRelease({
+      namespace: name,
+      labelled,
+      services: inNamespace(caches.services, name),
+      context: context(),
+    });
   };
-};
 
 /** Decides a namespace by the one owner that it has at this moment; undefined where it has none. */
-export const createDecider = (options: DeciderOptions): Decider => {
-  const { caches, config } = options;
+export const createDecider = ({ caches, config, context }: DeciderOptions): Decider => {
+  const { modes } = config;
+
+  /** Live from the virtual garden, else from the configuration, else from the Cluster. */
+  const readSeed = (cluster: () => Cluster | undefined): SeedReading => {
+    const { seed: configured, seedName } = modes.seed ?? {};
+    const live = caches.liveSeed?.list()[0];
+    if (live !== undefined) return { seed: live, source: 'garden' };
+    if (configured !== undefined) {
+      const metadata = seedName === undefined ? {} : { metadata: { name: seedName } };
+      return { seed: { ...metadata, ...configured }, source: 'configuration' };
+    }
+    const seed = cluster()?.spec?.seed;
+    return { seed, source: seed === undefined ? 'none' : 'Cluster' };
+  };
+
+  const read = (namespace: string) => ({
+    namespace,
+    services: inNamespace(caches.services, namespace),
+    context: context(),
+  });
+  const readGoverned = (namespace: string, extensionClass: ExtensionClass) => ({
+    ...read(namespace),
+    etcds: inNamespace(caches.etcds, namespace),
+    governing: governingOf(caches, extensionClass, namespace, modes),
+  });
+
   const deciders: Record<Owner, Decider> = {
-    'shoot-settings': decideShoot(options),
-    'extension-settings': decideExtension(options),
-    'garden-settings': decideGarden(options),
-    'cluster-settings': decideCluster(options),
+    'shoot-settings'(name) {
+      const namespace = caches.namespaces.get({ name });
+      if (namespace === undefined) return undefined;
+      const cluster = caches.clusters?.get({ name });
+      return decideShootSettings({
+        ...readGoverned(name, 'shoot'),
+        selfHosted: classifyNamespace(namespace).kind === 'selfHosted',
+        cluster,
+        seed: readSeed(() => cluster),
+        gardener: modes.seed?.gardener ?? {},
+      });
+    },
+    'extension-settings': (name) =>
+      decideExtensionSettings({
+        ...readGoverned(name, 'seed'),
+        seed: readSeed(() => freshest(caches.clusters?.list() ?? [])),
+      }),
+    'garden-settings': (name) =>
+      decideGardenSettings({
+        ...readGoverned(name, 'garden'),
+        components: name === modes.garden?.namespace,
+        // Gardener allows exactly one Garden.
+        garden: caches.gardens?.list()[0],
+        gardener: modes.garden?.gardener ?? {},
+      }),
+    'cluster-settings': (name) => decideClusterSettings({ ...read(name), zones: clusterZones(caches) }),
   };
   const ownerOfName = ownersIn(caches, config);
   return (name) => {

@@ -1,7 +1,4 @@
-// Decides the settings of Services in a cluster without Gardener: those that ask by label or annotation, zones from Nodes.
-// Decides the settings of everything in one shoot namespace from its Seed and Shoot.
-// Decides the settings of labelled Services in the namespace of a seed extension: the Seed's setting alone.
-// Decides the settings of the garden namespace, and of runtime extensions, from the Garden. Pure.
+// Decides the settings of everything in one namespace, by the mode that owns it. Pure.
 import type { Service } from '../../../apis/core.ts';
 import { defined } from '../../../apis/values.ts';
 import type { Cluster, Etcd, Garden, Seed } from '../../../apis/gardener.ts';
@@ -21,13 +18,24 @@ import { requestedStrategy } from '../../../routing/strategy.ts';
 import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../context.ts';
 import { carriesApplied, decideObjects, planService } from './objects.ts';
 
-interface ClusterSnapshot {
+/** What is read of a namespace, whatever mode owns it. */
+interface Snapshot {
   readonly namespace: string;
-  /** Zones of the Nodes; undefined where no Node is known. */
-  readonly zones: readonly string[] | undefined;
   readonly services: readonly Service[];
   readonly context: RoutingContext;
 }
+
+interface GardenerSnapshot extends Snapshot {
+  /** The Extension whose configuration counts here. */
+  readonly governing?: Governing | undefined;
+}
+
+interface ControlPlaneSnapshot extends GardenerSnapshot {
+  readonly etcds: readonly Etcd[];
+  readonly gardener: GardenerInformation;
+}
+
+const namespaceRef = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', name });
 
 const decideService = (service: Service, cluster: RoutingDecision): RoutingDecision | undefined => {
   const { namespace, name, labels } = service.metadata ?? {};
@@ -43,8 +51,14 @@ const decideService = (service: Service, cluster: RoutingDecision): RoutingDecis
   return { kind: 'refused', reason: 'NotInCatalogue', message: `${subject} no longer asks for routing by zone`, field };
 };
 
-/** Undefined in a namespace where no Service asks for anything: the usual case in a plain cluster. */
-export const decideClusterSettings = (snapshot: ClusterSnapshot): NamespaceDecision | undefined => {
+/**
+ * Services that ask by label or annotation, in a cluster without Gardener. Undefined where none asks for anything: the usual case.
+ *
+ * @param snapshot `zones` of the Nodes; undefined where no Node is known.
+ */
+export const decideClusterSettings = (
+  snapshot: Snapshot & { readonly zones: readonly string[] | undefined },
+): NamespaceDecision | undefined => {
   const { namespace, zones, services, context } = snapshot;
   const decision = decideClusterRouting(zones);
   const objects = services.flatMap((service): ObjectDecision[] => {
@@ -56,49 +70,23 @@ export const decideClusterSettings = (snapshot: ClusterSnapshot): NamespaceDecis
     owner: 'cluster-settings',
     namespace,
     decision,
-    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    regarding: namespaceRef(namespace),
     source: 'Nodes',
     objects,
   };
 };
 
-/** Where a Seed was read from; reports name it because the last one is only as fresh as the last Shoot reconcile. */
-type SeedSource = 'garden' | 'configuration' | 'Cluster' | 'none';
-
+/** Reports name the source, because a Cluster's Seed is only as fresh as the last Shoot reconcile. */
 export interface SeedReading {
   readonly seed: Pick<Seed, 'metadata' | 'spec'> | undefined;
-  readonly source: SeedSource;
+  readonly source: 'garden' | 'configuration' | 'Cluster' | 'none';
 }
 
-interface SeedCandidates {
-  readonly live: Seed | undefined;
-  readonly configured: Pick<Seed, 'spec'> | undefined;
-  readonly ofCluster: Seed | undefined;
-  /** Name for messages where the Seed has none of its own. */
-  readonly name?: string | undefined;
-}
-
-/** The freshest Seed: live from the virtual garden, else from the configuration, else from the Cluster. */
-export const chooseSeed = ({ live, configured, ofCluster, name }: SeedCandidates): SeedReading => {
-  if (live !== undefined) return { seed: live, source: 'garden' };
-  if (configured !== undefined) {
-    return { seed: { ...(name === undefined ? {} : { metadata: { name } }), ...configured }, source: 'configuration' };
-  }
-  return ofCluster === undefined ? { seed: undefined, source: 'none' } : { seed: ofCluster, source: 'Cluster' };
-};
-
-export interface ShootSnapshot {
-  readonly namespace: string;
+export interface ShootSnapshot extends ControlPlaneSnapshot {
   /** kube-system of a shoot that hosts itself: it has no Cluster. */
   readonly selfHosted: boolean;
   readonly cluster: Cluster | undefined;
   readonly seed: SeedReading;
-  readonly services: readonly Service[];
-  readonly etcds: readonly Etcd[];
-  readonly gardener: GardenerInformation;
-  /** The Shoot's own Extension of our type. */
-  readonly governing?: Governing | undefined;
-  readonly context: RoutingContext;
 }
 
 const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot): RoutingDecision => {
@@ -113,6 +101,7 @@ const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot
   return decideShootRouting({ seed: seed.seed, shoot: cluster.spec?.shoot });
 };
 
+/** A control plane, by its Seed and Shoot. */
 export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
   const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideNamespace(snapshot), governing);
@@ -122,13 +111,10 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
     namespace,
     scope: 'shoot',
     decision,
-    regarding: {
-      ...(cluster === undefined
-        ? { apiVersion: 'v1', kind: 'Namespace' }
-        : { apiVersion: apiVersionOf(CLUSTERS), kind: CLUSTERS.kind }),
-      name: namespace,
-      ...defined({ uid }),
-    },
+    regarding:
+      cluster === undefined
+        ? namespaceRef(namespace)
+        : { apiVersion: apiVersionOf(CLUSTERS), kind: CLUSTERS.kind, name: namespace, ...defined({ uid }) },
     source: seed.source,
     objects: decideObjects({
       decision,
@@ -142,46 +128,32 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
   };
 };
 
-interface ExtensionSnapshot {
-  readonly namespace: string;
-  readonly seed: SeedReading;
-  readonly services: readonly Service[];
-  /** The Extension of class seed. */
-  readonly governing?: Governing | undefined;
-  readonly context: RoutingContext;
-}
-
+/** Labelled Services of a seed extension, by the Seed's setting alone. */
 export const decideExtensionSettings = ({
   namespace,
   seed,
   services,
   governing,
   context,
-}: ExtensionSnapshot): NamespaceDecision => {
+}: GardenerSnapshot & { readonly seed: SeedReading }): NamespaceDecision => {
   const decision = heldByConfiguration(decideSeedExtensionRouting(seed.seed), governing);
   return {
     owner: 'extension-settings',
     namespace,
     decision,
-    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    regarding: namespaceRef(namespace),
     source: seed.source,
     objects: decideObjects({ decision, scope: undefined, services, etcds: [], governing, context }),
   };
 };
 
-export interface GardenSnapshot {
-  readonly namespace: string;
+export interface GardenSnapshot extends ControlPlaneSnapshot {
   /** True for the garden namespace itself: its catalogue applies. False in namespaces of extensions. */
   readonly components: boolean;
   readonly garden: Garden | undefined;
-  readonly services: readonly Service[];
-  readonly etcds: readonly Etcd[];
-  readonly gardener: GardenerInformation;
-  /** The Extension of class garden. */
-  readonly governing?: Governing | undefined;
-  readonly context: RoutingContext;
 }
 
+/** The garden namespace and those of runtime extensions, by the Garden. */
 export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecision => {
   const { namespace, components, garden, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideGardenRouting(garden), governing);
@@ -194,7 +166,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
     regarding:
       components && name !== undefined
         ? { apiVersion: apiVersionOf(GARDENS), kind: GARDENS.kind, name, ...defined({ uid }) }
-        : { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+        : namespaceRef(namespace),
     source: garden === undefined ? 'none' : 'Garden',
     objects: decideObjects({
       decision,
@@ -206,4 +178,26 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
       context,
     }),
   };
+};
+
+/**
+ * What is to be reverted in a namespace that no mode owns; undefined where nothing is left to release: no settings, and no label.
+ *
+ * @param snapshot `labelled`: the namespace has a label of this installation.
+ */
+export const decideRelease = ({
+  namespace,
+  labelled,
+  services,
+  context,
+}: Snapshot & { readonly labelled: boolean }): NamespaceDecision | undefined => {
+  const message = `Namespace ${namespace} does not have the role or name by which a mode owns it; its settings are removed`;
+  const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
+  const objects = services
+    .filter(carriesApplied)
+    .map((service) => planService(service, decision, context))
+    // A strategy label that follows the annotation of a Service is admission's, in every namespace.
+    .filter(({ plan }) => plan.kind === 'patch');
+  if (objects.length === 0 && !labelled) return undefined;
+  return { owner: 'none', namespace, decision, regarding: namespaceRef(namespace), source: 'none', objects };
 };

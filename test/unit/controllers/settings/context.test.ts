@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it, afterEach } from 'mocha';
 import type { Node, Namespace } from '../../../../pkg/apis/core.ts';
-import type { KubernetesObject, StringMap } from '../../../../pkg/apis/meta.ts';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { type RoutingContext, createContext, hasOldKubelet } from '../../../../pkg/controllers/settings/context.ts';
 import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
@@ -10,15 +10,8 @@ import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.
 import { settingsWatches } from '../../../../pkg/controllers/settings/watches.ts';
 import { type FakeCache, fakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
-import {
-  ANNOTATION_APPLIED,
-  ANNOTATION_TOPOLOGY_MODE,
-  GROUP,
-  LABEL_ETCD_CLIENTS,
-  LABEL_ROUTING,
-  LABEL_STRATEGY,
-} from '../../../../pkg/apis/names.ts';
-import { decideRelease } from '../../../../pkg/controllers/settings/decider.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { decideRelease } from '../../../../pkg/controllers/settings/decide/modes.ts';
 import { NS, context } from './support.ts';
 
 describe('the context of decisions', () => {
@@ -207,12 +200,11 @@ describe('what a change concerns', () => {
 const FIELD = { trafficDistribution: 'PreferSameZone' };
 const APPLIED = { annotations: { [ANNOTATION_APPLIED]: JSON.stringify(FIELD) } };
 const of = (name: string) => ({ name, namespace: NS });
-const namespaceWith = (labels: StringMap = {}): Namespace => ({ metadata: { name: NS, labels } });
 
 describe('decideRelease', () => {
   const snapshot = {
-    namespace: namespaceWith(),
-    label: 'true',
+    namespace: NS,
+    labelled: false,
     services: [
       service({ metadata: { ...of('routed'), ...APPLIED }, spec: FIELD }),
       service({ metadata: of('bare'), spec: FIELD }),
@@ -239,28 +231,11 @@ describe('decideRelease', () => {
       },
     },
   };
-  for (const { name, namespace: found, services, left } of [
-    { name: 'nothing of ours', namespace: namespaceWith(), services: [], left: undefined },
-    { name: 'our label alone', namespace: namespaceWith({ [LABEL_ROUTING]: 'true' }), services: [], left: 0 },
-    {
-      name: 'the label of Etcd clients alone',
-      namespace: namespaceWith({ [LABEL_ETCD_CLIENTS]: 'true' }),
-      services: [],
-      left: 0,
-    },
-    {
-      name: "another installation's label",
-      namespace: namespaceWith({ [LABEL_ROUTING]: 'runtime' }),
-      services: [],
-      left: undefined,
-    },
-    {
-      name: 'a strategy label that admission keeps',
-      namespace: namespaceWith(),
-      services: [service(planned)],
-      left: undefined,
-    },
+  for (const { name, labelled = false, services = [], left } of [
+    { name: 'nothing of ours', left: undefined },
+    { name: 'our label alone', labelled: true, left: 0 },
+    { name: 'a strategy label that admission keeps', services: [service(planned)], left: undefined },
   ])
     it(`finds ${left === undefined ? 'nothing' : 'something'} to release where there is ${name}`, () =>
-      expect(decideRelease({ ...snapshot, namespace: found, services })?.objects.length).to.equal(left));
+      expect(decideRelease({ ...snapshot, labelled, services })?.objects.length).to.equal(left));
 });

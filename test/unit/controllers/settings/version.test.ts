@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, it } from 'mocha';
-import { followVersion, stepVersion } from '../../../../pkg/controllers/settings/version.ts';
-import type { FollowedVersion, VersionState } from '../../../../pkg/controllers/settings/version.ts';
-import { UnsupportedVersionError, formatVersion } from '../../../../pkg/routing/version.ts';
-import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
-import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { describe, it } from 'mocha';
+import { stepVersion } from '../../../../pkg/controllers/settings/version.ts';
+import type { VersionState } from '../../../../pkg/controllers/settings/version.ts';
 
 const v = (minor: number) => ({ major: 1, minor });
 const STABLE = 300;
@@ -86,119 +83,5 @@ describe('stepVersion', () => {
         });
       }),
     );
-  });
-});
-
-describe('version tracker', () => {
-  let clock: FakeClock;
-  let log: RecordingLogger;
-  let answer: unknown;
-  let reads: number;
-  let changes: string[];
-  let stop: AbortController;
-  beforeEach(() => {
-    clock = createFakeClock();
-    log = recordingLogger();
-    answer = { major: '1', minor: '32' };
-    reads = 0;
-    changes = [];
-    stop = new AbortController();
-  });
-  afterEach(() => stop.abort());
-
-  const create = (override?: string): FollowedVersion => {
-    const tracker = followVersion({
-      client: {
-        raw: <T>() => {
-          reads += 1;
-          return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T);
-        },
-      },
-      clock,
-      logger: log,
-      config: {
-        kubernetesVersion: { rereadSeconds: 60, stableSeconds: 120, ...(override === undefined ? {} : { override }) },
-      },
-    });
-    tracker.onChange((version) => changes.push(formatVersion(version)));
-    return tracker;
-  };
-
-  it('reads, rereads, and takes a newer version when it is stable', async () => {
-    const tracker = create();
-    await tracker.read(stop.signal);
-    expect(changes).to.deep.equal(['1.32']);
-    const running = tracker.run(stop.signal);
-    answer = { major: '1', minor: '34+' };
-    await clock.advance(120_000);
-    expect(changes, 'not stable yet').to.deep.equal(['1.32']);
-    await clock.advance(60_000);
-    expect(changes).to.deep.equal(['1.32', '1.34']);
-    answer = { major: '1', minor: '32' };
-    await clock.advance(60_000);
-    expect(changes, 'down at once').to.deep.equal(['1.32', '1.34', '1.32']);
-    stop.abort();
-    await running;
-    expect(clock.pending, 'timers left').to.equal(0);
-  });
-
-  it('reads soon after a poke, once for many', async () => {
-    const tracker = create();
-    await tracker.read(stop.signal);
-    void tracker.run(stop.signal);
-    await clock.settle();
-    tracker.poke();
-    tracker.poke();
-    await clock.advance(1_000);
-    expect(reads).to.equal(2);
-    await clock.advance(59_000);
-    expect(reads, 'the next turn counts from there').to.equal(2);
-    await clock.advance(1_000);
-    expect(reads).to.equal(3);
-  });
-
-  it('asks every few seconds until there is an answer', async () => {
-    answer = new Error('refused');
-    void create().run(stop.signal);
-    await clock.advance(5_000);
-    expect(reads).to.equal(1);
-    answer = { major: '1', minor: '34' };
-    await clock.advance(5_000);
-    expect(changes).to.deep.equal(['1.34']);
-    await clock.advance(59_000);
-    expect(reads).to.equal(2);
-  });
-
-  const unreadable = [
-    { name: 'the server cannot be reached', value: new Error('refused') },
-    { name: 'the answer is no version', value: { major: 'x' } },
-    { name: 'the version is too old', value: { major: '1', minor: '20' } },
-  ];
-  for (const { name, value } of unreadable) {
-    it(`keeps what it knows, and says so, when ${name}`, async () => {
-      const tracker = create();
-      await tracker.read(stop.signal);
-      answer = value;
-      await tracker.read(stop.signal);
-      expect(tracker.current).to.deep.equal({ major: 1, minor: 32 });
-      expect(log.entries.at(-1)).to.deep.include({ level: 'warn', message: "cannot read the API server's version" });
-    });
-  }
-
-  it('asks no API server when the version is given', async () => {
-    const tracker = create('v1.30.4');
-    await tracker.read(stop.signal);
-    await tracker.run(stop.signal);
-    expect(tracker.current).to.deep.equal({ major: 1, minor: 30 });
-    expect(reads).to.equal(0);
-    expect(() => create('1.20')).to.throw(UnsupportedVersionError);
-  });
-
-  it('warns once about a version newer than any examined', async () => {
-    answer = { major: '1', minor: '99' };
-    const tracker = create();
-    await tracker.read(stop.signal);
-    await tracker.read(stop.signal);
-    expect(log.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
   });
 });

@@ -3,7 +3,6 @@ import { describe, it } from 'mocha';
 import {
   type GardenSnapshot,
   type ShootSnapshot,
-  chooseSeed,
   decideExtensionSettings,
   decideGardenSettings,
   decideShootSettings,
@@ -79,25 +78,6 @@ describe('decideShootSettings', () => {
     };
     expect(reasonOf({})).to.equal('LayerSevenLoadBalancing');
     expect(reasonOf({ cluster: cluster({ spec: { shoot: optedOut } }) })).to.equal('Enabled');
-  });
-});
-
-const live = seed({ metadata: { name: 'live' } });
-const ofCluster = seed({ metadata: { name: 'cluster' } });
-const configured = { spec: { provider: { zones: ['a'] } } };
-
-describe('chooseSeed', () => {
-  it('prefers the live Seed, then the configuration, then the Cluster', () => {
-    expect(chooseSeed({ live, configured, ofCluster })).to.deep.equal({ seed: live, source: 'garden' });
-    expect(chooseSeed({ live: undefined, configured, ofCluster }).source).to.equal('configuration');
-    expect(chooseSeed({ live: undefined, configured: undefined, ofCluster })).to.deep.equal({
-      seed: ofCluster,
-      source: 'Cluster',
-    });
-    expect(chooseSeed({ live: undefined, configured: undefined, ofCluster: undefined })).to.deep.equal({
-      seed: undefined,
-      source: 'none',
-    });
   });
 });
 
