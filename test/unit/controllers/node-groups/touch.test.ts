@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Node, Service } from '../../../../pkg/apis/core.ts';
+import type { Service } from '../../../../pkg/apis/core.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';

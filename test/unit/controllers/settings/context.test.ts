@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it, afterEach } from 'mocha';
-import type { Node, Namespace } from '../../../../pkg/apis/core.ts';
+import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { type RoutingContext, createContext, hasOldKubelet } from '../../../../pkg/controllers/settings/context.ts';
