@@ -3,7 +3,7 @@ import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/sett
 import { type SettingsCaches, namespaceNames } from '../../pkg/controllers/settings/caches.ts';
 import { type NamespaceDecision, createContext } from '../../pkg/controllers/settings/context.ts';
 import { createDecider, createReleaseDecider } from '../../pkg/controllers/settings/decider.ts';
-import { describeSettings, summaryReasonOf } from '../../pkg/controllers/settings/summary.ts';
+import { describeSettings, summaryReasonOf } from '../../pkg/controllers/settings/reporter.ts';
 import { renderJson, renderTable } from '../../pkg/report/text.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';

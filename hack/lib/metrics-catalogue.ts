@@ -45,8 +45,8 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
   [COMMANDS.settingsReconciler](metrics, command) {
     registerController(metrics, command);
     createWriteCounter(metrics);
-    showSettings(metrics, { counts: none, foreignValues: no, fights: no });
-    showEffectiveness(metrics, { counts: none, figures: none });
+    showSettings(metrics, none);
+    showEffectiveness(metrics, { services: none });
     showUnsafeRouters(metrics, none);
     showEvacuation(metrics, { counts: none, overdue: () => new Map() });
     createResyncCounter(metrics);
@@ -59,7 +59,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     createFlowCounters(metrics);
     showFlow(metrics, { services: none });
     createTouchCounter(metrics);
-    showNodeGroups(metrics, none);
+    showNodeGroups(metrics, { current: none });
   },
   [COMMANDS.endpointSliceWebhook](metrics, command) {
     createProcessMetrics(metrics, { command, readiness: [] });

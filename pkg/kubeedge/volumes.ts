@@ -1,8 +1,8 @@
-// Which PersistentVolumes that Pods on a Node use are bound to a zone, and whether a new zone of the Node would cut them off.
+// Whether a new zone of a Node would cut Pods on it off from PersistentVolumes that are bound to the old one.
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_ZONE } from '../apis/names.ts';
-import { nameOf, refOf } from '../apis/values.ts';
+import { keyOf, nameOf } from '../apis/values.ts';
 import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */
@@ -13,11 +13,7 @@ export interface ClaimingPod extends KubernetesObject {
   status?: { phase?: string };
 }
 
-interface Requirement {
-  key: string;
-  operator: string;
-  values?: string[] | null;
-}
+type Requirement = { key: string; operator: string; values?: string[] | null };
 
 /** core/v1 PersistentVolume, as far as its place goes. */
 export interface PersistentVolume extends KubernetesObject {
@@ -29,94 +25,52 @@ export interface PersistentVolume extends KubernetesObject {
   };
 }
 
-/** A volume of a Pod on the Node that may be used in some zones only. */
-export interface BoundVolume {
-  readonly volume: string;
-  /** `namespace/name` of a Pod that uses it. */
-  readonly pod: string;
-}
-
 /** The older name of the zone label; the scheduler takes both for the same. */
 const ZONE_KEYS = [LABEL_ZONE, 'failure-domain.beta.kubernetes.io/zone'];
-/** Between the zones of a volume with several, in a label of its own. */
-const SEPARATOR = '__';
 
-const admits = ({ operator, values }: Requirement, zone: string | undefined): boolean => {
-  const listed = zone !== undefined && (values ?? []).includes(zone);
-  switch (operator) {
-    case 'In':
-      return listed;
-    case 'NotIn':
-      return !listed;
-    case 'Exists':
-      return zone !== undefined;
-    case 'DoesNotExist':
-      return zone === undefined;
-    default:
-      return false;
-  }
-};
-
-/** Affinity is a choice of terms, each of which is a list of conditions; only those about the zone can change here. */
-const affinityAdmits = ({ spec }: PersistentVolume, zone: string | undefined): boolean => {
+/** Terms of an affinity are a choice. Provisioners write `In` about the zone; what any other operator says counts as no. Labels join zones with `__`. */
+const isUsableIn = ({ metadata, spec }: PersistentVolume, zone: string): boolean => {
   const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const admits = ({ key, operator, values }: Requirement): boolean =>
+    !ZONE_KEYS.includes(key) || (operator === 'In' && (values ?? []).includes(zone));
   return (
-    terms.length === 0 ||
-    terms.some(({ matchExpressions }) =>
-      (matchExpressions ?? []).every((one) => !ZONE_KEYS.includes(one.key) || admits(one, zone)),
-    )
+    (terms.length === 0 || terms.some(({ matchExpressions }) => (matchExpressions ?? []).every(admits))) &&
+    ZONE_KEYS.every((key) => metadata?.labels?.[key]?.split('__').includes(zone) ?? true)
   );
 };
 
-const labelAdmits = ({ metadata }: PersistentVolume, zone: string | undefined): boolean =>
-  ZONE_KEYS.every((key) => {
-    const value = metadata?.labels?.[key];
-    return value === undefined || (zone !== undefined && value.split(SEPARATOR).includes(zone));
-  });
-
-/** Claims of a Pod by name; a generic ephemeral volume's is named after both. */
-const claimsOf = ({ metadata, spec, status }: ClaimingPod): string[] => {
+/** `namespace/claim` of a Pod that has not ended; a generic ephemeral volume's is named after both. */
+export const claimsOf = ({ metadata, spec, status }: ClaimingPod): string[] => {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return [];
   return (spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim?.claimName !== undefined) return [persistentVolumeClaim.claimName];
-    return ephemeral === undefined ? [] : [`${metadata?.name ?? ''}-${name}`];
-  });
-};
-
-/** Volumes that Pods of the Node use and that its new zone would not be allowed to have; in the order of the Pods. */
-export const volumesAgainst = (
-  zone: string | undefined,
-  pods: readonly ClaimingPod[],
-  volumes: readonly PersistentVolume[],
-): BoundVolume[] => {
-  const byClaim = new Map(
-    volumes.flatMap((volume) => {
-      const { namespace, name } = volume.spec?.claimRef ?? {};
-      return name === undefined ? [] : [[`${namespace ?? ''}/${name}`, volume] as const];
-    }),
-  );
-  return pods.flatMap((pod) => {
-    const { namespace, name } = refOf(pod);
-    return claimsOf(pod).flatMap((claim) => {
-      const volume = byClaim.get(`${namespace}/${claim}`);
-      if (volume === undefined || (affinityAdmits(volume, zone) && labelAdmits(volume, zone))) return [];
-      return [{ volume: nameOf(volume), pod: `${namespace}/${name}` }];
-    });
+    const made = ephemeral === undefined ? undefined : `${metadata?.name ?? ''}-${name}`;
+    const claim = persistentVolumeClaim?.claimName ?? made;
+    return claim === undefined ? [] : [`${metadata?.namespace ?? ''}/${claim}`];
   });
 };
 
 const NAMED = 3;
 
-/** The decision itself, or `ZoneBoundVolumes`. */
+/** The decision itself, or `ZoneBoundVolumes` where Pods of the Node use volumes that its new zone may not have. */
 export const unlessBound = (
   decision: Extract<ZoneDecision, { kind: 'write' }>,
   node: string,
-  against: readonly BoundVolume[],
+  pods: readonly ClaimingPod[],
+  volumes: readonly PersistentVolume[],
 ): ZoneDecision => {
+  const byClaim = new Map(
+    volumes.map((volume) => [`${volume.spec?.claimRef?.namespace ?? ''}/${volume.spec?.claimRef?.name ?? ''}`, volume]),
+  );
+  const against = pods.flatMap((pod) =>
+    claimsOf(pod).flatMap((claim) => {
+      const volume = byClaim.get(claim);
+      if (volume === undefined || isUsableIn(volume, decision.zone ?? '')) return [];
+      return [`PersistentVolume ${nameOf(volume)} of Pod ${keyOf(pod)}`];
+    }),
+  );
   if (against.length === 0) return decision;
-  const named = against.slice(0, NAMED).map(({ volume, pod }) => `PersistentVolume ${volume} of Pod ${pod}`);
   const more = against.length > NAMED ? ` and ${against.length - NAMED} more` : '';
   const target = decision.zone === undefined ? 'without a zone' : `in zone ${JSON.stringify(decision.zone)}`;
-  const message = `Node ${node} cannot be ${target}: ${named.join(', ')}${more} may not be used there. Move the Pods to another Node first`;
+  const message = `Node ${node} cannot be ${target}: ${against.slice(0, NAMED).join(', ')}${more} may not be used there. Move the Pods to another Node first`;
   return { kind: 'refused', reason: 'ZoneBoundVolumes', groups: decision.groups, message };
 };

@@ -1,6 +1,6 @@
 // Says whether a Service that should route by zone really does: hints on every ready endpoint, every client zone served.
-// The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
-import { type Endpoint, type EndpointSlice, type Service, isEndpointReady } from '../../apis/core.ts';
+// Its figures: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
+import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
 import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
 import { markOf } from '../../evacuation/decide.ts';
@@ -33,9 +33,7 @@ export interface AssessInput {
   /** The client Service of an Etcd lacks the annotation that old proxies want; only etcd-druid may write it. */
   readonly pending: boolean;
   readonly slices: readonly EndpointSlice[];
-  /** Zones of ready Nodes: clients may be in any of them. */
-  readonly clientZones: ReadonlySet<string>;
-  /** Who routes on ready Nodes, each kind once. */
+  /** Who routes on ready Nodes, each kind once in each zone. */
   readonly clients: readonly Clients[];
 }
 
@@ -45,7 +43,7 @@ const ineffective = (reason: IneffectiveReason, message: string): Effectiveness 
   message,
 });
 
-/** Absent means ready, as upstream's consumers read it. */
+const endpointsOf = ({ endpoints }: EndpointSlice): Endpoint[] => endpoints ?? [];
 
 const hintedZones = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
@@ -55,7 +53,7 @@ const assessFamily = (
   endpoints: readonly Endpoint[],
   input: AssessInput,
 ): Effectiveness | undefined => {
-  const { name, clientZones } = input;
+  const { name, clients } = input;
   const ready = endpoints.filter(isEndpointReady);
   if (ready.length === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no ready ${family} endpoint`);
   const unhinted = ready.filter((endpoint) => hintedZones(endpoint).length === 0);
@@ -69,7 +67,8 @@ const assessFamily = (
     return ineffective('HintsMissing', message);
   }
   const served = new Set(ready.flatMap(hintedZones));
-  const unserved = [...clientZones].filter((zone) => !served.has(zone)).sort();
+  const zones = new Set(clients.map(({ node }) => zoneOfNode(node)));
+  const unserved = [...zones].filter((zone) => zone !== '' && !served.has(zone)).sort();
   if (unserved.length === 0) return undefined;
   const message = `Service ${name}: no ready ${family} endpoint is hinted for ${unserved.join(', ')}; clients there use all zones`;
   return ineffective('ZoneNotServed', message);
@@ -92,14 +91,6 @@ const assessEvacuation = (name: string, slices: readonly EndpointSlice[]): Effec
   return { kind: 'evacuated', reason: 'Evacuated', message };
 };
 
-const byFamily = (slices: readonly EndpointSlice[]): Map<string, Endpoint[]> => {
-  const families = new Map<string, Endpoint[]>();
-  for (const { addressType = 'IPv4', endpoints } of slices) {
-    families.set(addressType, [...(families.get(addressType) ?? []), ...(endpoints ?? [])]);
-  }
-  return families;
-};
-
 export const assessEffectiveness = (input: AssessInput): Effectiveness => {
   const { name, service, pending, slices } = input;
   if (service === undefined) return ineffective('ServiceMissing', `Service ${name} does not exist`);
@@ -110,10 +101,10 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
   if (service.spec?.clusterIP === 'None') {
     return ineffective('Headless', `Service ${name} is headless: clients choose among all addresses themselves`);
   }
-  const families = byFamily(slices);
+  const families = Map.groupBy(slices, ({ addressType = 'IPv4' }) => addressType);
   if (families.size === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no EndpointSlice`);
-  for (const [family, endpoints] of families) {
-    const found = assessFamily(family, endpoints, input);
+  for (const [family, own] of families) {
+    const found = assessFamily(family, own.flatMap(endpointsOf), input);
     if (found !== undefined) return found;
   }
   const routed = assessRouters(name, service, input.clients);
@@ -131,8 +122,6 @@ export interface ServiceFigures {
    */
   readonly inZone: number | undefined;
 }
-
-const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
 
 /** Which address and port does not matter here, and caches do not keep them. */
 const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint, index: number): ProxyEndpoint => ({
@@ -156,7 +145,7 @@ const routeOn = (
 ): Route => {
   const family = firstFamilyOf(service, slices);
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
-  const endpoints = own.flatMap((slice) => slice.endpoints ?? []).map(proxyEndpoint);
+  const endpoints = own.flatMap(endpointsOf).map(proxyEndpoint);
   const { proxy, ...routing } = router.routing;
   return routeFor({ node, service, slices: own, family, ...routing, merge: () => endpoints }, proxy);
 };
@@ -181,37 +170,26 @@ export const serviceFiguresOf = (
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
 ): ServiceFigures => {
-  const ready = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
-  const hinted = ready.filter(isHinted).length;
+  const ready = slices.flatMap(endpointsOf).filter(isEndpointReady);
+  const hinted = ready.filter((endpoint) => hintedZones(endpoint).length > 0).length;
   const inZone = service === undefined ? undefined : predict(service, slices, clients);
   return { hinted, unhinted: ready.length - hinted, inZone };
 };
 
-/** Figures, and what they were found from. */
+/** Figures, and the objects that they were found from: caches hand out the same ones until something changed. */
 export interface KnownFigures {
   readonly figures: ServiceFigures;
-  readonly service: Service | undefined;
-  readonly slices: readonly EndpointSlice[];
-  readonly clients: readonly Clients[];
+  readonly from: readonly unknown[];
 }
 
-const isSame = <T>(
-  left: readonly T[],
-  right: readonly T[],
-  same: (left: T, right: T | undefined) => boolean,
-): boolean => left === right || (left.length === right.length && left.every((item, index) => same(item, right[index])));
-
-/** Predicts only where something changed: caches hand out the same objects until then. */
+/** Predicts only where something changed. */
 export const followFigures = (
   before: KnownFigures | undefined,
   service: Service | undefined,
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
 ): KnownFigures => {
-  const unchanged =
-    before !== undefined &&
-    before.service === service &&
-    isSame(before.slices, slices, (left, right) => left === right) &&
-    isSame(before.clients, clients, (left, right) => left.key === right?.key && left.nodes === right.nodes);
-  return unchanged ? before : { figures: serviceFiguresOf(service, slices, clients), service, slices, clients };
+  const from = [service, clients, ...slices];
+  if (before?.from.length === from.length && from.every((item, index) => item === before.from[index])) return before;
+  return { figures: serviceFiguresOf(service, slices, clients), from };
 };

@@ -1,6 +1,7 @@
 // Assesses the Services of a namespace again whenever their settings, their slices or the Nodes change.
 // Metrics of effect: data planes that are unsafe with hints, Services by state, endpoints with and without hints, and the predicted share of connections in zone.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
+import { sumBy, sumOf } from '../../apis/values.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { type Table, changes, entries, signals } from '../../kubernetes/watches.ts';
@@ -9,18 +10,15 @@ import { type Metrics, SERVICE_LABELS, limitServices, seriesLabels } from '../..
 import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type SettingsCaches, slicesOf } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/context.ts';
-import { zoneAndKubelet } from '../settings/watches.ts';
+import { zoneAndKubelet } from '../settings/controller.ts';
 import { type EffectivenessOptions, type Effects, createEffectivenessReconciler } from './reconciler.ts';
 
-type Shown = Pick<Effects, 'counts' | 'figures'>;
+type Shown = Pick<Effects, 'services'>;
 
 const ASSUMPTION = 'assuming equally many clients on every ready Node';
 
-/** Unweighted: traffic is not measured here. */
-const meanOf = (shares: readonly number[]): number => shares.reduce((sum, share) => sum + share, 0) / shares.length;
-
-const sharesIn = (effects: Shown): { namespace: string; service: string; share: number }[] =>
-  [...effects.figures()].flatMap(({ namespace, service, figures: { inZone } }) =>
+const sharesIn = ({ services }: Shown): { namespace: string; service: string; share: number }[] =>
+  [...services()].flatMap(({ namespace, service, figures: { inZone } }) =>
     inZone === undefined ? [] : [{ namespace, service, share: inZone }],
   );
 
@@ -49,7 +47,7 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
     labels: ['state'],
     collect(gauge) {
       gauge.reset();
-      for (const { state, services } of effects.counts()) gauge.set({ state }, services);
+      for (const { state } of effects.services()) gauge.inc({ state });
     },
   });
   metrics.gauge({
@@ -57,13 +55,15 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
     help: 'Ready endpoints of Services configured for zone-local routing by zone hint: present or missing.',
     labels: ['hint'],
     collect(gauge) {
-      let [present, missing] = [0, 0];
-      for (const { figures: of } of effects.figures()) {
-        present += of.hinted;
-        missing += of.unhinted;
-      }
-      gauge.set({ hint: 'present' }, present);
-      gauge.set({ hint: 'missing' }, missing);
+      const known = [...effects.services()].map(({ figures }) => figures);
+      gauge.set(
+        { hint: 'present' },
+        sumBy(known, ({ hinted }) => hinted),
+      );
+      gauge.set(
+        { hint: 'missing' },
+        sumBy(known, ({ unhinted }) => unhinted),
+      );
     },
   });
   metrics.gauge({
@@ -71,7 +71,8 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
     help: `Predicted share of connections that stay in the client's zone, averaged over Services configured for zone-local routing, from hints and proxy versions, ${ASSUMPTION}. Connections, not bytes.`,
     collect(gauge) {
       const shares = sharesIn(effects).map(({ share }) => share);
-      if (shares.length > 0) gauge.set(meanOf(shares));
+      // Unweighted: traffic is not measured here.
+      if (shares.length > 0) gauge.set(sumOf(shares) / shares.length);
       else gauge.remove();
     },
   });
@@ -91,18 +92,16 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
   });
 };
 
-interface EffectivenessControllerOptions extends Pick<EffectivenessOptions, 'events' | 'logger'> {
-  readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
-  /** Which settings are on, by namespace. */
-  readonly enabled: Table<EnabledSettings>;
-  readonly routers: RouterEvidence;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-}
-
 /** The key is a namespace. */
 export const createEffectivenessController = (
-  options: EffectivenessControllerOptions,
+  options: Pick<EffectivenessOptions, 'events' | 'logger'> & {
+    readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
+    /** Which settings are on, by namespace. */
+    readonly enabled: Table<EnabledSettings>;
+    readonly routers: RouterEvidence;
+    readonly clock: Clock;
+    readonly metrics: Metrics;
+  },
 ): { readonly effects: Effects; readonly spec: ControllerSpec } => {
   const { caches, enabled, routers, metrics } = options;
   const clients = createClients(caches.nodes, routers);
@@ -110,7 +109,6 @@ export const createEffectivenessController = (
     ...options,
     service: (namespace, name) => caches.services.get({ namespace, name }),
     slices: (namespace, name) => slicesOf(caches.slices, namespace, name),
-    nodes: () => caches.nodes.list(),
     clients,
   });
   showEffectiveness(metrics, effects);
@@ -129,7 +127,7 @@ export const createEffectivenessController = (
         ...changes(caches.nodes, ofNode),
         signals((enqueue) => routers.onChange(() => all().forEach((namespace) => enqueue(namespace)))),
       ],
-      reconcile: (namespace, signal) => effects.reconcile(namespace, signal),
+      reconcile: effects.reconcile,
     },
   };
 };

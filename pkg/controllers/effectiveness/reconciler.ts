@@ -1,7 +1,7 @@
 // Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
-import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { Table } from '../../kubernetes/watches.ts';
-import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { EnabledSettings, ObjectDecision } from '../settings/context.ts';
@@ -13,7 +13,6 @@ export interface EffectivenessOptions {
   readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];
-  nodes(): readonly Node[];
   /** Ready Nodes by zone and by who routes there. */
   clients(): readonly Clients[];
   clock: Pick<Clock, 'monotonic'>;
@@ -21,18 +20,6 @@ export interface EffectivenessOptions {
   logger: Logger;
   /** How long a Service may be without effect before an event says so: endpoints come and go. Default 5 minutes. */
   graceMs?: number;
-}
-
-/** The key is a namespace, of which every Service is assessed. */
-export interface Effects extends Reconciler {
-  /** Calls back when the state of some Service in a namespace became another. */
-  onChange(callback: (namespace: string) => void): void;
-  /** Services by state: `Effective` or the reason why not. */
-  counts(): { state: string; services: number }[];
-  /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
-  effectOf(namespace: string, service: string): Effectiveness | undefined;
-  /** Figures of every Service, for metrics. */
-  figures(): Iterable<{ namespace: string; service: string; figures: ServiceFigures }>;
 }
 
 interface State {
@@ -51,13 +38,6 @@ type Item = EnabledSettings['objects'][number];
 const DEFAULT_GRACE_MS = 300_000;
 const DONE: Result = { kind: 'done' };
 
-/** Zones of the ready Nodes; a Node without zone counts for none. */
-export const readyZones = (nodes: readonly Node[]): string[] =>
-  nodes
-    .filter(isNodeReady)
-    .map(zoneOfNode)
-    .filter((zone) => zone !== '');
-
 /** The Service whose traffic an object is about: an Etcd's is made by etcd-druid. */
 export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
   kind === 'Etcd' ? `${ref.name}-client` : ref.name;
@@ -68,8 +48,7 @@ const isPending = ({ kind, want }: Item, service: Service | undefined): boolean 
   service !== undefined &&
   Object.keys(want?.annotations ?? {}).some((key) => !service.metadata?.annotations?.[key]);
 
-export const effectStateOf = (result: Effectiveness): string =>
-  result.kind === 'effective' ? 'Effective' : result.reason;
+const effectStateOf = (result: Effectiveness): string => (result.kind === 'effective' ? 'Effective' : result.reason);
 
 /** Normal while Pods start or etcd-druid's owner has not asked it to write: reported in log and metric, not as a warning. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
@@ -80,35 +59,24 @@ const NEW_STATE = { since: undefined, reported: false };
 
 const MAX_MESSAGE = 1_000;
 
-type Assessment = Pick<State, 'result' | 'known'>;
-
-/** Assesses the Services of one namespace; what their clients are is found once for all of them. */
-const assessor = (
-  namespace: string,
-  options: EffectivenessOptions,
-): ((item: Item, before: State | undefined) => Assessment) => {
-  const clientZones = new Set(readyZones(options.nodes()));
+/** What the clients are is found once for all Services of a namespace. */
+const assessor = (namespace: string, options: EffectivenessOptions) => {
   const clients = options.clients();
-  return (item, before) => {
+  return (item: Item, before: State | undefined): Pick<State, 'result' | 'known'> => {
     const name = serviceNameOf(item);
     const service = options.service(namespace, name);
     const slices = options.slices(namespace, name);
     const pending = isPending(item, service);
-    const result = assessEffectiveness({
-      name: `${namespace}/${name}`,
-      service,
-      pending,
-      slices,
-      clientZones,
-      clients,
-    });
-    return { result, known: followFigures(before?.known, service, slices, clients) };
+    return {
+      result: assessEffectiveness({ name: `${namespace}/${name}`, service, pending, slices, clients }),
+      known: followFigures(before?.known, service, slices, clients),
+    };
   };
 };
 
 const next = (
   before: State | undefined,
-  { result, known }: Assessment,
+  { result, known }: Pick<State, 'result' | 'known'>,
   name: string,
   { clock, logger }: EffectivenessOptions,
 ): State => {
@@ -171,18 +139,8 @@ const sameStates = (before: ReadonlyMap<string, State> | undefined, current: Rea
     return earlier !== undefined && effectStateOf(earlier.result) === effectStateOf(result);
   });
 
-const countStates = (
-  states: ReadonlyMap<string, ReadonlyMap<string, State>>,
-): { state: string; services: number }[] => {
-  const counts = new Map<string, number>();
-  for (const current of states.values()) {
-    for (const { result } of current.values())
-      counts.set(effectStateOf(result), (counts.get(effectStateOf(result)) ?? 0) + 1);
-  }
-  return [...counts].map(([state, services]) => ({ state, services }));
-};
-
-export const createEffectivenessReconciler = (options: EffectivenessOptions): Effects => {
+/** The key is a namespace, of which every Service is assessed. */
+export const createEffectivenessReconciler = (options: EffectivenessOptions) => {
   const states = new Map<string, Map<string, State>>();
   const callbacks: ((namespace: string) => void)[] = [];
 
@@ -207,13 +165,19 @@ export const createEffectivenessReconciler = (options: EffectivenessOptions): Ef
   };
 
   return {
-    reconcile: (namespace) => Promise.resolve(reconcile(namespace)),
-    onChange: (callback) => void callbacks.push(callback),
-    counts: () => countStates(states),
-    effectOf: (namespace, service) => states.get(namespace)?.get(service)?.result,
-    *figures() {
+    reconcile: (namespace: string): Promise<Result> => Promise.resolve(reconcile(namespace)),
+    /** Calls back when the state of some Service in a namespace became another. */
+    onChange: (callback: (namespace: string) => void): void => void callbacks.push(callback),
+    /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
+    effectOf: (namespace: string, service: string): Effectiveness | undefined =>
+      states.get(namespace)?.get(service)?.result,
+    /** Every Service with its state and figures, for metrics. */
+    *services(): Iterable<{ namespace: string; service: string; state: string; figures: ServiceFigures }> {
       for (const [namespace, current] of states)
-        for (const [service, { known }] of current) yield { namespace, service, figures: known.figures };
+        for (const [service, { result, known }] of current)
+          yield { namespace, service, state: effectStateOf(result), figures: known.figures };
     },
   };
 };
+
+export type Effects = ReturnType<typeof createEffectivenessReconciler>;

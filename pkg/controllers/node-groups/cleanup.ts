@@ -5,19 +5,11 @@ import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { NODES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { decideZone, projectGroupNode } from '../../kubeedge/decide.ts';
-import { unlessBound } from '../../kubeedge/volumes.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { readVolumesAgainst, writeZone } from './zones.ts';
+import { checkVolumes, writeZone } from './zones.ts';
 
 type CleanupClient = Pick<Client, 'pages' | 'patch'>;
-
-export interface CleanupResult {
-  readonly nodes: number;
-  readonly services: number;
-  /** What had to stay, in sentences. */
-  readonly left: readonly string[];
-}
 
 const each = async <T extends KubernetesObject>(
   client: CleanupClient,
@@ -42,8 +34,7 @@ const releaseNode = async (
   const decision = decideZone(node, [], 0);
   if (decision.kind === 'refused') left.push(decision.message);
   if (decision.kind !== 'write') return false;
-  const against = decision.moves ? await readVolumesAgainst(client, nameOf(node), decision.zone, signal) : [];
-  const checked = unlessBound(decision, nameOf(node), against);
+  const checked = await checkVolumes(client, nameOf(node), decision, signal);
   if (checked.kind === 'refused') {
     left.push(checked.message);
     return false;
@@ -66,8 +57,8 @@ const releaseService = async (client: CleanupClient, service: Service, signal: A
   }
 };
 
-/** Reverts all that the NodeGroup controllers wrote. */
-export const cleanUpNodeGroups = async (client: CleanupClient, signal: AbortSignal): Promise<CleanupResult> => {
+/** Reverts all that the NodeGroup controllers wrote; `left`: what had to stay, in sentences. */
+export const cleanUpNodeGroups = async (client: CleanupClient, signal: AbortSignal) => {
   const left: string[] = [];
   const nodes = await each<Node>(client, NODES, (node) => releaseNode(client, node, left, signal), signal);
   const services = await each<Service>(client, SERVICES, (service) => releaseService(client, service, signal), signal);

@@ -13,18 +13,18 @@ import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { type ZoneCount, createReports, createZoneReconciler } from './zones.ts';
+import { type Reports, createReports, createZoneReconciler } from './zones.ts';
 import { type TouchOutcome, createServiceResync } from './touch.ts';
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const showNodeGroups = (metrics: Metrics, zones: () => ZoneCount[]): void => {
+export const showNodeGroups = (metrics: Metrics, { current }: Pick<Reports, 'current'>): void => {
   metrics.gauge({
     name: 'node_group_nodes',
     help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
     labels: ['group', 'state'],
     collect(gauge) {
       gauge.reset();
-      for (const { group, state, nodes } of zones()) gauge.set({ group, state }, nodes);
+      for (const labels of current()) gauge.inc({ ...labels });
     },
   });
 };
@@ -102,8 +102,6 @@ export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) =>
 };
 
 /** By name; they do nothing while the API server serves no NodeGroups, since their caches begin after those. */
-type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
-
 export const createNodeGroupControllers = (options: {
   readonly caches: NodeGroupCaches;
   readonly client: Client;
@@ -115,7 +113,7 @@ export const createNodeGroupControllers = (options: {
   readonly touchesPerSecond: number;
   /** Their Services are never written. */
   readonly excludedNamespaces: readonly string[];
-}): NodeGroupControllers => {
+}): Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>> => {
   const { caches, excludedNamespaces, metrics } = options;
   const { groups, nodes, services } = caches;
   const shared = { ...options, logger: options.logger.child({ part: 'node-groups' }) };
@@ -140,7 +138,7 @@ export const createNodeGroupControllers = (options: {
     },
     onTouch: touched,
   });
-  showNodeGroups(metrics, reports.counts);
+  showNodeGroups(metrics, reports);
   return {
     'node-group-zones': { ...zones, watches: nodeWatches(caches) },
     'node-group-touches': {

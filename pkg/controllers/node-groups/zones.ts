@@ -8,8 +8,7 @@ import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts
 import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, apiVersionOf } from '../../apis/resources.ts';
 import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
-import { unlessBound, volumesAgainst } from '../../kubeedge/volumes.ts';
-import type { BoundVolume, ClaimingPod, PersistentVolume } from '../../kubeedge/volumes.ts';
+import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '../../kubeedge/volumes.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type {
@@ -48,10 +47,8 @@ export const writeZone = async (
   }
 };
 
-type Reader = Pick<Client, 'pages'>;
-
 const listAll = async <T extends KubernetesObject>(
-  client: Reader,
+  client: Pick<Client, 'pages'>,
   resource: Resource,
   selection: Selection,
   signal: AbortSignal,
@@ -62,39 +59,29 @@ const listAll = async <T extends KubernetesObject>(
 };
 
 /**
- * Volumes that Pods of the Node use and that may not be used in `zone`.
+ * The decision, unless a new zone would cut Pods of the Node off from their volumes.
  *
- * @throws ApiError when one of the two lists cannot be read: then nothing is known, and the zone must stay.
+ * @throws ApiError when Pods or volumes cannot be read: then nothing is known, and the zone must stay.
  */
-export const readVolumesAgainst = async (
-  client: Reader,
+export const checkVolumes = async (
+  client: Pick<Client, 'pages'>,
   node: string,
-  zone: string | undefined,
+  decision: Extract<ZoneDecision, { kind: 'write' }>,
   signal: AbortSignal,
-): Promise<BoundVolume[]> => {
+): Promise<ZoneDecision> => {
+  if (!decision.moves) return decision;
   const fieldSelector = `spec.nodeName=${node}`;
   const pods = await listAll<ClaimingPod>(client, PODS, { fieldSelector }, signal);
-  const claiming = pods.filter(({ spec }) =>
-    (spec?.volumes ?? []).some((volume) => volume.persistentVolumeClaim ?? volume.ephemeral),
-  );
-  if (claiming.length === 0) return [];
-  return volumesAgainst(zone, claiming, await listAll<PersistentVolume>(client, PERSISTENT_VOLUMES, {}, signal));
+  if (pods.every((pod) => claimsOf(pod).length === 0)) return decision;
+  return unlessBound(decision, node, pods, await listAll<PersistentVolume>(client, PERSISTENT_VOLUMES, {}, signal));
 };
 
-export interface ZoneCount {
+interface Reported {
   /** Empty for a Node that is in no group any more. */
   readonly group: string;
   /** Reason of the decision. */
   readonly state: string;
-  readonly nodes: number;
 }
-
-interface Reported {
-  readonly group: string;
-  readonly state: string;
-}
-
-const PREFIX = 'Zone';
 
 const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] => ({
   apiVersion: 'v1',
@@ -129,7 +116,7 @@ export const createReports = ({
     const refused = decision.kind === 'refused';
     const rest = {
       type: refused ? 'Warning' : 'Normal',
-      reason: refused ? decision.reason : `${PREFIX}${decision.reason}`,
+      reason: refused ? decision.reason : `Zone${decision.reason}`,
       message: decision.message,
     } as const;
     events.record({ regarding: regardingNode(node), ...rest });
@@ -159,14 +146,8 @@ export const createReports = ({
         record(node, decision);
     },
     forget: (node: string): void => void known.delete(node),
-    counts(): ZoneCount[] {
-      const counts = new Map<string, ZoneCount>();
-      for (const { group: of, state } of known.values()) {
-        const key = `${of}\n${state}`;
-        counts.set(key, { group: of, state, nodes: (counts.get(key)?.nodes ?? 0) + 1 });
-      }
-      return [...counts.values()];
-    },
+    /** The last decision about each Node that is in a group, or was. */
+    current: (): Iterable<Reported> => known.values(),
   };
 };
 
@@ -201,12 +182,10 @@ export const createZoneReconciler = (options: {
     const zone = decision.zone ?? '';
     const permit = guard.admit(name, zone);
     if (permit.kind === 'wait') return { kind: 'requeue', afterMs: permit.afterMs };
-    if (decision.moves) {
-      const checked = unlessBound(decision, name, await readVolumesAgainst(client, name, decision.zone, signal));
-      if (checked.kind === 'refused') {
-        reports.report(node, checked);
-        return { kind: 'requeue', afterMs: VOLUME_RETRY_MS };
-      }
+    const checked = await checkVolumes(client, name, decision, signal);
+    if (checked.kind === 'refused') {
+      reports.report(node, checked);
+      return { kind: 'requeue', afterMs: VOLUME_RETRY_MS };
     }
     const written = await writeZone(node, decision, client, signal);
     if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };

@@ -62,17 +62,13 @@ type Outcome =
   | { readonly kind: 'retry'; readonly afterMs: number }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-const write = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<void> => {
-  await options.client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
-};
-
 const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
   if (want === undefined) return 'takeback';
   return repair ? 'repair' : 'change';
 };
 
 const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
-  const { guard, onWrite } = options;
+  const { client, guard, onWrite } = options;
   const key = guardKeyOf(item);
   const wish = wishOf(item);
   if (item.plan.kind === 'unchanged') {
@@ -82,7 +78,7 @@ const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: Abo
   const permit = guard.admit(key, wish);
   if (permit.kind === 'wait') return { kind: 'retry', afterMs: permit.afterMs };
   try {
-    await write(item, options, signal);
+    await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
   } catch (error) {
     if (isNotFound(error)) return { kind: 'none' };
     if (isConflict(error)) return { kind: 'retry', afterMs: CONFLICT_RETRY_MS };
@@ -126,15 +122,6 @@ export const applyObjects = async (
   return { written, retryAfterMs, fighting, error };
 };
 
-export interface LabelWish {
-  readonly keep: SettingsReconcilerConfiguration['keep'];
-  /** Something in the namespace has settings of this project. */
-  readonly manages: boolean;
-  /** An owner there keeps rewriting what we set, or is known to. */
-  readonly rewritten: boolean;
-  readonly labelled: boolean;
-}
-
 /** The labels that this project writes on a namespace. */
 export interface NamespaceLabels {
   /** Admission keeps our settings in the writes of others. */
@@ -145,25 +132,27 @@ export interface NamespaceLabels {
 
 export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
 
-/** Whether our settings should be kept. With `auto` the label itself remembers that there was a fight. */
-export const wantsRoutingLabel = ({ keep, manages, rewritten, labelled }: LabelWish): boolean => {
-  if (keep === 'off' || !manages) return false;
-  return keep === 'on' || rewritten || labelled;
-};
-
 const isRefusedEtcd = ({ kind, want }: ObjectDecision): boolean => kind === 'Etcd' && want === undefined;
+
+export interface LabelWish {
+  readonly keep: SettingsReconcilerConfiguration['keep'];
+  /** An owner there keeps rewriting what we set. */
+  readonly fighting: boolean;
+  /** The namespace has our label already. */
+  readonly labelled: boolean;
+}
 
 /** The labels that a decision asks for; undefined where it says nothing about what is wanted, and they stay as they are. */
 export const labelsFor = (
   { decision, scope, objects }: NamespaceDecision,
-  { keep, fighting, labelled }: Pick<LabelWish, 'keep' | 'labelled'> & { readonly fighting: boolean },
+  { keep, fighting, labelled }: LabelWish,
 ): NamespaceLabels | undefined => {
   if (isHeld(decision) || objects.some((item) => isHeld(item.decision))) return undefined;
-  const enabled = objects.filter(({ want }) => want !== undefined);
-  const services = enabled.filter(({ kind }) => kind === 'Service');
-  const rewritten = fighting || services.some((item) => item.rewritten === true);
+  const services = objects.filter(({ kind, want }) => kind === 'Service' && want !== undefined);
+  // With `auto` the label itself remembers that there was a fight.
+  const wanted = keep === 'on' || fighting || labelled || services.some((item) => item.rewritten === true);
   return {
-    routing: wantsRoutingLabel({ keep, manages: services.length > 0, rewritten, labelled }),
+    routing: keep !== 'off' && services.length > 0 && wanted,
     // Before there is an Etcd, so that its client Service and slices are right from their first write on.
     etcdClients: decision.kind === 'enabled' && scope !== undefined && !objects.some(isRefusedEtcd),
   };

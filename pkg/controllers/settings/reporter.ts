@@ -1,14 +1,85 @@
 // Reports decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal.
-import { type DecisionSummary, summarize, summaryReasonOf } from './summary.ts';
+import { sumBy } from '../../apis/values.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
+import type { RoutingSettings } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
+/** Refusals that are no state of normal operation. */
+const FAULTS = new Set([
+  'SingleZone',
+  'DuplicateZones',
+  'NotHighlyAvailable',
+  'ConflictingMode',
+  'ConfigurationInvalid',
+]);
+
+const titleOf = ({ kind, ref }: ObjectDecision): string => `${kind} ${ref.name}`;
+
+/** `Enabled` or the reason of the refusal. */
+export const summaryReasonOf = ({ decision }: Pick<ObjectDecision, 'decision'>): string =>
+  decision.kind === 'enabled' ? 'Enabled' : decision.reason;
+
+/** `trafficDistribution=PreferSameZone`, or the labels and annotations where there is no field. */
+export const describeSettings = ({ kind, want }: Pick<ObjectDecision, 'kind' | 'want'>): string => {
+  if (want === undefined) return 'nothing';
+  if (kind === 'Etcd') return `hints at once, ${settingsText(want)} with etcd-druid's next write of the client Service`;
+  return settingsText(want);
+};
+
+const settingsText = (want: RoutingSettings): string => {
+  const maps = Object.entries({ ...want.labels, ...want.annotations }).map(([key, value]) => `${key}=${value}`);
+  const field = want.trafficDistribution === undefined ? [] : [`trafficDistribution=${want.trafficDistribution}`];
+  return [...field, ...maps].join(', ');
+};
+
+const groupBySettings = (objects: readonly ObjectDecision[]): string[] => {
+  const groups = new Map<string, string[]>();
+  for (const item of objects) {
+    const settings = describeSettings(item);
+    groups.set(settings, [...(groups.get(settings) ?? []), titleOf(item)]);
+  }
+  return [...groups].map(([settings, titles]) => `${titles.join(', ')}: ${settings}`);
+};
+
+const exceptionOf = (item: ObjectDecision): string =>
+  `${titleOf(item)} is left out (${summaryReasonOf(item)}${item.decision.kind === 'refused' ? `: ${item.decision.message}` : ''})`;
+
+const foreignOf = (item: ObjectDecision): string[] =>
+  item.plan.foreign.map(
+    ({ field, value }) => `${titleOf(item)} keeps a value of another writer: ${field}=${value} (ForeignValue)`,
+  );
+
+/** Equal decisions have equal words. `faulty`: the setting is on, but something is wrong that a person has to fix. */
+export const summarize = ({ decision, source, objects }: NamespaceDecision) => {
+  if (decision.kind === 'refused') {
+    const details = (decision.violations ?? []).map(({ field, detail }) => `${field}: ${detail}`);
+    const message = [decision.message, ...details].join('; ');
+    return { reason: decision.reason, message, faulty: FAULTS.has(decision.reason) };
+  }
+  const enabled = objects.filter((item) => item.decision.kind === 'enabled');
+  const exceptions = objects.filter((item) => item.decision.kind === 'refused').map(exceptionOf);
+  const parts = [
+    enabled.length === 0 ? 'there is nothing to route by zone' : groupBySettings(enabled).join('; '),
+    ...exceptions,
+    ...objects.flatMap(foreignOf),
+  ];
+  const message = `routing by zone is on (setting read from ${source}); ${parts.join('; ')}`;
+  return { reason: 'Enabled', message, faulty: objects.some((item) => FAULTS.has(summaryReasonOf(item))) };
+};
+
+type Summary = ReturnType<typeof summarize>;
+
+const isSame = (one: Summary | undefined, { reason, message }: Summary): boolean =>
+  one?.reason === reason && one.message === message;
+
 interface Known {
-  readonly summary: DecisionSummary;
+  readonly summary: Summary;
   readonly owner: string;
+  /** One for each object. */
   readonly reasons: readonly string[];
+  /** Values of another writer that stand in the way. */
   readonly foreign: number;
   readonly fighting: boolean;
 }
@@ -18,7 +89,7 @@ const MAX_MESSAGE = 1_000;
 const shorten = (message: string): string =>
   message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
 
-const eventOf = (decision: NamespaceDecision, { reason, message }: DecisionSummary): EventInput => ({
+const eventOf = (decision: NamespaceDecision, { reason, message }: Summary): EventInput => ({
   regarding: decision.regarding,
   type: reason === 'Enabled' || reason === 'SettingDisabled' ? 'Normal' : 'Warning',
   reason: reason === 'Enabled' ? 'RoutingEnabled' : reason,
@@ -35,10 +106,10 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
   const known = new Map<string, Known>();
   const adopted = new Set<string>();
 
-  const announce = (decision: NamespaceDecision, summary: DecisionSummary, wrote: boolean): void => {
+  const announce = (decision: NamespaceDecision, summary: Summary, wrote: boolean): void => {
     const { namespace, owner } = decision;
     const before = known.get(namespace);
-    const changed = before?.summary.fingerprint !== summary.fingerprint;
+    const changed = !isSame(before?.summary, summary);
     const { reason, message } = summary;
     if (changed) logger.info('routing decided', { namespace, owner, reason, detail: shorten(message) });
     // Nothing is written just because this process started: the process before reported the same decision.
@@ -57,7 +128,7 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
       const summary = summarize(decision);
       const before = known.get(namespace);
       // A repair restores what was reported already.
-      announce(decision, summary, written.length > 0 && before?.summary.fingerprint !== summary.fingerprint);
+      announce(decision, summary, written.length > 0 && !isSame(before?.summary, summary));
       for (const { kind, ref, plan } of written) {
         const changes = plan.kind === 'patch' ? plan.changes : [];
         logger.info('settings written', {
@@ -79,7 +150,7 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
         summary,
         owner,
         reasons: objects.map(summaryReasonOf),
-        foreign: objects.reduce((sum, { plan }) => sum + plan.foreign.length, 0),
+        foreign: sumBy(objects, ({ plan }) => plan.foreign.length),
         fighting: fighting.length > 0,
       });
     },
@@ -87,22 +158,8 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
       known.delete(namespace);
       adopted.delete(namespace);
     },
-    /** Objects by owner and reason, for metrics. */
-    counts(): { owner: string; reason: string; objects: number }[] {
-      const counts = new Map<string, { owner: string; reason: string; objects: number }>();
-      for (const { owner, reasons } of known.values()) {
-        for (const reason of reasons) {
-          const entry = counts.get(`${owner}/${reason}`) ?? { owner, reason, objects: 0 };
-          entry.objects += 1;
-          counts.set(`${owner}/${reason}`, entry);
-        }
-      }
-      return [...counts.values()];
-    },
-    /** Values of another writer that stand in the way. */
-    foreignValues: (): number => [...known.values()].reduce((sum, { foreign }) => sum + foreign, 0),
-    /** Namespaces whose settings are overwritten again and again. */
-    fights: (): number => [...known.values()].filter(({ fighting }) => fighting).length,
+    /** What is known of each namespace, for metrics. */
+    known: (): Iterable<Omit<Known, 'summary'>> => known.values(),
   };
 };
 

@@ -6,7 +6,6 @@ import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.t
 import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../../hack/lib/crd.ts';
 import { NOWHERE } from '../../../pkg/apis/names.ts';
 import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/core.ts';
-import { readyZones } from '../../../pkg/controllers/effectiveness/reconciler.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { baseOf } from '../../../pkg/evacuation/slice.ts';
@@ -165,7 +164,6 @@ describe('a zone named as the hint for nowhere', () => {
   const rows: readonly (readonly [string, unknown, unknown])[] = [
     ['zone of each Node', nodes.map(zoneOfNode), ['', 'a', 'b', '']],
     ['zones of all Nodes', zonesOfNodes(nodes), ['a', 'b']],
-    ['zones of ready Nodes', readyZones(nodes), ['a', 'b']],
     ['zones of clients', clientZonesOf(nodes).zones, ['a', 'b']],
     ['weights of zones', zoneWeights({ nodes, by: 'nodes' }), { kind: 'known', weights: { a: 1, b: 1 } }],
     ['zone in the planner', createSliceProjection()(placed).endpoints.map(({ zone }) => zone), ['']],

@@ -7,7 +7,7 @@ import { type RoutingContext, createContext, hasOldKubelet } from '../../../../p
 import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
 import { kubeProxy, node, service } from '../../../fixtures/core.ts';
 import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
-import { settingsWatches } from '../../../../pkg/controllers/settings/watches.ts';
+import { settingsWatches } from '../../../../pkg/controllers/settings/controller.ts';
 import { type FakeCache, fakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
@@ -103,10 +103,9 @@ describe('what a change concerns', () => {
     seen = [];
     stop = new AbortController();
     caches = Object.fromEntries(NAMES.map((name) => [name, fakeCache()])) as typeof caches;
-    const watches = settingsWatches({
-      caches: caches as unknown as SettingsCaches,
-      owned: (owners) => [owners === undefined ? '*' : owners.join('+')],
-    });
+    const watches = settingsWatches(caches as unknown as SettingsCaches, (owners) => [
+      owners === undefined ? '*' : owners.join('+'),
+    ]);
     for (const watch of watches) watch.start((key) => seen.push(key), stop.signal);
   });
   afterEach(() => stop.abort());

@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { type Reporter, createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
+import { type Reporter, createReporter, summarize } from '../../../../pkg/controllers/settings/reporter.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
-import { summarize } from '../../../../pkg/controllers/settings/summary.ts';
-import {
-  type LabelWish,
-  type NamespaceLabels,
-  labelsFor,
-  wantsRoutingLabel,
-} from '../../../../pkg/controllers/settings/apply.ts';
+import { type LabelWish, type NamespaceLabels, labelsFor } from '../../../../pkg/controllers/settings/apply.ts';
+import type { ObjectDecision } from '../../../../pkg/controllers/settings/context.ts';
+import type { ServiceFigures } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
 import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/controller.ts';
 import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/controller.ts';
@@ -46,7 +42,7 @@ describe('reporter', () => {
     const { objects } = on();
     const fights = [[], objects, objects, [], objects].map((fighting) => {
       reporter.report(on(), [], fighting);
-      return reporter.fights();
+      return [...reporter.known()].filter((namespace) => namespace.fighting).length;
     });
     expect(fights).to.deep.equal([0, 1, 1, 0, 1]);
     expect(reasons().filter((reason) => reason === 'SettingsOverwritten')).to.have.length(2);
@@ -97,37 +93,26 @@ describe('summarize', () => {
     it(`${decision.kind === 'refused' ? decision.reason : ''} is ${faulty ? 'a fault' : 'normal'}`, () =>
       expect(summarize(namespaceDecision({ decision })).faulty).to.equal(faulty));
   }
-
-  it('has equal fingerprints for equal summaries, and only then', () => {
-    const one = summarize(namespaceDecision({ objects: [serviceDecision('a')] }));
-    expect(summarize(namespaceDecision({ objects: [serviceDecision('a')] })).fingerprint).to.equal(one.fingerprint);
-    expect(summarize(namespaceDecision({ objects: [serviceDecision('b')] })).fingerprint).not.to.equal(one.fingerprint);
-  });
-});
-
-const wish = (overrides: Partial<LabelWish>): LabelWish => ({
-  keep: 'auto',
-  manages: true,
-  rewritten: false,
-  labelled: false,
-  ...overrides,
 });
 
 describe('labels of a namespace', () => {
-  const cases: { name: string; of: Partial<LabelWish>; wanted: boolean }[] = [
-    { name: 'auto, nothing is known of an owner that rewrites', of: {}, wanted: false },
-    { name: 'auto, the owner is known to rewrite, or was seen to', of: { rewritten: true }, wanted: true },
-    { name: 'auto, the fight is over but the label remembers', of: { labelled: true }, wanted: true },
-    { name: 'auto, nothing managed any more', of: { labelled: true, rewritten: true, manages: false }, wanted: false },
-    { name: 'on', of: { keep: 'on' }, wanted: true },
-    { name: 'on, nothing managed', of: { keep: 'on', manages: false, labelled: true }, wanted: false },
-    { name: 'off', of: { keep: 'off', rewritten: true, labelled: true }, wanted: false },
-  ];
-  for (const { name, of, wanted } of cases)
-    it(`${name}: ${wanted}`, () => expect(wantsRoutingLabel(wish(of))).to.equal(wanted));
-
   const own = { keep: 'auto', fighting: false, labelled: false } as const;
   const rewritten = { ...serviceDecision('vpa-webhook'), rewritten: true };
+  const quiet = [serviceDecision('quiet')];
+  const wishes: { name: string; of?: Partial<LabelWish>; objects?: ObjectDecision[]; routing: boolean }[] = [
+    { name: 'auto, nothing is known of an owner that rewrites', routing: false },
+    { name: 'auto, the owner is known to rewrite', objects: [rewritten], routing: true },
+    { name: 'auto, the owner was seen to rewrite', of: { fighting: true }, routing: true },
+    { name: 'auto, the fight is over but the label remembers', of: { labelled: true }, routing: true },
+    { name: 'auto, nothing managed any more', of: { labelled: true, fighting: true }, objects: [], routing: false },
+    { name: 'on', of: { keep: 'on' }, routing: true },
+    { name: 'on, nothing managed', of: { keep: 'on', labelled: true }, objects: [], routing: false },
+    { name: 'off', of: { keep: 'off', labelled: true }, objects: [rewritten], routing: false },
+  ];
+  for (const { name, of = {}, objects = quiet, routing } of wishes)
+    it(`${name}: ${routing}`, () =>
+      expect(labelsFor(namespaceDecision({ objects }), { ...own, ...of })?.routing).to.equal(routing));
+
   const decisions: {
     name: string;
     of: Parameters<typeof namespaceDecision>[0];
@@ -146,7 +131,6 @@ describe('labels of a namespace', () => {
       of: { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
       labels: { routing: false, etcdClients: false },
     },
-    { name: 'of a rewritten Service', of: { objects: [rewritten] }, labels: { routing: true, etcdClients: true } },
     {
       name: 'that is held',
       of: { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },
@@ -168,16 +152,16 @@ describe('metrics of the settings reconciler', () => {
     const metrics = createMetrics({ defaultMetrics: false });
     let reason = 'Enabled';
     let alive: boolean | undefined = true;
-    let services = [
-      { namespace: 'n', service: 's', figures: { hinted: 3, unhinted: 1, inZone: 0.5 } },
-      { namespace: 'n', service: 't', figures: { hinted: 2, unhinted: 0, inZone: 1 } },
-      { namespace: 'n', service: 'u', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
+    let services: { namespace: string; service: string; state: string; figures: ServiceFigures }[] = [
+      { namespace: 'n', service: 's', state: 'Effective', figures: { hinted: 3, unhinted: 1, inZone: 0.5 } },
+      { namespace: 'n', service: 't', state: 'Effective', figures: { hinted: 2, unhinted: 0, inZone: 1 } },
+      { namespace: 'n', service: 'u', state: 'Effective', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
     ];
     const wrote = createWriteCounter(metrics);
     const resynced = createResyncCounter(metrics);
-    const counts = () => [{ owner: 'shoot-settings', reason, objects: 3 }];
-    showSettings(metrics, { counts, foreignValues: () => 2, fights: () => 1 });
-    showEffectiveness(metrics, { counts: () => [{ state: 'Effective', services: 4 }], figures: () => services });
+    const known = () => [{ owner: 'shoot-settings', reasons: [reason, reason, reason], foreign: 2, fighting: true }];
+    showSettings(metrics, known);
+    showEffectiveness(metrics, { services: () => services });
     const cilium = daemonSet('cilium', 'cilium:v1.19.5', CILIUM);
     const nodes = ['a', 'b'].map((zone) => node({ zone }));
     const topology = configMap('cilium-config', { 'enable-service-topology': 'true' });
@@ -191,7 +175,7 @@ describe('metrics of the settings reconciler', () => {
     for (const line of [
       'topology_aware_routing_settings_objects{owner="shoot-settings",reason="Enabled"} 3',
       'topology_aware_routing_settings_foreign_values 2',
-      'topology_aware_routing_services{state="Effective"} 4',
+      'topology_aware_routing_services{state="Effective"} 3',
       'topology_aware_routing_data_plane_unsafe_nodes{data_plane="Cilium",version="1.19.5",safe_since="1.20.2"} 2',
       'topology_aware_routing_settings_fights 1',
       'topology_aware_routing_ready_endpoints{hint="present"} 5',
@@ -219,6 +203,7 @@ describe('metrics of the settings reconciler', () => {
     services = Array.from({ length: 60 }, (_, index) => ({
       namespace: 'n',
       service: `s${index}`,
+      state: 'Effective',
       figures: { hinted: 1, unhinted: 0, inZone: 1 },
     }));
     const many = await metrics.text();
