@@ -11,7 +11,7 @@ import {
   showSwitch,
 } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/controller.ts';
-import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/controller.ts';
+import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/reporter.ts';
 import {
   countFailures,
   createControllerMetrics,

@@ -1,154 +1,197 @@
-// Reconciles the Extension resources of this installation's classes: their operations, and the condition that says whether routing is effective.
-// What each Extension is about, by the caches: its namespaces, what was decided there, and whether it has effect.
-import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import type { ExtensionClass } from '../../apis/gardener.ts';
+// Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
+import { defined, refOfKey } from '../../apis/values.ts';
+import type { Extension, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
+import { EXTENSIONS } from '../../apis/resources.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
-import type { SeenNamespace } from '../../gardener/extension/condition.ts';
-import { type ReadExtension, extensionClassOf, extensionNameOf } from '../../gardener/extension/select.ts';
+import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
+import {
+  type ReadExtension,
+  extensionClassOf,
+  extensionNameOf,
+  isResponsible,
+} from '../../gardener/extension/select.ts';
+import {
+  type OperationDecision,
+  beginPatch,
+  conditionOf,
+  conditionPatch,
+  decideOperation,
+  decideOutcome,
+  endPatch,
+  letGoPatch,
+  takeUpPatch,
+} from '../../gardener/extension/status.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { type Table, objects, signals } from '../../kubernetes/watches.ts';
-import type { Clock } from '../../kubernetes/types.ts';
-import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
-import { type SettingsCaches, createExtensionProjection, inNamespace, namespaceNames } from '../settings/caches.ts';
-import { extensionClassesOf, governingOf, extensionNamespaceOf } from '../settings/decider.ts';
-import { ownersIn } from '../settings/context.ts';
-import type { Decider, EnabledSettings, NamespaceDecision, Owner } from '../settings/context.ts';
-import { type ExtensionReconcilerOptions, createExtensionReconciler } from './reconciler.ts';
+import type { Client, Clock, Result } from '../../kubernetes/types.ts';
+import { objects } from '../../kubernetes/watches.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { type SettingsCaches, createExtensionProjection } from '../settings/caches.ts';
+import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
+import { type SubjectsOptions, createSubjects } from './subjects.ts';
 
-interface SubjectsOptions {
-  readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
-  readonly caches: Pick<SettingsCaches, 'namespaces' | 'extensions' | 'slices'>;
-  decide: Decider;
-  readonly effects: Pick<Effects, 'effectOf' | 'onChange'>;
-  /** Which settings are on, by namespace. */
-  readonly enabled: Table<EnabledSettings>;
-  readonly clock: Pick<Clock, 'monotonic'>;
-}
-
-/** Classes that are about all namespaces of an owner; class shoot is about the one that its Extension is in. */
-const OWNERS: Readonly<Record<Exclude<ExtensionClass, 'shoot'>, Owner>> = {
-  seed: 'extension-settings',
-  garden: 'garden-settings',
-};
-
-/** Upper bound for a list of all EndpointSlices. */
-const SLICES_LIST_MS = 10_000;
-
-/** Has the slices of what configuration asks for kept whole: neither their name nor a label says that they matter. */
-const createSliceInterest = ({ caches, enabled, effects, clock }: SubjectsOptions) => {
-  /** Since when slices are awaited, by namespace, monotonic milliseconds. */
-  const since = new Map<string, number>();
-  const configured = (namespace: string): string[] =>
-    (enabled.get(namespace)?.objects ?? []).flatMap((item) =>
-      item.kind === 'Service' && item.configured === true ? [`${namespace}/${item.ref.name}`] : [],
-    );
-  return {
-    /** True where slices are listed anew. */
-    update(namespace: string): boolean {
-      const asked = configured(namespace);
-      const listed = caches.slices.keepWhole(namespace, asked);
-      if (listed) since.set(namespace, clock.monotonic());
-      else if (asked.length === 0) since.delete(namespace);
-      return listed;
-    },
-    /** What is found about a Service, but for one whose slices have yet to come: that would be no finding. */
-    effectOf(namespace: string, service: string): ReturnType<typeof effects.effectOf> {
-      const found = effects.effectOf(namespace, service);
-      const waits = clock.monotonic() - (since.get(namespace) ?? -Infinity) < SLICES_LIST_MS;
-      const absent = found?.kind === 'ineffective' && found.reason === 'NoReadyEndpoints';
-      return waits && absent && configured(namespace).includes(`${namespace}/${service}`) ? undefined : found;
-    },
-  };
-};
-
-const seenIn = (
-  { namespace, decision, objects: decided }: NamespaceDecision,
-  effectOf: Effects['effectOf'],
-): SeenNamespace => ({
-  name: namespace,
-  decision,
-  services: decided.map((item) => {
-    const name = serviceNameOf(item);
-    return { name, decision: item.decision, effect: effectOf(namespace, name) };
-  }),
-});
-
-const createSubjects = (options: SubjectsOptions) => {
-  const { config, caches, decide, effects, enabled } = options;
-  const slices = createSliceInterest(options);
-
-  const ownerOfName = ownersIn(caches, config);
-  const namespacesOf = (extension: ReadExtension): string[] => {
-    const own = extensionClassOf(extension) ?? 'shoot';
-    if (own === 'shoot') return [extension.metadata?.namespace ?? ''];
-    return namespaceNames(caches)
-      .filter((name) => ownerOfName(name) === OWNERS[own])
-      .sort();
-  };
-  /** Keys of the Extensions that a namespace concerns. */
-  const keysFor = (name: string): string[] => {
-    const owner = ownerOfName(name);
-    return extensionClassesOf(config.modes).flatMap((own) => {
-      if (own !== 'shoot' && OWNERS[own] !== owner) return [];
-      const found = inNamespace(caches.extensions, extensionNamespaceOf(own, name, config.modes));
-      return found.filter((item) => item.reading && extensionClassOf(item) === own).map(extensionNameOf);
-    });
-  };
-  const decisions = (extension: ReadExtension): NamespaceDecision[] =>
-    namespacesOf(extension).flatMap((name) => decide(name) ?? []);
-
-  return {
-    /** What was decided in the namespaces that the Extension is about. */
-    decisions,
-    /** Those namespaces, with their Services and whether they have effect. */
-    seen: (extension: ReadExtension): SeenNamespace[] =>
-      decisions(extension).map((decision) => seenIn(decision, slices.effectOf)),
-    /** What makes an Extension worth another look. */
-    watch: signals((enqueue) => {
-      enabled.onChange((name) => {
-        const listed = slices.update(name);
-        for (const key of keysFor(name)) {
-          enqueue(key);
-          if (listed) enqueue(key, SLICES_LIST_MS);
-        }
-      });
-      effects.onChange((name) => keysFor(name).forEach((key) => enqueue(key)));
-    }),
-  };
-};
-
-interface ExtensionControllerOptions
-  extends Omit<SubjectsOptions, 'clock' | 'caches' | 'config'>, Pick<ExtensionReconcilerOptions, 'client' | 'logger'> {
+interface ExtensionControllerOptions extends Omit<SubjectsOptions, 'clock' | 'caches' | 'config'> {
   readonly config: SubjectsOptions['config'] & { readonly extensions: { readonly conditionIntervalSeconds: number } };
   readonly caches: SettingsCaches;
+  readonly client: Pick<Client, 'get' | 'patch'>;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
+
+const DONE: Result = { kind: 'done' };
+/** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
+const REVERT_PATIENCE_MS = 30_000;
+const LOOK_AGAIN_MS = 500;
+/** An order that stays after it failed, as the one to restore does, is tried again after this time, or at once after a change. */
+const FAILED_AGAIN_MS = 60_000;
+
+/** What one process remembers of the Extensions that it looks after. */
+const createMemory = () => {
+  const seen = new Set<string>();
+  const deletingSince = new Map<string, number>();
+  const conditionAt = new Map<string, number>();
+  const failed = new Map<string, { readonly generation: number | undefined; readonly at: number }>();
+  return {
+    seen,
+    deletingSince,
+    conditionAt,
+    failed,
+    forget(key: string): void {
+      seen.delete(key);
+      deletingSince.delete(key);
+      conditionAt.delete(key);
+      failed.delete(key);
+    },
+  };
+};
 
 /** The key is `namespace/name` of an Extension. */
 export const createExtensionController = (options: ExtensionControllerOptions): ControllerSpec => {
   const { config, caches, client, clock, logger } = options;
   const { modes } = config;
+  const classes = extensionClassesOf(modes);
   const subjects = createSubjects(options);
-  const reconciler = createExtensionReconciler({
-    classes: extensionClassesOf(modes),
-    client,
-    extension: (ref) => caches.extensions?.get(ref),
-    project: createExtensionProjection(createRoutingConfigReader()),
-    shoot: (name) => caches.clusters?.get({ name })?.spec?.shoot,
-    governed(extension) {
-      const own = extensionClassOf(extension) ?? 'shoot';
-      const here = extension.metadata?.namespace ?? '';
-      return { namespace: extensionNamespaceOf(own, here, modes), governing: governingOf(caches, own, here, modes) };
-    },
-    seen: subjects.seen,
-    isReverting: (extension) =>
-      subjects
-        .decisions(extension)
-        .some((decided) => decided.objects.some(({ want, plan }) => want === undefined && plan.kind === 'patch')),
-    clock,
-    conditionIntervalMs: config.extensions.conditionIntervalSeconds * 1_000,
-    logger,
-  });
+  const project = createExtensionProjection(createRoutingConfigReader());
+  const memory = createMemory();
+  /** At least this long between two writes of a condition by itself. */
+  const conditionIntervalMs = config.extensions.conditionIntervalSeconds * 1_000;
+
+  const patch = async (
+    before: ReadExtension,
+    body: object | undefined,
+    subresource: 'status' | undefined,
+    signal: AbortSignal,
+  ): Promise<ReadExtension> => {
+    if (body === undefined) return before;
+    const key = extensionNameOf(before);
+    const write = defined({ subresource });
+    return project(await client.patch<Extension>(EXTENSIONS, refOfKey(key), 'merge', body, write, signal));
+  };
+
+  const decide = (extension: ReadExtension): OperationDecision =>
+    decideOperation({
+      extension,
+      shoot: caches.clusters?.get({ name: extension.metadata?.namespace ?? '' })?.spec?.shoot,
+      firstSight: !memory.seen.has(extensionNameOf(extension)),
+    });
+
+  const conditionFor = (extension: ReadExtension): ExtensionCondition | undefined => {
+    const input = {
+      name: extensionNameOf(extension),
+      reading: extension.reading ?? ({ kind: 'absent' } as const),
+      namespaces: subjects.seen(extension),
+    };
+    return nextCondition(conditionOf(extension), decideCondition(input), clock.now());
+  };
+
+  /** A deletion waits until the caches show that nothing is left, for as long as its patience lasts. */
+  const waits = (cached: ReadExtension, key: string): boolean => {
+    const since = memory.deletingSince.get(key) ?? clock.monotonic();
+    memory.deletingSince.set(key, since);
+    if (clock.monotonic() - since >= REVERT_PATIENCE_MS) {
+      logger.warn('Extension is being deleted while its settings are still being removed', { extension: key });
+      return false;
+    }
+    return cached.metadata?.deletionTimestamp === undefined || subjects.isReverting(cached);
+  };
+
+  const begin = (live: ReadExtension, type: OperationType, signal: AbortSignal): Promise<ReadExtension> => {
+    const last = live.status?.lastOperation;
+    const begun = last?.type === type && last.state === 'Processing';
+    return patch(live, begun ? undefined : beginPatch(live, type, clock.now()), 'status', signal);
+  };
+
+  const run = async (
+    cached: ReadExtension,
+    live: ReadExtension,
+    type: OperationType,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const key = extensionNameOf(live);
+    let current = await begin(live, type, signal);
+    current = await patch(current, takeUpPatch(current, type), undefined, signal);
+    if (type === 'Delete' && waits(cached, key)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
+    const own = extensionClassOf(current) ?? 'shoot';
+    const here = current.metadata?.namespace ?? '';
+    const outcome = decideOutcome({
+      extension: current,
+      type,
+      namespace: extensionNamespaceOf(own, here, modes),
+      governing: governingOf(caches, own, here, modes),
+    });
+    const leaves = type === 'Delete' || type === 'Migrate';
+    const condition = leaves ? undefined : conditionFor(current);
+    current = await patch(current, endPatch(current, type, outcome, condition, clock.now()), 'status', signal);
+    if (outcome.kind === 'succeeded') {
+      memory.failed.delete(key);
+      await patch(current, letGoPatch(current, type), undefined, signal);
+    } else memory.failed.set(key, { generation: live.metadata?.generation, at: clock.monotonic() });
+    const detail = outcome.kind === 'failed' ? { detail: outcome.description } : {};
+    logger.info('operation on the Extension ended', {
+      extension: key,
+      operation: type,
+      outcome: outcome.kind,
+      ...detail,
+    });
+    memory.seen.add(key);
+    return DONE;
+  };
+
+  /** After an operation the condition follows what the Services do, and nothing else is written. */
+  const follow = async (extension: ReadExtension, signal: AbortSignal): Promise<Result> => {
+    const key = extensionNameOf(extension);
+    memory.seen.add(key);
+    const condition = conditionFor(extension);
+    if (condition === undefined) return DONE;
+    const afterMs = (memory.conditionAt.get(key) ?? -Infinity) + conditionIntervalMs - clock.monotonic();
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    await patch(extension, conditionPatch(extension, condition), 'status', signal);
+    memory.conditionAt.set(key, clock.monotonic());
+    return DONE;
+  };
+
+  /** How long a restoration that failed waits for its next try: its order stays, and our own writes bring it back to us. */
+  const restWaitMs = (key: string, { metadata }: ReadExtension, decision: OperationDecision): number => {
+    const failed = memory.failed.get(key);
+    if (decision.kind !== 'run' || decision.type !== 'Restore') return 0;
+    if (failed === undefined || failed.generation !== metadata?.generation) return 0;
+    return failed.at + FAILED_AGAIN_MS - clock.monotonic();
+  };
+
+  const look = async (key: string, cached: ReadExtension, signal: AbortSignal): Promise<Result> => {
+    const due = decide(cached);
+    const afterMs = restWaitMs(key, cached, due);
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    if (due.kind === 'run') {
+      // The operation is decided on what the server holds: the cache may be behind our own last write.
+      const live = project(await client.get<Extension>(EXTENSIONS, refOfKey(key), signal));
+      const decision = decide(live);
+      if (decision.kind === 'run') return run(cached, live, decision.type, signal);
+    }
+    const decision = decide(cached);
+    return decision.kind === 'none' && decision.why === 'settled' ? follow(cached, signal) : DONE;
+  };
+
   return {
     watches: [
       ...objects(caches.extensions, (extension) =>
@@ -156,6 +199,20 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
       ),
       subjects.watch,
     ],
-    reconcile: (key, signal) => reconciler.reconcile(key, signal),
+    async reconcile(key, signal) {
+      const cached = caches.extensions?.get(refOfKey(key));
+      if (cached === undefined || !isResponsible(cached, classes)) {
+        memory.forget(key);
+        return DONE;
+      }
+      try {
+        return await look(key, cached, signal);
+      } catch (error) {
+        if (isNotFound(error)) return DONE;
+        // A concurrent write; what it stored is looked at first.
+        if (isConflict(error)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
+        throw error;
+      }
+    },
   };
 };

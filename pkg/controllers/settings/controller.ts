@@ -1,10 +1,8 @@
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
-// Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import { type Node, isSwitching } from '../../apis/core.ts';
+import { type Namespace, type Node, isSwitching } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { sumBy } from '../../apis/values.ts';
 import { type ReadExtension, extensionClassOf } from '../../gardener/extension/select.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
@@ -18,51 +16,18 @@ import {
   objects,
   signals,
 } from '../../kubernetes/watches.ts';
-import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
-import type { WriteCause } from './apply.ts';
+import { NO_LABELS, applyObjects, forgetObject, labelsFor, withPresent, writeLabels } from './apply.ts';
+import type { ApplyOptions, LabelWriter } from './apply.ts';
 import { type SettingsCaches, namespaceNames } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
-import { type Decider, type EnabledSettings, type Owner, type RoutingContext, ownerOf, ownersIn } from './context.ts';
-import { createSettingsReconciler } from './reconciler.ts';
-import { type Reporter, createReporter } from './reporter.ts';
+import { isRoutingLabelled, ownerOf, ownersIn } from './context.ts';
+import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision, Owner, RoutingContext } from './context.ts';
+import { createReporter, createWriteCounter, showSettings } from './reporter.ts';
 import type { FollowedVersion } from './version.ts';
-
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const showSettings = (metrics: Metrics, known: Reporter['known']): void => {
-  metrics.gauge({
-    name: 'settings_objects',
-    help: 'Services and Etcds by the mode that decides about them and by decision: Enabled, or the reason why not.',
-    labels: ['owner', 'reason'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { owner, reasons } of known()) for (const reason of reasons) gauge.inc({ owner, reason });
-    },
-  });
-  metrics.gauge({
-    name: 'settings_foreign_values',
-    help: 'Topology settings of other writers that prevent zone-local routing.',
-    collect: (gauge) => gauge.set(sumBy([...known()], ({ foreign }) => foreign)),
-  });
-  metrics.gauge({
-    name: 'settings_fights',
-    help: 'Namespaces whose settings another writer overwrites repeatedly.',
-    collect: (gauge) => gauge.set([...known()].filter(({ fighting }) => fighting).length),
-  });
-};
-
-/** Counts what is written, by cause. */
-export const createWriteCounter = (metrics: Metrics): ((cause: WriteCause) => void) => {
-  const writes = metrics.counter({
-    name: 'settings_writes_total',
-    help: 'Writes of Services by cause: a changed decision, repair of what another writer overwrote, or release.',
-    labels: ['kind', 'cause'],
-  });
-  // The label is part of a stable metric; nothing but Services is written.
-  return (cause) => writes.inc({ kind: 'Service', cause });
-};
 
 /** All namespaces of these owners; of every owner if omitted. */
 type Owned = (owners?: readonly Owner[]) => string[];
@@ -126,6 +91,38 @@ export const settingsWatches = (caches: SettingsCaches, owned: Owned): Watch[] =
   ];
 };
 
+/** Labels of namespaces come back within one reconcile of Gardener's; to revert settings and set them again would move all traffic twice. */
+const RELEASE_AFTER_MS = 300_000;
+
+const DONE: Result = { kind: 'done' };
+
+/** What is on there; undefined where nothing is. */
+const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings | undefined => {
+  const on = objects.filter(({ want }) => want !== undefined);
+  if (on.length === 0) return undefined;
+  return {
+    regarding,
+    objects: on.map(({ kind, ref, want, configured = false }) => ({ kind, ref, want, configured })),
+  };
+};
+
+type Decided = Pick<ObjectDecision, 'kind' | 'ref'>;
+
+/** What was decided about, by namespace. Memory is bounded by what exists: objects that are gone are forgotten. */
+const createMemory = (apply: ApplyOptions) => {
+  const known = new Map<string, readonly Decided[]>();
+  const titleOf = ({ kind, ref }: Decided): string => `${kind}/${ref.name}`;
+  return {
+    keep(name: string, decision: NamespaceDecision | undefined): void {
+      const objects = (decision?.objects ?? []).map(({ kind, ref }) => ({ kind, ref }));
+      const still = new Set(objects.map(titleOf));
+      for (const item of known.get(name) ?? []) if (!still.has(titleOf(item))) forgetObject(item, apply);
+      if (objects.length === 0) known.delete(name);
+      else known.set(name, objects);
+    },
+  };
+};
+
 /** Namespaces worked on at once: enough to keep one connection busy, few enough to be easy on the API server. */
 const CONCURRENCY = 4;
 
@@ -145,7 +142,7 @@ export const createSettingsController = (options: {
   readonly clock: Clock;
   readonly logger: Logger;
 }): ControllerSpec => {
-  const { config, client, caches, context, version, routers, metrics, clock, events, logger } = options;
+  const { config, client, caches, context, version, routers, decide, metrics, clock, events, logger } = options;
   // Who owns a Service may change its labels as often as they like.
   const reporter = createReporter({
     logger: limitLog({ logger, clock, about: ({ namespace, name }) => `${String(namespace)}/${String(name)}` }),
@@ -158,16 +155,56 @@ export const createSettingsController = (options: {
     fightAfter: config.drift.fightAfterRepairs,
     windowMs: config.drift.fightWindowSeconds * 1_000,
   });
-  const reconciler = createSettingsReconciler({
-    ...options,
-    decideRelease: createReleaseDecider({ caches, config, context }),
-    isOwned: (namespace) => ownerOf(namespace, config) !== undefined,
-    namespace: (name) => caches.namespaces.get({ name }),
-    keep: config.keep,
-    apply: { client, guard, logger, onWrite: createWriteCounter(metrics) },
-    label: { client, value: config.installation.routingLabel },
-    reporter,
-  });
+  const apply: ApplyOptions = { client, guard, logger, onWrite: createWriteCounter(metrics) };
+  const label: LabelWriter = { client, value: config.installation.routingLabel };
+  const decideRelease = createReleaseDecider({ caches, config, context });
+  const memory = createMemory(apply);
+  /** Since when this process sees a namespace without owner, monotonic milliseconds. */
+  const ownerless = new Map<string, number>();
+
+  const wantedLabels = (decision: NamespaceDecision, namespace: Namespace, fighting: boolean) =>
+    labelsFor(decision, { keep: config.keep, fighting, labelled: isRoutingLabelled(namespace, label.value) });
+
+  /** Before any value: an owner that writes in between would remove it, and it is repaired a minute later only. */
+  const addLabels = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Namespace | undefined> => {
+    const namespace = caches.namespaces.get({ name: decision.namespace });
+    if (namespace === undefined) return undefined;
+    const wanted = wantedLabels(decision, namespace, false);
+    if (wanted === undefined) return namespace;
+    return writeLabels(namespace, withPresent(namespace, wanted, label.value), label, signal);
+  };
+
+  const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
+    const namespace = await addLabels(decision, signal);
+    const { written, retryAfterMs, fighting, error } = await applyObjects(decision.objects, apply, signal);
+    // A released namespace loses its label last: until then the next leader sees that something is left to do.
+    const releasing = decision.owner === 'none' && (error !== undefined || retryAfterMs !== undefined);
+    if (!releasing && namespace !== undefined) {
+      const wanted = wantedLabels(decision, namespace, fighting.length > 0);
+      if (wanted !== undefined) await writeLabels(namespace, wanted, label, signal);
+    }
+    reporter.report(decision, written, fighting);
+    if (error !== undefined) throw error;
+    return retryAfterMs === undefined ? DONE : { kind: 'requeue', afterMs: retryAfterMs };
+  };
+
+  const release = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
+    const { namespace } = decision;
+    const since = ownerless.get(namespace) ?? clock.monotonic();
+    ownerless.set(namespace, since);
+    const afterMs = since + RELEASE_AFTER_MS - clock.monotonic();
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    const result = await carryOut(decision, signal);
+    if (result.kind === 'done') forget(decision);
+    return result;
+  };
+
+  const forget = ({ namespace, objects }: NamespaceDecision): void => {
+    for (const item of objects) forgetObject(item, apply);
+    ownerless.delete(namespace);
+    reporter.forget(namespace);
+  };
+
   const ownerOfName = ownersIn(caches, config);
   const owned: Owned = (owners) =>
     namespaceNames(caches).filter((name) => {
@@ -180,7 +217,22 @@ export const createSettingsController = (options: {
   });
   return {
     watches: [starting, ...settingsWatches(caches, owned)],
-    reconcile: (namespace, signal) => reconciler.reconcile(namespace, signal),
+    async reconcile(name, signal) {
+      const namespace = caches.namespaces.get({ name });
+      const decision = namespace === undefined ? undefined : decide(name);
+      options.enabled.set(name, decision === undefined ? undefined : enabledOf(decision));
+      memory.keep(name, decision);
+      // What is being deleted is its owner's to take down; a write could only get in the way.
+      const leave = namespace === undefined || namespace.metadata?.deletionTimestamp !== undefined;
+      const released = decision === undefined && !leave ? decideRelease(name) : undefined;
+      if (released !== undefined) return release(released, signal);
+      ownerless.delete(name);
+      if (decision !== undefined) return leave ? DONE : carryOut(decision, signal);
+      reporter.forget(name);
+      if (namespace !== undefined && ownerOf(namespace, config) !== undefined)
+        await writeLabels(namespace, NO_LABELS, label, signal);
+      return DONE;
+    },
     concurrency: CONCURRENCY,
   };
 };

@@ -1,9 +1,12 @@
-// Reports decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
+// Reports decisions when they change, and only then: a log line, an event, and the numbers behind the metrics.
+// Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal.
 import { sumBy } from '../../apis/values.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { WriteCause } from './apply.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
 /** Refusals that are no state of normal operation. */
@@ -164,3 +167,37 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
 };
 
 export type Reporter = ReturnType<typeof createReporter>;
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const showSettings = (metrics: Metrics, known: Reporter['known']): void => {
+  metrics.gauge({
+    name: 'settings_objects',
+    help: 'Services and Etcds by the mode that decides about them and by decision: Enabled, or the reason why not.',
+    labels: ['owner', 'reason'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { owner, reasons } of known()) for (const reason of reasons) gauge.inc({ owner, reason });
+    },
+  });
+  metrics.gauge({
+    name: 'settings_foreign_values',
+    help: 'Topology settings of other writers that prevent zone-local routing.',
+    collect: (gauge) => gauge.set(sumBy([...known()], ({ foreign }) => foreign)),
+  });
+  metrics.gauge({
+    name: 'settings_fights',
+    help: 'Namespaces whose settings another writer overwrites repeatedly.',
+    collect: (gauge) => gauge.set([...known()].filter(({ fighting }) => fighting).length),
+  });
+};
+
+/** Counts what is written, by cause. */
+export const createWriteCounter = (metrics: Metrics): ((cause: WriteCause) => void) => {
+  const writes = metrics.counter({
+    name: 'settings_writes_total',
+    help: 'Writes of Services by cause: a changed decision, repair of what another writer overwrote, or release.',
+    labels: ['kind', 'cause'],
+  });
+  // The label is part of a stable metric; nothing but Services is written.
+  return (cause) => writes.inc({ kind: 'Service', cause });
+};

@@ -9,7 +9,7 @@ import type { ObjectDecision } from '../../../../pkg/controllers/settings/contex
 import type { ServiceFigures } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
 import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/controller.ts';
-import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/controller.ts';
+import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/reporter.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { node } from '../../../fixtures/core.ts';
