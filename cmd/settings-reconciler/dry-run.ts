@@ -8,44 +8,6 @@ import { renderJson, renderTable } from '../../pkg/report/text.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';
 
-/** One field that would change. */
-export interface PlannedChange {
-  readonly namespace: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly field: string;
-  /** null: not set. */
-  readonly before: string | null;
-  readonly after: string | null;
-  /** `Enabled`, or why settings are reverted. */
-  readonly reason: string;
-}
-
-/** One Etcd, which is never written, and what becomes of its client Service. */
-export interface OfEtcd {
-  readonly namespace: string;
-  readonly name: string;
-  readonly settings: string;
-}
-
-/** One object that stays without settings, and why. */
-export interface Refused {
-  readonly namespace: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface DryRunReport {
-  readonly kubernetesVersion: string | null;
-  readonly changes: readonly PlannedChange[];
-  readonly refused: readonly Refused[];
-  readonly etcds: readonly OfEtcd[];
-  /** Services that have all they should have. */
-  readonly unchanged: number;
-}
-
 /** All decisions, what is to be released included, namespaces in name order. */
 export const collectDecisions = (
   caches: SettingsCaches,
@@ -60,10 +22,11 @@ export const collectDecisions = (
     .flatMap((name) => decide(name) ?? decideRelease(name) ?? []);
 };
 
-export const reportOf = (
-  decisions: readonly NamespaceDecision[],
-  version: KubernetesVersion | undefined,
-): DryRunReport => {
+/**
+ * What would be written, field by field; what stays without settings, and why; what becomes of the client Services of Etcds, which are
+ * never written; and how many Services have all they should have. `null`: not set, or not known.
+ */
+export const reportOf = (decisions: readonly NamespaceDecision[], version: KubernetesVersion | undefined) => {
   const objects = decisions.flatMap((decision) => decision.objects);
   const changes = objects.flatMap((item) =>
     item.plan.kind === 'unchanged'
@@ -93,35 +56,32 @@ export const reportOf = (
 };
 
 /** The report as text for a terminal (`table`) or for programs (`json`), ending in a line break. */
-export const renderReport = (report: DryRunReport, format: 'table' | 'json'): string => {
+export const renderReport = (report: ReturnType<typeof reportOf>, format: 'table' | 'json'): string => {
   if (format === 'json') return renderJson(report);
   const { changes, refused, etcds, unchanged, kubernetesVersion } = report;
-  const changeTable = renderTable(
-    ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
-    changes.map((row) => [
-      row.namespace,
-      `${row.kind}/${row.name}`,
-      row.field,
-      row.before ?? '-',
-      row.after ?? '-',
-      row.reason,
-    ]),
-  );
-  const refusedTable = renderTable(
-    ['NAMESPACE', 'OBJECT', 'REASON', 'MESSAGE'],
-    refused.map((row) => [row.namespace, `${row.kind}/${row.name}`, row.reason, row.message]),
-  );
-  const etcdTable = renderTable(
-    ['NAMESPACE', 'ETCD', 'SETTINGS'],
-    etcds.map(({ namespace, name, settings }) => [namespace, name, settings]),
-  );
+  const tables = [
+    {
+      header: ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
+      rows: changes.map((row) => [
+        row.namespace,
+        `${row.kind}/${row.name}`,
+        row.field,
+        row.before ?? '-',
+        row.after ?? '-',
+        row.reason,
+      ]),
+    },
+    {
+      header: ['NAMESPACE', 'ETCD', 'SETTINGS'],
+      rows: etcds.map(({ namespace, name, settings }) => [namespace, name, settings]),
+    },
+    {
+      header: ['NAMESPACE', 'OBJECT', 'REASON', 'MESSAGE'],
+      rows: refused.map((row) => [row.namespace, `${row.kind}/${row.name}`, row.reason, row.message]),
+    },
+  ];
   const touched = new Set(changes.map(({ namespace, kind, name }) => `${kind}/${namespace}/${name}`)).size;
   const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} Service(s) would be changed, ${unchanged} are up to date, ${etcds.length} Etcd(s) would be hinted, ${refused.length} object(s) are refused. Nothing was written.`;
-  const tables = [
-    changes.length > 0 ? changeTable : '',
-    etcds.length > 0 ? etcdTable : '',
-    refused.length > 0 ? refusedTable : '',
-  ];
-  const parts = [...tables, `${summary}\n`];
-  return parts.filter((part) => part !== '').join('\n');
+  const shown = tables.filter(({ rows }) => rows.length > 0).map(({ header, rows }) => renderTable(header, rows));
+  return [...shown, `${summary}\n`].join('\n');
 };

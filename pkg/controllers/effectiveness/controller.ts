@@ -10,7 +10,7 @@ import { type Metrics, SERVICE_LABELS, limitServices, seriesLabels } from '../..
 import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type SettingsCaches, slicesOf } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/context.ts';
-import { zoneAndKubelet } from '../settings/controller.ts';
+import { zoneAndKubelet } from '../settings/watches.ts';
 import { type EffectivenessOptions, type Effects, createEffectivenessReconciler } from './reconciler.ts';
 
 type Shown = Pick<Effects, 'services'>;

@@ -3,7 +3,7 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { ExtensionClass } from '../../apis/gardener.ts';
 import type { SeenNamespace } from '../../gardener/extension/condition.ts';
 import { type ReadExtension, extensionClassOf, extensionNameOf } from '../../gardener/extension/select.ts';
-import { type Table, objects, signals } from '../../kubernetes/watches.ts';
+import { type Table, signals } from '../../kubernetes/watches.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
 import { type SettingsCaches, inNamespace, namespaceNames } from '../settings/caches.ts';

@@ -2,27 +2,17 @@
 // Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone.
 // Removes planned hints once the flow-controller is gone, by resyncs that make admission decide again.
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../../apis/core.ts';
-import { ANNOTATION_TOUCHED, LABEL_CONSIDER, type Strategy, isNowhere } from '../../apis/names.ts';
-import { refOf } from '../../apis/values.ts';
+import { ANNOTATION_TOUCHED, isNowhere } from '../../apis/names.ts';
+import { keyOf, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isMarked } from '../../evacuation/decide.ts';
 import { isRebuilt, isZoneName } from '../../hints/readiness.ts';
+import { strategyOf } from '../../hints/table.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import { strategyFromLabels } from '../../routing/strategy.ts';
 import type { Logger } from '../../telemetry/log.ts';
-
-/** Strategies whose hints the flow controller writes and admission only keeps. */
-const PLANNED: ReadonlySet<Strategy> = new Set<Strategy>(['proportional', 'load-aware']);
-
-/** Strategies whose hints follow from the slice alone; planned ones are the flow controller's to assert again. */
-const isWebhooks = ({ metadata }: EndpointSlice): boolean => {
-  const strategy = strategyFromLabels(metadata?.labels);
-  if (strategy !== undefined) return strategy === 'same-zone' || strategy === 'same-node';
-  return metadata?.labels?.[LABEL_CONSIDER] === 'true';
-};
 
 const zonesOf = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
@@ -41,10 +31,7 @@ const lacksHints = (endpoint: Endpoint, rebuilt: boolean): boolean => {
 /** A write that admission looks at is possible; hints of an evacuation are its own controller's. */
 const isOpen = (slice: EndpointSlice): boolean => slice.metadata?.deletionTimestamp === undefined && !isMarked(slice);
 
-const isPlanned = ({ metadata }: EndpointSlice): boolean => {
-  const strategy = strategyFromLabels(metadata?.labels);
-  return strategy !== undefined && PLANNED.has(strategy);
-};
+const strategyOfSlice = ({ metadata }: EndpointSlice) => strategyOf(metadata?.labels ?? {});
 
 /**
  * Whether admission would write other hints with one more write of this slice. Of planned ones it only keeps the plan, but for endpoints that
@@ -53,16 +40,18 @@ const isPlanned = ({ metadata }: EndpointSlice): boolean => {
  * @param chosen - its namespace asks for hints, and its labels for nothing
  */
 export const needsResync = (slice: EndpointSlice, chosen = false): boolean => {
-  const own = chosen || isWebhooks(slice);
-  if ((!own && !isPlanned(slice)) || !isOpen(slice)) return false;
+  const strategy = strategyOfSlice(slice);
+  if ((strategy === undefined && !chosen) || !isOpen(slice)) return false;
+  // Planned hints are the flow controller's to assert again; the others follow from the slice alone.
+  const own = strategy?.planned !== true;
   const rebuilt = isRebuilt(slice.metadata?.labels);
   return (slice.endpoints ?? []).some((one) => isForClients(one, rebuilt) || (own && lacksHints(one, rebuilt)));
 };
 
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
 export const holdsPlan = (slice: EndpointSlice): boolean => {
-  if (!isPlanned(slice) || !isOpen(slice)) return false;
-  return (slice.endpoints ?? []).some(({ hints }) => (hints?.forZones ?? []).length > 0);
+  if (strategyOfSlice(slice)?.planned !== true || !isOpen(slice)) return false;
+  return (slice.endpoints ?? []).some((endpoint) => zonesOf(endpoint).length > 0);
 };
 
 interface ResyncTask {
@@ -106,32 +95,20 @@ export interface ResyncOptions {
   onResync?: (helped: boolean) => void;
 }
 
-export interface Resync extends Reconciler {
-  /** True while resyncs do not help. */
-  readonly unavailable: boolean;
-}
-
 const MAX_BACKOFF_MS = 3_600_000;
 const DONE: Result = { kind: 'done' };
 
 /** So many namespaces at least say that admission does not act, if there are as many. */
 const WITNESSES = 3;
 
-interface Resynced {
-  readonly helped: boolean;
+interface Unhelped {
+  readonly slice: EndpointSlice;
   /** The resourceVersion that the resync made. */
   readonly version: string | undefined;
 }
 
-interface Unhelped {
-  readonly slice: EndpointSlice;
-  readonly version: string | undefined;
-}
-
-const pathOf = (slice: EndpointSlice): string => `${refOf(slice).namespace}/${refOf(slice).name}`;
-
 /** All work is one key: the slices are taken in order. */
-export const createResync = (options: ResyncOptions): Resync => {
+export const createResync = (options: ResyncOptions) => {
   const { client, task = UNHINTED, slices, clock, writesPerSecond, backoffMs, events, regarding, logger } = options;
   let failures = 0;
   /** Monotonic; before it nothing is tried. */
@@ -139,7 +116,10 @@ export const createResync = (options: ResyncOptions): Resync => {
   /** Versions of slices that a resync did not help while it helped others, by path. */
   const stubborn = new Map<string, string | undefined>();
 
-  const resyncOne = async (slice: EndpointSlice, signal: AbortSignal): Promise<Resynced> => {
+  const resyncOne = async (
+    slice: EndpointSlice,
+    signal: AbortSignal,
+  ): Promise<{ helped: boolean; version?: string | undefined }> => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
     try {
       const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
@@ -148,7 +128,7 @@ export const createResync = (options: ResyncOptions): Resync => {
       return { helped, version: answer.metadata?.resourceVersion };
     } catch (error) {
       // The slice went away: that says nothing about admission.
-      if (isNotFound(error)) return { helped: true, version: undefined };
+      if (isNotFound(error)) return { helped: true };
       throw error;
     }
   };
@@ -168,7 +148,7 @@ export const createResync = (options: ResyncOptions): Resync => {
   /** Those that admission leaves as they are although it acts on others. */
   const recovered = (left: readonly Unhelped[]): void => {
     for (const { slice, version } of left) {
-      stubborn.set(pathOf(slice), version);
+      stubborn.set(keyOf(slice), version);
       logger.info('EndpointSlice not hinted although admission works', refOf(slice));
     }
     if (failures > 0) logger.info(task.recovered, {});
@@ -203,16 +183,16 @@ export const createResync = (options: ResyncOptions): Resync => {
   /** What needs a resync, but for those that did not change since one did not help them. */
   const find = (): EndpointSlice[] => {
     const found = slices().filter(task.needsResync);
-    const paths = new Set(found.map(pathOf));
+    const paths = new Set(found.map(keyOf));
     for (const path of stubborn.keys()) if (!paths.has(path)) stubborn.delete(path);
     return found.filter((slice) => {
-      const version = stubborn.get(pathOf(slice));
+      const version = stubborn.get(keyOf(slice));
       return version === undefined || version !== slice.metadata?.resourceVersion;
     });
   };
 
   return {
-    async reconcile(_key, signal) {
+    async reconcile(_key: string, signal: AbortSignal): Promise<Result> {
       const found = find();
       if (found.length === 0) {
         failures = 0;
@@ -221,17 +201,12 @@ export const createResync = (options: ResyncOptions): Resync => {
       const wait = failures === 0 ? 0 : notBefore - clock.monotonic();
       return wait > 0 ? { kind: 'requeue', afterMs: wait } : await resyncAll(found, signal);
     },
-    get unavailable() {
+    /** True while resyncs do not help. */
+    get unavailable(): boolean {
       return failures > 0;
     },
   };
 };
-
-interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
-  /** The flow controller's Lease: dead once it was not renewed for 10 minutes, or where there is none. */
-  planner: Pick<LeaseWatch, 'alive' | 'known'>;
-  clock: Clock;
-}
 
 /** Poll interval: no event fires when a Lease grows old. */
 const LOOK_MS = 15_000;
@@ -247,8 +222,14 @@ const PLANS: ResyncTask = {
   recovered: 'planned hints are removed again',
 };
 
-/** Polls until stopped; does nothing while the planner is alive. */
-export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
+/**
+ * Polls until stopped; does nothing while the planner is alive.
+ *
+ * @param options `planner`: the flow controller's Lease, dead once it was not renewed for 10 minutes, or where there is none.
+ */
+export const createPlanRetirement = (
+  options: ResyncOptions & { readonly planner: Pick<LeaseWatch, 'alive' | 'known'> },
+): Reconciler => {
   const { planner, clock } = options;
   const resync = createResync({ ...options, task: PLANS });
   let deadSince: number | undefined;

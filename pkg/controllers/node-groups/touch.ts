@@ -7,18 +7,11 @@ import { type PlacedSlice, type ZoneLookup, nodesBehind } from '../../kubeedge/s
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
-import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
 export type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
-
-export interface ServiceResync {
-  /** By Service; one at a time, so that the rate holds. */
-  readonly reconciler: Reconciler;
-  /** Whether a reconcile of this Service could do anything. */
-  concerns(key: string): boolean;
-}
 
 interface Attempt {
   /** What has to follow; when that changes, it all begins again. */
@@ -47,7 +40,7 @@ export const createServiceResync = (options: {
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
   onTouch?(outcome: TouchOutcome): void;
-}): ServiceResync => {
+}) => {
   const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
   const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
   const attempts = new Map<string, Attempt>();
@@ -87,9 +80,11 @@ export const createServiceResync = (options: {
   };
 
   return {
-    concerns: (key) => attempts.has(key) || behindOf(key).length > 0,
+    /** Whether a reconcile of this Service could do anything. */
+    concerns: (key: string): boolean => attempts.has(key) || behindOf(key).length > 0,
+    /** By Service; one at a time, so that the rate holds. */
     reconciler: {
-      async reconcile(key, signal) {
+      async reconcile(key: string, signal: AbortSignal): Promise<Result> {
         const behind = behindOf(key);
         const service = options.service(key);
         if (behind.length === 0 || service === undefined) {

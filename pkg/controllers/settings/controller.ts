@@ -1,21 +1,10 @@
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import { type Namespace, type Node, isSwitching } from '../../apis/core.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
-import { type ReadExtension, extensionClassOf } from '../../gardener/extension/select.ts';
+import type { Namespace } from '../../apis/core.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import {
-  type KeysOf,
-  type Table,
-  type Watch,
-  changes,
-  hasChanged,
-  objects,
-  signals,
-} from '../../kubernetes/watches.ts';
+import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
 import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -25,71 +14,10 @@ import type { ApplyOptions, LabelWriter } from './apply.ts';
 import { type SettingsCaches, namespaceNames } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
 import { isRoutingLabelled, ownerOf, ownersIn } from './context.ts';
-import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision, Owner, RoutingContext } from './context.ts';
+import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision, RoutingContext } from './context.ts';
 import { createReporter, createWriteCounter, showSettings } from './reporter.ts';
+import { type Owned, settingsWatches } from './watches.ts';
 import type { FollowedVersion } from './version.ts';
-
-/** All namespaces of these owners; of every owner if omitted. */
-type Owned = (owners?: readonly Owner[]) => string[];
-
-const onContent =
-  <T extends KubernetesObject>(keysOf: (object: T) => Iterable<string>): KeysOf<T> =>
-  (object, previous, deleted) =>
-    deleted || hasChanged(object, previous) ? keysOf(object) : [];
-
-export const zoneAndKubelet = ({ metadata, status }: Node): string =>
-  JSON.stringify([metadata?.labels?.[LABEL_ZONE], status?.conditions, status?.nodeInfo?.kubeletVersion]);
-
-/** What of an Extension decides about Services: not what is written on it all the time. */
-const askedBy = (extension: ReadExtension): string => {
-  const { metadata, spec, status, reading } = extension;
-  const leaves = metadata?.deletionTimestamp !== undefined;
-  return JSON.stringify([spec?.type, spec?.class, reading, leaves, status?.lastOperation?.type === 'Migrate']);
-};
-
-/** Class shoot is about its own namespace, the others about all of an owner. */
-const ofExtensions =
-  (owned: Owned): KeysOf<ReadExtension> =>
-  (extension, previous, deleted) => {
-    if (extension.reading === undefined) return [];
-    if (!deleted && previous !== undefined && askedBy(extension) === askedBy(previous)) return [];
-    const own = extensionClassOf(extension);
-    if (own === 'shoot') return [extension.metadata?.namespace ?? ''];
-    if (own === undefined) return [];
-    return owned([own === 'seed' ? 'extension-settings' : 'garden-settings']);
-  };
-
-/** Which namespaces a change concerns: one for its own objects, all of an owner for what they share. */
-export const settingsWatches = (caches: SettingsCaches, owned: Owned): Watch[] => {
-  const namespaceOf = ({ metadata }: KubernetesObject): string[] => [metadata?.namespace ?? ''];
-  const named = ({ metadata }: KubernetesObject): string[] => [metadata?.name ?? ''];
-  return [
-    ...objects(caches.namespaces, onContent(named)),
-    ...changes(caches.namespaces, (namespace, previous) => (isSwitching(namespace, previous) ? owned() : [])),
-    ...changes(caches.services, onContent(namespaceOf)),
-    ...changes(caches.etcds, onContent(namespaceOf)),
-    // A Cluster is named like its namespace; without another source its Seed counts for extensions too.
-    ...changes(
-      caches.clusters,
-      onContent((cluster) => [
-        ...named(cluster),
-        ...(caches.liveSeed?.list().length === 1 ? [] : owned(['extension-settings'])),
-      ]),
-    ),
-    ...changes(
-      caches.liveSeed,
-      onContent(() => owned(['shoot-settings', 'extension-settings'])),
-    ),
-    ...changes(
-      caches.gardens,
-      onContent(() => owned(['garden-settings'])),
-    ),
-    ...changes(caches.extensions, ofExtensions(owned)),
-    ...changes(caches.nodes, (node, previous, deleted) =>
-      deleted || previous === undefined || zoneAndKubelet(node) !== zoneAndKubelet(previous) ? owned() : [],
-    ),
-  ];
-};
 
 /** Labels of namespaces come back within one reconcile of Gardener's; to revert settings and set them again would move all traffic twice. */
 const RELEASE_AFTER_MS = 300_000;

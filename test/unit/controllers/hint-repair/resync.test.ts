@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Endpoint } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { LABEL_CONSIDER, LABEL_SLICE_MANAGED_BY, LABEL_STRATEGY, NOWHERE } from '../../../../pkg/apis/names.ts';
-import { type Resync, createResync, holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import { createResync, holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import type { Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -26,7 +26,7 @@ describe('hint repair', () => {
   let failure: Error | undefined;
   let touched: { name: string; at: number; patch: unknown }[];
   let events: EventInput[];
-  let repair: Resync;
+  let repair: ReturnType<typeof createResync>;
   beforeEach(() => {
     clock = createFakeClock();
     slices = ['a', 'b', 'c'].map((name) => named(name));

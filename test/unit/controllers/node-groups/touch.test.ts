@@ -6,7 +6,7 @@ import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Result, Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { type ServiceResync, createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
 import { type PlacedSlice, projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
@@ -52,7 +52,7 @@ describe('writes that make endpoints follow a zone', () => {
   let found: Service | undefined;
   let outcomes: string[];
   let events: ReturnType<typeof eventLog>;
-  let resync: ServiceResync;
+  let resync: ReturnType<typeof createServiceResync>;
   beforeEach(() => {
     clock = createFakeClock();
     client = fakeClient();

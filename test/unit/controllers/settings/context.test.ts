@@ -7,7 +7,7 @@ import { type RoutingContext, createContext, hasOldKubelet } from '../../../../p
 import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
 import { kubeProxy, node, service } from '../../../fixtures/core.ts';
 import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
-import { settingsWatches } from '../../../../pkg/controllers/settings/controller.ts';
+import { settingsWatches } from '../../../../pkg/controllers/settings/watches.ts';
 import { type FakeCache, fakeCache } from '../../../fixtures/fake-cache.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
