@@ -1,32 +1,31 @@
 // Reads from a cluster what a status is judged by; what may not be read is named and left out.
 // Tries admission with a slice that is created as a dry run: what comes back has hints if the webhook acts. Nothing is stored.
 import { YAMLParseError, parse } from 'yaml';
-import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { defined, isFields, nameOf } from '../../pkg/apis/values.ts';
+import type { EndpointSlice, Lease, Namespace } from '../../pkg/apis/core.ts';
+import { defined, isFields, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, LEASES, NAMESPACES, PODS } from '../../pkg/apis/resources.ts';
-import { createCollector } from '../../pkg/diagnosis/project/collect.ts';
-import { FieldError } from '../../pkg/diagnosis/project/fields.ts';
 import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import {
   CHART_SELECTOR,
   type ComponentConfig,
+  type ComponentPod,
+  type Deployment,
   type ProbeResult,
   type StatusEvidence,
-  type StatusObjects,
 } from '../../pkg/diagnosis/status/evidence.ts';
 import { leaseUsesOf } from '../../pkg/diagnosis/status/installations.ts';
-import { probedNamespace } from '../../pkg/diagnosis/status/services.ts';
+import { probedNamespace } from '../../pkg/diagnosis/status/status.ts';
 import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';
-import { SOURCES, type Source, withCertificates } from './input/resources.ts';
-import { describeProblem, versionIn } from './input/documents.ts';
-import { listObjects, readRefusalOf, serverVersion } from './input/cluster.ts';
+import { describeProblem } from './input/documents.ts';
+import { listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
+import { type Source, withCertificates } from './input/resources.ts';
 
 /** Undefined where it is no YAML. */
-export const parseQuietly = (text: string): unknown => {
+const parseQuietly = (text: string): unknown => {
   try {
     return parse(text, { logLevel: 'silent' }) as unknown;
   } catch (error) {
@@ -37,7 +36,8 @@ export const parseQuietly = (text: string): unknown => {
 
 interface ProbeOptions {
   readonly client: Pick<Client, 'create'>;
-  readonly objects: StatusObjects;
+  /** In which admission is tried: empty where none is known that the webhook serves. */
+  readonly namespace: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
@@ -75,7 +75,9 @@ const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => 
   return { outcome: 'Unknown', message: `${needed}${message}` };
 };
 
-const probeInstallation = async (namespace: string, { client, now, signal }: ProbeOptions): Promise<ProbeResult> => {
+const probeAdmission = async ({ client, namespace, now, signal }: ProbeOptions): Promise<ProbeResult> => {
+  if (namespace === '')
+    return { namespace, outcome: 'Unknown', message: 'no namespace is known that the webhook serves' };
   const before = now();
   try {
     const stored = await client.create(ENDPOINT_SLICES, sliceFor(namespace), { dryRun: true }, signal);
@@ -86,29 +88,8 @@ const probeInstallation = async (namespace: string, { client, now, signal }: Pro
   }
 };
 
-/** One result where a webhook is registered, else none. */
-const probeAdmission = async (options: ProbeOptions): Promise<ProbeResult[]> => {
-  const namespace = probedNamespace(options.objects);
-  if (namespace === undefined) return [];
-  return [
-    namespace === ''
-      ? { namespace, outcome: 'Unknown', message: 'no namespace is known that the webhook serves' }
-      : await probeInstallation(namespace, options),
-  ];
-};
-
 /** Parts of the snapshot that the Services are judged by. */
-const COLLECTIONS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'webhooks', 'routers', 'evacuations'];
-
-/** What is not read at all has no place among what could not be seen. */
-const NEVER_READ: readonly CollectionName[] = [
-  'pods',
-  'workloads',
-  'autoscalers',
-  'events',
-  'ingresses',
-  'flowPolicies',
-];
+const NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'webhooks', 'routers', 'evacuations'];
 
 interface GatherOptions {
   readonly client: Client;
@@ -125,117 +106,97 @@ interface GatherOptions {
 const CONFIG_KEY = 'config.yaml';
 const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
 
-const configsOf = (objects: readonly (KubernetesObject & { data?: Record<string, string> })[]): ComponentConfig[] =>
+type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
+
+const configsOf = (objects: readonly ConfigMap[]): ComponentConfig[] =>
   objects
     .filter((object) => COMPONENTS.has(nameOf(object)))
-    .map(({ metadata, data }) => ({
-      namespace: metadata?.namespace ?? '',
-      component: metadata?.name ?? '',
+    .map(({ data, ...object }) => ({
+      namespace: refOf(object).namespace,
+      component: nameOf(object),
       config: parseQuietly(data?.[CONFIG_KEY] ?? ''),
     }));
 
-/** Reads sources one after the other and remembers what it may not read. */
-const createReading = ({ client, onProgress, signal }: GatherOptions) => {
-  const unseen = new Map<string, string>();
-  /** Objects by resource; a list that begins anew replaces what came already. */
-  const taken = new Map<string, Map<string, KubernetesObject>>();
-  const read = async (
-    what: string,
-    source: Source,
-    namespace?: string,
-    collect?: (object: unknown) => void,
-  ): Promise<void> => {
-    let count = 0;
-    const own = taken.get(what) ?? new Map<string, KubernetesObject>();
-    taken.set(what, own);
-    const take = (object: unknown): void => {
-      const { metadata } = object as KubernetesObject;
-      try {
-        if (collect === undefined) own.set(`${metadata?.namespace}/${metadata?.name}`, object as KubernetesObject);
-        else collect(object);
-      } catch (error) {
-        // One malformed object must not hide the rest.
-        if (!(error instanceof FieldError)) throw error;
-        unseen.set(`${what} (in part)`, describeProblem(object, error));
-      }
-      count += 1;
-      onProgress?.(what, count);
-    };
+type Unseen = StatusEvidence['unseen'][number];
+
+/** Lists of what the chart installs; what may not be listed is added to `unseen`. */
+const createReader = ({ client, signal }: GatherOptions, unseen: Unseen[]) => {
+  const list = async <T extends KubernetesObject>(what: string, source: Source, namespace?: string): Promise<T[]> => {
+    const found = new Map<string, T>();
+    // What is listed is what the API serves under that name.
+    const take = (object: unknown): unknown => found.set(keyOf(object as T), object as T);
     try {
       await listObjects(client, source, take, { namespace, signal });
     } catch (error) {
       const why = readRefusalOf(error, source);
       if (why === undefined) throw error;
-      if (source.evidence === true) return;
       const where = namespace ?? source.namespace;
-      unseen.set(what, where === undefined ? why : `${why} in namespace ${where}`);
+      unseen.push({ what, why: where === undefined ? why : `${why} in namespace ${where}` });
     }
+    return [...found.values()];
   };
-  /** What is read is what the API serves under that name. */
-  const objects = <T extends KubernetesObject>(what: string): T[] => [...(taken.get(what)?.values() ?? [])] as T[];
-  return { unseen, read, objects };
+  /** Of each of the namespaces. */
+  const listIn = async <T extends KubernetesObject>(
+    namespaces: Iterable<string>,
+    what: string,
+    source: Source,
+  ): Promise<T[]> => {
+    const all: T[] = [];
+    for (const namespace of namespaces) all.push(...(await list<T>(what, source, namespace)));
+    return all;
+  };
+  return { list, listIn };
 };
-
-type Reading = ReturnType<typeof createReading>;
-
-/** Of each namespace with an installation; Leases that several installations share are in none of their namespaces. */
-const readInstallations = async ({ read, objects }: Reading): Promise<ComponentConfig[]> => {
-  const namespaces = new Set(objects('deployments').map(({ metadata }) => metadata?.namespace ?? ''));
-  for (const namespace of namespaces) {
-    await read('pods', { resource: PODS, labelSelector: CHART_SELECTOR }, namespace);
-    await read('leases', { resource: LEASES }, namespace);
-    await read('configmaps', { resource: CONFIG_MAPS, labelSelector: CHART_SELECTOR }, namespace);
-  }
-  const configs = configsOf(objects('configmaps'));
-  const shared = [...namespaces]
-    .flatMap((namespace) => leaseUsesOf(configs, namespace))
-    .filter(({ namespace }) => !namespaces.has(namespace));
-  for (const { namespace, name } of shared) {
-    await read('leases', { resource: LEASES, namespace, fieldSelector: `metadata.name=${name}` });
-  }
-  return configs;
-};
-
-const gitVersionOf = (answer: unknown): { serverVersion?: string } =>
-  isFields(answer) && typeof answer['gitVersion'] === 'string' ? { serverVersion: answer['gitVersion'] } : {};
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on, UsageError where nothing may be looked for. */
 export const gatherStatus = async (options: GatherOptions): Promise<StatusEvidence> => {
-  const { client, namespace, probe, now, signal } = options;
-  const collector = createCollector();
-  const reading = createReading(options);
-  const { unseen, read, objects } = reading;
+  const { client, namespace, probe, now, onProgress, signal } = options;
+  const unseen: Unseen[] = [];
+  const { list, listIn } = createReader(options, unseen);
   const answer = await serverVersion(client, signal);
-  await read('deployments', { resource: DEPLOYMENTS, labelSelector: CHART_SELECTOR }, namespace);
-  const refused = unseen.get('deployments');
+  const ofChart = { labelSelector: CHART_SELECTOR };
+  const deployments = await list<Deployment>('deployments', { resource: DEPLOYMENTS, ...ofChart }, namespace);
+  const [refused] = unseen;
   if (refused !== undefined) {
     const hint = namespace === undefined ? ' of all namespaces; name the one of the installation with --namespace' : '';
-    throw new UsageError(`installations cannot be looked for: ${refused}${hint}`);
+    throw new UsageError(`installations cannot be looked for: ${refused.why}${hint}`);
   }
-  const configs = await readInstallations(reading);
-  for (const what of COLLECTIONS) {
-    for (const source of SOURCES[what]) await read(what, source, undefined, (object) => collector.add(object));
+  const installed = new Set(deployments.map((deployment) => refOf(deployment).namespace));
+  const pods = await listIn<ComponentPod>(installed, 'pods', { resource: PODS, ...ofChart });
+  const leases = await listIn<Lease>(installed, 'leases', { resource: LEASES });
+  const configs = configsOf(await listIn<ConfigMap>(installed, 'configmaps', { resource: CONFIG_MAPS, ...ofChart }));
+  // Leases that several installations share are in none of their namespaces.
+  for (const { namespace: other, name } of [...installed].flatMap((own) => leaseUsesOf(configs, own)))
+    if (!installed.has(other))
+      leases.push(
+        ...(await listIn<Lease>([other], 'leases', { resource: LEASES, fieldSelector: `metadata.name=${name}` })),
+      );
+  const snapshot = withCertificates(
+    await readCluster(client, {
+      needs: NEEDS,
+      onMalformed: (name, object, error) =>
+        unseen.push({ what: `${name} (in part)`, why: describeProblem(object, error) }),
+      ...defined({ onProgress }),
+      signal,
+    }),
+  );
+  for (const name of NEEDS) {
+    const collection = snapshot[name];
+    if (collection.kind === 'unknown') unseen.push({ what: name, why: collection.why });
   }
-  await read('namespaces', { resource: NAMESPACES });
-  const missing = new Map<CollectionName, string>([
-    ...NEVER_READ.map((name) => [name, 'it was not read'] as const),
-    // Names of other parts are no collections and are not requested.
-    ...([...unseen] as [CollectionName, string][]),
-  ]);
-  const found: StatusObjects = {
-    snapshot: withCertificates(collector.snapshot(missing, versionIn(answer))),
-    deployments: objects('deployments'),
-    pods: objects('pods'),
-    leases: objects('leases'),
-    namespaces: objects('namespaces'),
-    configs,
-  };
+  const namespaces = await list<Namespace>('namespaces', { resource: NAMESPACES });
+  const probed = probe ? probedNamespace({ snapshot, namespaces }) : undefined;
   return {
-    ...found,
+    snapshot,
+    deployments,
+    pods,
+    leases,
+    configs,
+    namespaces,
     now: now(),
-    ...gitVersionOf(answer),
+    ...(isFields(answer) && typeof answer['gitVersion'] === 'string' ? { serverVersion: answer['gitVersion'] } : {}),
     ...defined({ namespace }),
-    probes: probe ? await probeAdmission({ client, objects: found, now, signal }) : [],
-    unseen: [...unseen].map(([what, why]) => ({ what, why })),
+    probes: probed === undefined ? [] : [await probeAdmission({ client, namespace: probed, now, signal })],
+    unseen,
   };
 };

@@ -236,21 +236,6 @@ describe('evacuating a zone on the sandbox', () => {
     await comesTo('Evacuated');
   });
 
-  it('refuses the last zone, and leaves a Service to the first of two evacuations', async () => {
-    await bed.apply(serviceOf('web'), sliceOf('web', ['eu-1a', 'eu-1b']));
-    await bed.start(MODE);
-    for (const zone of ['eu-1a', 'eu-1b']) {
-      await evacuate({ capacityCheck: 'Skip' }, zone);
-      await reaches('Evacuated', zone);
-      bed.clock.skip(1_000);
-    }
-    expect(status('eu-1b')?.left?.map(({ reason }) => reason)).to.deep.equal(['NoEndpointElsewhere']);
-    expect(hintsOf('web')).to.deep.equal([NOWHERE, ALL]);
-    await evacuate({}, 'eu-1c');
-    await reaches('Refused', 'eu-1c');
-    expect(accepted('eu-1c')?.reason).to.equal('LastZone');
-  });
-
   it('refuses what would overload endpoints, or leave none together with another, until it is forced', async () => {
     const skewed = ['eu-1a', 'eu-1a', 'eu-1a', 'eu-1b'];
     await bed.apply(

@@ -72,15 +72,6 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       });
     }
 
-    it('refuses two evacuations that together leave a Service without endpoints', async () => {
-      bed.sandbox.seed(pair('two', ['eu-1a', 'eu-1b']));
-      expect((await run('evacuate eu-1a --for 2h --no-wait')).code).to.equal(0);
-      const { code, out } = await run('evacuate eu-1b --for 2h');
-      expect(code).to.equal(1);
-      expect(out).to.contain('TogetherNoEndpoint: No endpoint would be left: default/two.');
-      expect(out).to.contain('Evacuations that run already count as well: eu-1a.');
-    });
-
     const wrong: readonly (readonly [string, string, string])[] = [
       ['no time', 'evacuate eu-1a', '--for is required: an evacuation ends by itself'],
       ['a time that is none', 'evacuate eu-1a --for soon', 'expected a duration such as 30m'],

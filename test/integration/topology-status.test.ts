@@ -4,12 +4,11 @@ import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
-import { type InstallationOptions, installation, installationDefaults } from '../fixtures/installation.ts';
+import { installationDefaults } from '../fixtures/installation.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { shellBlocks } from '../support/docs/markdown.ts';
-import { useStatusWorld, DAY_MS, reasonsOf } from './topology-status-support.ts';
+import { reasonsOf, useStatusWorld } from './topology-status-support.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { COMMANDS } from '../../pkg/apis/names.ts';
 
 const { namespace: OWN } = installationDefaults;
 
@@ -181,81 +180,6 @@ describe('kubectl topology status', function onSandbox() {
       expect(timeless(printed[0] ?? '')).to.equal(timeless(SCREEN.exec(text)?.[1] ?? ''));
     });
   });
-});
-
-describe('kubectl topology status, with something wrong', function trouble() {
-  this.timeout(180_000);
-  const world = useStatusWorld();
-
-  const TROUBLE: readonly {
-    name: string;
-    options?: Partial<InstallationOptions>;
-    change?: (objects: KubernetesObject[]) => KubernetesObject[];
-    later?: number;
-    reasons: readonly string[];
-  }[] = [
-    {
-      name: 'a leader that stopped renewing',
-      later: 120_000,
-      reasons: ['LeaseStale', 'LeaseStale', 'LeaseStale'],
-    },
-    {
-      name: 'a flow-controller that is gone for so long that its plans are dropped',
-      later: 700_000,
-      reasons: ['LeaseStale', 'HintsNotCarried', 'LeaseStale', 'LeaseStale'],
-    },
-    {
-      name: 'certificates that should have been renewed',
-      later: 25 * DAY_MS,
-      change: (objects) => objects.filter(({ kind }) => kind !== 'Lease'),
-      reasons: ['NoLeader', 'NoLeader', 'AuthorityExpiring'],
-    },
-    {
-      name: 'certificates that have ended',
-      later: 31 * DAY_MS,
-      change: (objects) => objects.filter(({ kind }) => kind !== 'Lease'),
-      reasons: ['NoLeader', 'NoLeader', 'AuthorityExpiring'],
-    },
-    {
-      name: 'no registration',
-      change: (objects) => objects.filter(({ kind }) => kind !== 'MutatingWebhookConfiguration'),
-      reasons: ['AdmissionMissing'],
-    },
-    {
-      name: 'a registration that outlived its installation',
-      change: (objects) => [
-        ...objects.filter(({ kind }) => kind === 'MutatingWebhookConfiguration'),
-        ...installation({
-          now: world.now,
-          caBundle: world.admission.ca,
-          namespace: 'other',
-          components: [COMMANDS.settingsReconciler],
-        }),
-      ],
-      reasons: ['NoReadyWebhook', 'RegistrationWithoutInstallation'],
-    },
-    {
-      name: 'no ready endpoint behind the webhook',
-      change: (objects) => objects.filter(({ kind }) => kind !== 'EndpointSlice'),
-      reasons: ['NoReadyWebhook'],
-    },
-  ];
-  for (const {
-    name,
-    options = {},
-    change = (objects: KubernetesObject[]) => objects,
-    later = 0,
-    reasons: wanted,
-  } of TROUBLE) {
-    it(`finds ${name}`, async () => {
-      world.sandbox.seed(change(installation({ now: world.now, caBundle: world.admission.ca, ...options })));
-      world.now += later;
-      const { out, code } = await world.run();
-      expect(reasonsOf(await world.status()), out).to.deep.equal(wanted);
-      expect(code).to.equal(1);
-      expect(out.split('\n')[0]).to.equal(`Degraded: ${[...new Set(wanted)].join(', ')}`);
-    });
-  }
 });
 
 describe('kubectl topology status, where API servers cannot reach the webhook', function unreachable() {

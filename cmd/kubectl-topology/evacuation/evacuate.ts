@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined, nameOf } from '../../../pkg/apis/values.ts';
 import { parseDuration } from '../../../pkg/apis/quantity.ts';
-import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
+import { ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
@@ -14,7 +15,6 @@ import { type ExitCode, type Io, UsageError, wantsColor } from '../io.ts';
 import {
   asEvacuation,
   createProgress,
-  evacuationOf,
   listEvacuations,
   namespaceLabels,
   runningOf,
@@ -43,15 +43,6 @@ export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags, Me
   wait: boolean;
 }
 
-/** What `-o json` prints. */
-interface Report {
-  readonly check: EvacuationCheck;
-  /** Null where it was refused before it was made. */
-  readonly evacuation: ZoneEvacuation | null;
-  /** After it was done; null where it is not measured. */
-  readonly stillSeen: StillSeen | null;
-}
-
 const selectsOf = ({ spec: { zone, namespaceSelector, serviceSelector } }: ZoneEvacuation): unknown[] => [
   zone,
   namespaceSelector,
@@ -65,22 +56,35 @@ const changes = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlag
   return running.find((one) => isDeepStrictEqual(selectsOf(one), selectsOf(wish)));
 };
 
-const roundingOf = ({ round }: EvacuateFlags): 'Up' | 'Down' | undefined => {
-  if (round === undefined) return undefined;
-  return round === 'up' ? 'Up' : 'Down';
-};
+const ROUNDING = { up: 'Up', down: 'Down' } as const;
 
-const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation =>
-  evacuationOf({
-    zone,
-    duration: flags.for ?? '',
-    percent: flags.percent ?? 100,
-    rounding: roundingOf(flags) ?? 'Up',
-    force: flags.force ?? false,
-    reason: flags.reason,
-    namespace: flags.namespace,
-    selector: flags.selector,
-  });
+const roundingOf = ({ round }: EvacuateFlags) => (round === undefined ? undefined : ROUNDING[round]);
+
+/** Names of objects are lower case; names of zones need not be. */
+const nameFor = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
+
+/** Named after the zone, so that a second one of the whole zone is refused; those of a part of its Services get names of their own. */
+const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation => {
+  const { for: duration = '', percent = 100, force = false, reason, namespace, selector } = flags;
+  const isWhole = namespace === undefined && selector === undefined;
+  return {
+    apiVersion: apiVersionOf(ZONE_EVACUATIONS),
+    kind: ZONE_EVACUATIONS.kind,
+    metadata: isWhole ? { name: nameFor(zone) } : { generateName: `${nameFor(zone)}-` },
+    spec: {
+      zone,
+      duration,
+      percent,
+      rounding: roundingOf(flags) ?? 'Up',
+      // The command has checked it, with what it reads beside.
+      capacityCheck: 'Skip',
+      force,
+      ...defined({ reason }),
+      ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE_NAME]: namespace } } }),
+      ...defined({ serviceSelector: selector }),
+    },
+  };
+};
 
 const MINUTE = 60_000;
 
@@ -255,10 +259,11 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   const before = await runningUids(client, io);
   const checked = await check(client, wish, flags, io, there);
   const text = flags.output === 'table' || flags.output === 'wide';
-  const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
+  /** For -o json: no evacuation where it was refused before it was made, and nothing still seen where it is not measured. */
+  const report = (evacuation: ZoneEvacuation | null, stillSeenThere: StillSeen | null = null): Promise<void> =>
     text
       ? Promise.resolve()
-      : print(io, flags.output, { check: checked, evacuation, stillSeen: seen } satisfies Report, () => '');
+      : print(io, flags.output, { check: checked, evacuation, stillSeen: stillSeenThere }, () => '');
   if (text) {
     const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
     io.out.write(renderSurvivalCheck(checked, style));
@@ -314,8 +319,5 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
 };
 
 /** @throws UsageError where the zone is evacuated already. */
-export const evacuateZone = async (io: Io, zone: string, flags: EvacuateFlags): Promise<ExitCode> => {
-  return withClient(flags, (client) => run(client, zone, flags, io)).catch((error: unknown) =>
-    saysNotInstalled(error, io),
-  );
-};
+export const evacuateZone = (io: Io, zone: string, flags: EvacuateFlags): Promise<ExitCode> =>
+  withClient(flags, (client) => run(client, zone, flags, io)).catch((error: unknown) => saysNotInstalled(error, io));

@@ -10,7 +10,7 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { type Measured, type StillSeen, stillSeen } from '../../../pkg/traffic/measured.ts';
 import type { LiveTraffic } from '../measured-flags.ts';
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly client: Client;
   readonly name: string;
   /** Called with every state, the first included; true ends. */
@@ -33,22 +33,28 @@ const watchOnce = async ({ client, name, onState, signal }: FollowOptions): Prom
   return undefined;
 };
 
-/** Resolves with the last state, or with undefined where the object is gone; rejects with the signal's reason when aborted. */
-export const followEvacuation = async (options: FollowOptions): Promise<ZoneEvacuation | undefined> => {
+/** Until it is done: once more after a moment where it was not, or where the API server did not answer. */
+const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> => {
   for (;;) {
     try {
-      const last = await watchOnce(options);
-      if (last !== undefined) return last;
+      const found = await once();
+      if (found !== undefined) return found;
     } catch (error) {
-      if (isNotFound(error)) return undefined;
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!isPassing(error)) throw error;
     }
-    await sleep(systemClock, RETRY_MS, options.signal);
+    await sleep(systemClock, RETRY_MS, signal);
   }
 };
 
-export interface ReturnOptions {
+/** Resolves with the last state, or with undefined where the object is gone; rejects with the signal's reason when aborted. */
+export const followEvacuation = (options: FollowOptions): Promise<ZoneEvacuation | undefined> =>
+  untilDone(() => watchOnce(options), options.signal).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  });
+
+interface ReturnOptions {
   readonly client: Client;
   readonly zone: string;
   /** Called with how many slices still show the evacuation. */
@@ -56,13 +62,13 @@ export interface ReturnOptions {
   readonly signal: AbortSignal;
 }
 
-/** False where the watch ended before, or is not allowed: then lists have to do. */
-const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): Promise<boolean> => {
+/** Undefined where the watch ended before, or is not allowed: then lists have to do. */
+const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): Promise<true | undefined> => {
   const { slices, resourceVersion } = await listMarked(client, zone, signal);
   const left = new Set(slices.map(keyOf));
   onCount(left.size);
   if (left.size === 0) return true;
-  const watch = async (): Promise<boolean> => {
+  const watch = async (): Promise<true | undefined> => {
     for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
       if (event.type === 'BOOKMARK') continue;
       const before = left.size;
@@ -71,25 +77,17 @@ const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): P
       if (left.size !== before) onCount(left.size);
       if (left.size === 0) return true;
     }
-    return false;
+    return undefined;
   };
   return watch().catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
-    return false;
+    return undefined;
   });
 };
 
 /** Resolves when no slice shows the evacuation any more. */
 export const followReturn = async (options: ReturnOptions): Promise<void> => {
-  for (;;) {
-    try {
-      if (await returnedOnce(options)) return;
-    } catch (error) {
-      options.signal.throwIfAborted();
-      if (!isPassing(error)) throw error;
-    }
-    await sleep(systemClock, RETRY_MS, options.signal);
-  }
+  await untilDone(() => returnedOnce(options), options.signal);
 };
 
 /** Calls back after each reading until the signal aborts; rejects where the meters cannot be read any more. */

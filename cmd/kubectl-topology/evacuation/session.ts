@@ -1,10 +1,10 @@
 // What the commands of evacuations share: a connection, one line of progress, and what it means that the kind is not there.
 // ZoneEvacuations of a cluster: which there are, what a command makes, and what each is about.
 import type { ClusterFlags } from './flags.ts';
-import type { LabelSelector } from '../../../pkg/apis/admission.ts';
-import { defined, nameOf } from '../../../pkg/apis/values.ts';
+import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
+import { nameOf } from '../../../pkg/apis/values.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
-import { NAMESPACES, ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
+import { NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
@@ -31,9 +31,6 @@ export const listEvacuations = async (client: Client, signal: AbortSignal): Prom
   return found;
 };
 
-/** The label that the API server gives every namespace. */
-const LABEL_NAMESPACE = 'kubernetes.io/metadata.name';
-
 /** Labels of every namespace; none where they may not be listed: then only selectors of names match. */
 export const namespaceLabels = async (client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, StringMap>> => {
   const labels = new Map<string, StringMap>();
@@ -57,7 +54,7 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
     rounding,
     concerns(service) {
       const ref = serviceRefOf(service);
-      const namespace = { [LABEL_NAMESPACE]: ref.namespace, ...namespaces.get(ref.namespace) };
+      const namespace = { [LABEL_NAMESPACE_NAME]: ref.namespace, ...namespaces.get(ref.namespace) };
       return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
     },
   };
@@ -65,52 +62,6 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
 
 export const runningOf = (all: readonly ZoneEvacuation[], now: number): ZoneEvacuation[] =>
   all.filter((evacuation) => isRunning(evacuation, now));
-
-export interface Wish {
-  readonly zone: string;
-  readonly duration: string;
-  readonly percent: number;
-  readonly rounding: 'Up' | 'Down';
-  readonly force: boolean;
-  readonly reason?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly selector?: LabelSelector | undefined;
-}
-
-/** Names of objects are lower case; names of zones need not be. */
-const evacuationNameOf = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
-
-/** Named after the zone, so that a second one of the whole zone is refused; those of a part of its Services get names of their own. */
-export const evacuationOf = ({
-  zone,
-  duration,
-  percent,
-  rounding,
-  force,
-  reason,
-  namespace,
-  selector,
-}: Wish): ZoneEvacuation => {
-  const name = evacuationNameOf(zone);
-  const whole = namespace === undefined && selector === undefined;
-  return {
-    apiVersion: apiVersionOf(ZONE_EVACUATIONS),
-    kind: ZONE_EVACUATIONS.kind,
-    metadata: whole ? { name } : { generateName: `${name}-` },
-    spec: {
-      zone,
-      duration,
-      percent,
-      rounding,
-      // The command has checked it, with what it reads beside.
-      capacityCheck: 'Skip',
-      force,
-      ...defined({ reason }),
-      ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE]: namespace } } }),
-      ...defined({ serviceSelector: selector }),
-    },
-  };
-};
 
 const NOT_INSTALLED: ExitCode = 3;
 

@@ -3,6 +3,7 @@ import { defined } from '../../../pkg/apis/values.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { type Collector, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -18,6 +19,8 @@ export interface ReadOptions {
   readonly needs: readonly CollectionName[];
   /** Called with what is being read and how many objects came so far. */
   readonly onProgress?: (what: string, count: number) => void;
+  /** Takes an object that cannot be read, which is then left out. Default: the error ends the command. */
+  readonly onMalformed?: (name: CollectionName, object: unknown, error: FieldError) => void;
   readonly signal: AbortSignal;
 }
 
@@ -106,7 +109,12 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
   const counts = new Map<CollectionName, number>();
   const read = async (name: CollectionName, source: Source): Promise<void> => {
     const take = (object: unknown): void => {
-      collector.add(object);
+      try {
+        collector.add(object);
+      } catch (error) {
+        if (!(error instanceof FieldError) || options.onMalformed === undefined) throw error;
+        options.onMalformed(name, object, error);
+      }
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       options.onProgress?.(name, count);

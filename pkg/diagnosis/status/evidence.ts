@@ -47,17 +47,16 @@ export interface ProbeResult {
   readonly message: string;
 }
 
-/** Those of the chart; Leases are those of its namespaces, and those that its configuration names elsewhere. */
-export interface StatusObjects {
+export interface StatusEvidence {
   readonly snapshot: ClusterSnapshot;
+  /** Those of the chart, as everything that follows. */
   readonly deployments: readonly Deployment[];
   readonly pods: readonly ComponentPod[];
+  /** Of the namespaces of installations, and those that their configuration names elsewhere. */
   readonly leases: readonly Lease[];
   readonly configs: readonly ComponentConfig[];
+  /** All. */
   readonly namespaces: readonly Namespace[];
-}
-
-export interface StatusEvidence extends StatusObjects {
   /** When everything was looked at, milliseconds since the epoch. */
   readonly now: number;
   /** gitVersion of the API server. */

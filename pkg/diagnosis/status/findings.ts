@@ -2,7 +2,6 @@
 import { COMMANDS } from '../../apis/names.ts';
 import { type StatusEvidence, identityOf, isUnseen, registrationsOf, waitingOf } from './evidence.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './installations.ts';
-import type { ServicesStatus } from './services.ts';
 
 export const STATUS_REASONS = {
   ReplicasNotReady: {
@@ -209,11 +208,17 @@ const admissionFindings = (installations: readonly InstallationStatus[], evidenc
   ];
 };
 
+interface Ineffective {
+  readonly count: number;
+  readonly ineffective: number;
+  readonly causes: readonly { readonly reason: string; readonly services: number }[];
+}
+
 /** `strays`: registrations that no installation found is behind. */
 export const statusFindings = (
   installations: readonly InstallationStatus[],
   strays: readonly WebhookStatus[],
-  services: ServicesStatus | null,
+  services: Ineffective | null,
   evidence: StatusEvidence,
 ): StatusFinding[] => {
   const causes = (services?.causes ?? []).map(({ reason, services: count }) => `${reason} ${count}`).join(', ');

@@ -1,17 +1,27 @@
-// Judges the cluster and installations of the chart: what runs, who leads, and whether admission acts.
-import { type Node, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import { GROUP } from '../../apis/names.ts';
-import { byText } from '../../apis/values.ts';
+// Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what Services get of it.
+import { type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_NAMESPACE_NAME,
+  LABEL_STRATEGY,
+} from '../../apis/names.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { audit } from '../audit/audit.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import { mechanismOf } from '../../routing/plan.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { InvalidVersionError, formatVersion, parseVersion } from '../../routing/version.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import { routersReport } from '../routers/types.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { CHART_SELECTOR, type StatusEvidence } from './evidence.ts';
+import { type ClusterSnapshot, itemsOf, known } from '../snapshot.ts';
+import { CHART_SELECTOR, type StatusEvidence, registrationsOf } from './evidence.ts';
 import { NOTES, statusFindings } from './findings.ts';
 import { installationStatuses, webhookStatuses } from './installations.ts';
-import { servicesStatus } from './services.ts';
 
 const UNKNOWN = 'unknown';
 
@@ -59,6 +69,62 @@ const clusterStatus = ({ snapshot, serverVersion }: StatusEvidence) => {
     /** Null where Nodes could not be seen. */
     nodes,
   };
+};
+
+/** It carries one of our labels or annotations, and is not left out by one. */
+const isManaged = ({ metadata }: Service): boolean => {
+  const { labels = {}, annotations = {} } = metadata ?? {};
+  if (labels[LABEL_MANAGED] === 'false') return false;
+  return (
+    labels[LABEL_MANAGED] === 'true' ||
+    labels[LABEL_STRATEGY] !== undefined ||
+    labels[LABEL_CONSIDER] === 'true' ||
+    annotations[ANNOTATION_APPLIED] !== undefined ||
+    (annotations[ANNOTATION_TOPOLOGY_MODE] ?? '').startsWith(`${GROUP}/`)
+  );
+};
+
+/** Null where Services or slices could not be seen. */
+const servicesStatus = ({ snapshot, now }: StatusEvidence) => {
+  if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
+  const own = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isManaged)) };
+  const { sum, causes } = audit(own, { now });
+  return {
+    count: sum.services,
+    effective: sum.verdicts.Effective,
+    /** Effective if the router of every Node is what it is taken to be. */
+    assumed: sum.verdicts.Assumed,
+    /** Nothing is wrong, and who routes on some Node is not known. */
+    unknown: sum.verdicts.Unknown,
+    ineffective: sum.verdicts.Ineffective,
+    notWanted: sum.verdicts.NotWanted,
+    /** First causes, most Services first. */
+    causes: causes
+      .map(({ reason, services }) => ({ reason, services }))
+      .sort((a, b) => b.services - a.services || byText(a.reason, b.reason)),
+  };
+};
+
+/** The first namespace that the webhook serves, rather one with managed Services; empty where none is known, undefined where no webhook is registered. */
+export const probedNamespace = ({
+  snapshot,
+  namespaces,
+}: Pick<StatusEvidence, 'snapshot' | 'namespaces'>): string | undefined => {
+  const webhooks = registrationsOf(snapshot).filter(({ slices }) => slices);
+  if (webhooks.length === 0) return undefined;
+  const services = itemsOf(snapshot.services);
+  const labelsOf = new Map([
+    ...services.map((service) => [serviceRefOf(service).namespace, {}] as const),
+    ...namespaces.map((namespace) => [nameOf(namespace), namespace.metadata?.labels ?? {}] as const),
+  ]);
+  const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
+  const served = [...labelsOf].filter(([name, labels]) =>
+    webhooks.some(({ namespaceSelector }) =>
+      matchesSelector(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name }),
+    ),
+  );
+  const [first] = served.sort(([a], [b]) => Number(own.has(b)) - Number(own.has(a)) || byText(a, b));
+  return first?.[0] ?? '';
 };
 
 /** That run, and zones that slices show as left although no evacuation of them runs; null where they could not be seen. */

@@ -1,4 +1,4 @@
-// Who may evacuate, what two operators at once come to, a restart of everything in between, and the page's drill, on real programs.
+// Who may evacuate, what two operators at once come to, a restart of everything in between, on real programs.
 //   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the nodes; `make soak` takes every version
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { type Ran, runTopology } from '../../fixtures/topology-command.ts';
-import { shellBlocks, yamlBlocks } from '../../support/docs/markdown.ts';
+import { yamlBlocks } from '../../support/docs/markdown.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
@@ -186,23 +186,5 @@ describe('evacuations by several people, on several kube-proxies', function suit
     for (const { code, err } of both) if (code !== 0) expect(err).to.match(/withdrawn|refused, nothing was written/);
     for (const node of nodes) await settles(node, 'every connection is answered', () => true);
     await returnAll();
-  });
-
-  it('runs the drill of the page line by line', async () => {
-    const from = shellBlocks(PAGE).findIndex(({ text }) => text.includes('audit --without'));
-    const lines = shellBlocks(PAGE)
-      .slice(from)
-      .flatMap(({ text }) => text.trim().split('\n'));
-    expect(lines).to.have.lengthOf.above(7);
-    for (const line of lines) {
-      const [command = ''] = line.split(/\s+# ?/);
-      const [kubectl, name, ...words] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
-        ([, quoted, bare]) => quoted ?? bare ?? '',
-      );
-      expect([kubectl, name], line).to.deep.equal(['kubectl', 'topology']);
-      const { code, out, err } = await topology(...words);
-      expect(code, `${line}: ${out}${err}`).to.equal(0);
-    }
-    expect([await evacuations(), await markedSlices(client)]).to.deep.equal([[], []]);
   });
 });

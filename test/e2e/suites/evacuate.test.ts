@@ -261,32 +261,4 @@ describe('evacuating a zone', () => {
     console.log(`      connections return ${Math.round(performance.now() - started)} ms after the object was deleted`);
     await returned();
   });
-
-  it('takes a half of the zone where that is asked for', async function () {
-    this.timeout(120_000);
-    await evacuate('half', { percent: 50, serviceSelector: { matchLabels: { [LABEL_STRATEGY]: 'same-zone' } } });
-    await reaches('half', 'Evacuated');
-    const [plain, , label] = services;
-    const leaving = (all: readonly EndpointSlice[]) => hintsIn(all).filter((text) => text === `a: ${NOWHERE}`).length;
-    expect(leaving(await slices(label!))).to.equal(2, 'one Pod in two families');
-    expect(leaving(await slices(plain!))).to.equal(0);
-    await end('half');
-    await returned();
-  });
-
-  it('ends by itself when its time is over, which may be raised meanwhile', async function () {
-    this.timeout(180_000);
-    await evacuate('short', { duration: '1m' });
-    const { metadata } = await reaches('short', 'Evacuated');
-    await client.patch(ZONE_EVACUATIONS, { name: 'short' }, 'merge', { spec: { duration: '1m10s' } });
-    const end70 = new Date(Date.parse(String(metadata.creationTimestamp)) + 70_000).toISOString().replace('.000', '');
-    await waitFor(
-      `it ends at ${end70}`,
-      () => client.get<StoredEvacuation>(ZONE_EVACUATIONS, { name: 'short' }),
-      ({ status }) => status?.phase === 'Evacuated' && status.expiresAt === end70,
-    );
-    await reachesPhase(client, 'short', ['Returned'], { timeoutSeconds: 120 });
-    await returned();
-    await end('short');
-  });
 });

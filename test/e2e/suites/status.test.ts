@@ -1,4 +1,4 @@
-// `kubectl topology status` on the installed chart: healthy with the documented role, with fewer rights, and where nothing is left of it.
+// `kubectl topology status` on the installed chart: healthy with the documented role, and with fewer rights.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -26,7 +26,6 @@ describe('kubectl topology status on an installation', () => {
   });
   // The API server's proxy of Services finds Pods by Endpoints.
   const bed = useBed({ controllers: [...defaultControllers, 'endpoints-controller'] });
-  const deployment = (name: string): string => `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${name}`;
   let helm: Helm;
   let reader: string;
 
@@ -92,14 +91,6 @@ describe('kubectl topology status on an installation', () => {
     expect(found.admission.probes[0]).to.include({ namespace: 'shop', outcome: 'Hinted' });
   });
 
-  it('stores nothing', async () => {
-    const path = '/apis/discovery.k8s.io/v1/endpointslices';
-    const names = async () => (await bed().api.list(path)).map(({ metadata }) => metadata.name).sort();
-    const stored = await names();
-    await status();
-    expect(await names()).to.deep.equal(stored);
-  });
-
   it('without rights it asks for a namespace, and there shows what may be seen', async () => {
     const { api } = bed();
     const nobody = await bed().kubeconfig({ user: 'nobody-special' });
@@ -123,15 +114,5 @@ describe('kubectl topology status on an installation', () => {
     // Lines are wrapped where the width of a screen ends.
     const text = little.stdout.replaceAll(/\s+/g, ' ');
     expect(text).to.contain('2/2').and.contain('nodes (you may not list nodes)');
-  });
-
-  it('sees that nothing is installed any more, and what was left behind', async () => {
-    await kubelet.stop();
-    for (const name of [WEBHOOK, FLOW, RECONCILER]) await bed().api.delete(deployment(name));
-    const { code, stdout } = await status();
-    expect(code, stdout).to.equal(3);
-    expect(stdout)
-      .to.match(/^Not installed: .* in any namespace\n/)
-      .and.contain('RegistrationWithoutInstallation');
   });
 });

@@ -7,8 +7,7 @@ import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderStatus } from '../../../../pkg/report/status.ts';
 import type { StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
 import { leaseUsesOf } from '../../../../pkg/diagnosis/status/installations.ts';
-import { probedNamespace } from '../../../../pkg/diagnosis/status/services.ts';
-import { type StatusReport, status } from '../../../../pkg/diagnosis/status/status.ts';
+import { type StatusReport, probedNamespace, status } from '../../../../pkg/diagnosis/status/status.ts';
 import { installationDefaults, namespaceObject } from '../../../fixtures/installation.ts';
 import { service, slice } from '../../../fixtures/core.ts';
 import { changed, DAY_MS, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../../fixtures/status-evidence.ts';
@@ -138,6 +137,35 @@ describe('status', () => {
         spec: { ...spec, renewTime: new Date(STATUS_NOW - 60_000).toISOString() },
       })),
       found: [`LeaseStale: Lease ${OWN}/${HEARTBEAT_LEASE}: the last heartbeat is 60 seconds old.`],
+    },
+    {
+      name: 'a leader that stopped for so long that plans of the flow-controller are dropped',
+      change: changed('Lease', 'flow-controller', ({ spec }) => ({
+        spec: { ...spec, holderIdentity: 'flow-0', renewTime: new Date(STATUS_NOW - 700_000).toISOString() },
+      })),
+      found: [
+        `LeaseStale: Lease ${OWN}/flow-controller: flow-0 last renewed it 700 seconds ago.`,
+        `HintsNotCarried: Lease ${OWN}/flow-controller was renewed 700 seconds ago; after 600 seconds plans are dropped.`,
+      ],
+    },
+    {
+      name: 'no registration',
+      change: without(({ kind }) => kind === 'MutatingWebhookConfiguration'),
+      found: ['AdmissionMissing: No MutatingWebhookConfiguration of this extension serves EndpointSlices.'],
+    },
+    {
+      name: 'no ready endpoint behind the webhook',
+      change: without(({ kind }) => kind === 'EndpointSlice'),
+      found: [
+        `NoReadyWebhook: Service ${OWN}/endpointslice-webhook behind MutatingWebhookConfiguration ${EXTENSION_NAME} has no ready endpoint.`,
+      ],
+    },
+    {
+      name: 'an authority that has ended',
+      overrides: { snapshot: withAuthority(STATUS_NOW - 1) },
+      found: [
+        `AuthorityExpiring: The authority in MutatingWebhookConfiguration ${EXTENSION_NAME} has expired (2026-11-20T23:59:59.999Z).`,
+      ],
     },
     {
       name: 'an authority in its last week',
