@@ -58,8 +58,10 @@ const nodesOf = ({ nodes }: ClusterSnapshot) => {
 
 const clusterStatus = ({ snapshot, serverVersion }: StatusEvidence) => {
   const nodes = nodesOf(snapshot);
-  const known = Object.keys(nodes?.versions ?? {}).filter((each) => each !== UNKNOWN);
-  const newest = known.map(parseVersion).sort((a, b) => b.major - a.major || b.minor - a.minor)[0];
+  const [newest] = Object.keys(nodes?.versions ?? {})
+    .filter((each) => each !== UNKNOWN)
+    .map(parseVersion)
+    .sort((a, b) => b.major - a.major || b.minor - a.minor);
   const version = snapshot.version ?? newest;
   return {
     /** gitVersion of the API server, else the newest minor of the Nodes. */
