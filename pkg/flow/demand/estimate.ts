@@ -1,5 +1,4 @@
 // Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
-// What is believed about every zone's demand, and how sure: it widens with time and narrows with samples.
 import { type Demand, amountOf } from '../types.ts';
 import { type Matrix, at, eigenvalues, inverse, matrixOf, minimiseNonNegative, times } from './matrix.ts';
 

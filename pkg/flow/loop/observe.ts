@@ -1,5 +1,4 @@
 // From an observation to what the loop believes: which samples count, and what they say about demand.
-// Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
 import { sumOf } from '../../apis/values.ts';
 import { coresPerUnit, hintsOf, learnFrom, remembered, sharingOf, steadyRate } from '../demand/arrivals.ts';
 import type { HintsInForce, HintsOf, ZoneCpu } from '../demand/arrivals.ts';
@@ -159,24 +158,6 @@ const newestSample = (observation: Observation): number =>
     return Math.max(newest, sampledAt);
   }, -Infinity);
 
-/** What a measurement of the demand itself says; one that was seen already says nothing. */
-const measuredIn = (
-  zones: readonly string[],
-  { demand, sampledAt }: MeasuredDemand,
-  before: Observed,
-  uncertainty = 0,
-): Observed =>
-  sampledAt <= (before.estimate?.time ?? -Infinity)
-    ? before
-    : {
-        ...before,
-        estimate: exactly(zones, demand, sampledAt, uncertainty),
-        freshAt: Math.max(before.freshAt, sampledAt),
-        countedAt: sampledAt,
-        rank: zones.length,
-        condition: 1,
-      };
-
 /** How much of a rise is expected to come still: a jump lies anywhere in the window that first shows it. */
 const STILL_TO_COME = 0.5;
 
@@ -206,21 +187,28 @@ const differs = (before: Estimate, after: Estimate, sign: 1 | -1): boolean =>
 const roomOf = ({ targetUtilization }: LoopPolicy, observation: Observation): number =>
   targetUtilization * sumOf(readyOf(observation).map(({ capacity }) => capacity));
 
-/** By a measurement of the demand: jumps and falls are seen in it as in samples of endpoints. */
+/** By a measurement of the demand: jumps and falls are seen in it as in samples of endpoints. One that was seen already says nothing. */
 const observeMeasured = (
   policy: LoopPolicy,
   observation: Observation,
-  measured: MeasuredDemand,
+  { demand, sampledAt }: MeasuredDemand,
   nothing: Observed,
+  uncertainty = 0,
 ): Observed => {
-  const seen = measuredIn(observedZones(observation), measured, nothing);
-  const { estimate: before } = nothing;
-  if (seen.countedAt === null || seen.estimate === null || before === null) return seen;
-  const rose = differs(before, seen.estimate, 1);
+  const { estimate: before, freshAt } = nothing;
+  if (sampledAt <= (before?.time ?? -Infinity)) return nothing;
+  const zones = observedZones(observation);
+  const estimate = exactly(zones, demand, sampledAt, uncertainty);
+  const rose = before !== null && differs(before, estimate, 1);
   return {
-    ...seen,
-    jump: rose ? afterJump(before, seen.estimate, roomOf(policy, observation)) : null,
-    fall: differs(before, seen.estimate, -1),
+    ...nothing,
+    estimate,
+    freshAt: Math.max(freshAt, sampledAt),
+    countedAt: sampledAt,
+    jump: rose ? afterJump(before, estimate, roomOf(policy, observation)) : null,
+    fall: before !== null && differs(before, estimate, -1),
+    rank: zones.length,
+    condition: 1,
   };
 };
 
@@ -331,7 +319,7 @@ const observeCounted = (
   { measured, rose, fell, uncertainty }: NonNullable<ReturnType<typeof countedDemand>>,
   nothing: Observed,
 ): Observed => {
-  const seen = measuredIn(observedZones(observation), measured, nothing, uncertainty);
+  const seen = observeMeasured(policy, observation, measured, nothing, uncertainty);
   if (seen.countedAt === null) return seen;
   const ready = readyOf(observation);
   const demand = sumOf(Object.values(measured.demand));
