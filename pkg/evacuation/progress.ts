@@ -58,14 +58,9 @@ export const outcomesOf = (zone: string, outcomes: Outcomes): Map<string, Outcom
   return found;
 };
 
-export interface OutcomeCount {
-  readonly zone: string;
-  readonly state: Outcome['state'];
-  readonly services: number;
-}
-
-export const countOutcomes = (outcomes: Outcomes): OutcomeCount[] => {
-  const found = new Map<string, OutcomeCount>();
+/** Services by zone and state. */
+export const countOutcomes = (outcomes: Outcomes) => {
+  const found = new Map<string, { zone: string; state: Outcome['state']; services: number }>();
   for (const zones of outcomes.values()) {
     for (const [zone, { state }] of zones) {
       const key = `${zone} ${state}`;
@@ -74,15 +69,6 @@ export const countOutcomes = (outcomes: Outcomes): OutcomeCount[] => {
   }
   return [...found.values()];
 };
-
-interface Stand {
-  /** By `namespace/name`. */
-  readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** Not all Services were looked at yet. */
-  readonly incomplete: boolean;
-  /** Zones with Nodes, in name order. */
-  readonly clientZones: readonly string[];
-}
 
 const MAX_LISTED = 100;
 const MAX_ZONES = 64;
@@ -147,12 +133,21 @@ const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
       return { namespace, name, reason, message };
     });
 
-/** While it runs. */
+/**
+ * While it runs.
+ *
+ * @param progress - outcomes by `namespace/name`, whether Services are still to be looked at, and zones with Nodes in name order
+ */
 export const runningStatus = (
   evacuation: ZoneEvacuation,
-  { outcomes, incomplete, clientZones }: Stand,
+  progress: {
+    readonly outcomes: ReadonlyMap<string, Outcome>;
+    readonly incomplete: boolean;
+    readonly clientZones: readonly string[];
+  },
   now: number,
 ): ZoneEvacuationStatus => {
+  const { outcomes, incomplete, clientZones } = progress;
   const all = [...outcomes.values()];
   const left = leftOf(outcomes);
   const pending = countOf(all, 'pending');

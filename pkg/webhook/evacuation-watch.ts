@@ -10,19 +10,6 @@ import type { Client, Clock } from '../kubernetes/types.ts';
 import { sleep } from '../kubernetes/wait.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-export interface EvacuationWatch {
-  /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
-  isLeft(zone: string): boolean;
-  /** Zones whose endpoints are evacuated with the write that adds them; undefined: no evacuation runs, or none is known. */
-  joined(): readonly string[] | undefined;
-  /** What of them is about a slice. */
-  joiningOf: JoiningInput['joiningOf'];
-  /** Calls back when `joined` changed; returns what ends that. */
-  onChange(callback: () => void): () => void;
-  /** Follows them until the signal aborts; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Expiry comes without an event. */
 const LOOK_MS = 5_000;
 
@@ -32,7 +19,7 @@ export const createEvacuationWatch = (options: {
   /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
-}): EvacuationWatch => {
+}) => {
   const { clock, logger } = options;
   const cache = createCache<ZoneEvacuation & KubernetesObject>({
     ...options,
@@ -57,16 +44,21 @@ export const createEvacuationWatch = (options: {
   };
   cache.onChange(look);
   return {
-    isLeft: (zone) =>
+    /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
+    isLeft: (zone: string): boolean =>
       cache.state === 'pending' || cache.state === 'refused' || running().some(({ spec }) => spec.zone === zone),
+    /** Zones whose endpoints are evacuated with the write that adds them; undefined: no evacuation runs, or none is known. */
     joined,
-    joiningOf: (slice) => joiningOf(running(), slice),
-    onChange(callback) {
+    /** What of them is about a slice. */
+    joiningOf: (slice: Parameters<JoiningInput['joiningOf']>[0]) => joiningOf(running(), slice),
+    /** Calls back when `joined` changed; returns what ends that. */
+    onChange(callback: () => void): () => void {
       const entry = (): void => callback();
       callbacks.add(entry);
       return () => void callbacks.delete(entry);
     },
-    async run(signal) {
+    /** Follows them until the signal aborts; rejects never. */
+    async run(signal: AbortSignal): Promise<void> {
       const following = cache.run(signal);
       while (!signal.aborted) {
         look();
@@ -77,3 +69,5 @@ export const createEvacuationWatch = (options: {
     },
   };
 };
+
+export type EvacuationWatch = ReturnType<typeof createEvacuationWatch>;

@@ -1,29 +1,16 @@
 // `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
 import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
-import { defined } from '../../../pkg/apis/values.ts';
 import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
 import { stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
-import { type Io, UsageError, topologyCommand } from '../io.ts';
+import { UsageError, topologyCommand } from '../io.ts';
 import { type ClusterFlags, addClusterFlags } from '../evacuation/flags.ts';
 import { type OutputFlags, addOutputFlag } from '../flags.ts';
-import { type SourceFlags, openTraffic } from '../measured-flags.ts';
+import type { SourceFlags } from '../measured-flags.ts';
 import { print } from '../output.ts';
 
 interface Flags extends ClusterFlags, OutputFlags, Pick<SourceFlags, 'meterNamespace'> {
   measured?: boolean;
 }
-
-/** Of each zone a line: what the meters counted since this was asked. */
-const arriving = async ({ kubeconfig, context, meterNamespace }: Flags, zones: readonly string[], io: Io) => {
-  const { measuredFromNow } = await import('../evacuation/follow.ts');
-  const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
-  try {
-    const measured = await measuredFromNow(traffic, io.signal);
-    return zones.map((zone) => `${stillSeenText(stillSeen(measured, zone), zone)}\n`).join('');
-  } finally {
-    await traffic.close();
-  }
-};
 
 export const evacuations = topologyCommand<Flags>({
   name: 'evacuations',
@@ -41,8 +28,13 @@ export const evacuations = topologyCommand<Flags>({
   async run(io, flags, [zone]) {
     if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
       throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
-    const { listEvacuations } = await import('../evacuation/session.ts');
-    const { saysNotInstalled, withClient } = await import('../evacuation/session.ts');
+    const { listEvacuations, saysNotInstalled, withClient } = await import('../evacuation/session.ts');
+    /** Of each zone a line: what the meters counted since this was asked. */
+    const arriving = async (zones: readonly string[]): Promise<string> => {
+      const { measureFromNow } = await import('../evacuation/follow.ts');
+      const measured = await measureFromNow(flags, io);
+      return zones.map((each) => `${stillSeenText(stillSeen(measured, each), each)}\n`).join('');
+    };
     const show = async (client: Parameters<typeof listEvacuations>[0]): Promise<0> => {
       const all = await listEvacuations(client, io.signal);
       const chosen = all.filter(
@@ -50,7 +42,7 @@ export const evacuations = topologyCommand<Flags>({
       );
       if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
       const zones = [...new Set(chosen.map(({ spec }) => spec.zone))];
-      const seen = flags.measured === true && zones.length > 0 ? await arriving(flags, zones, io) : '';
+      const seen = flags.measured === true && zones.length > 0 ? await arriving(zones) : '';
       await print(io, flags.output, chosen, (wide) => {
         if (chosen.length === 0) return 'No zone is evacuated.\n';
         const more = `${seen}${zone === undefined ? '' : chosen.map(renderLeft).join('')}`;

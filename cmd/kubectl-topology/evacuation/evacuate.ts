@@ -15,6 +15,7 @@ import { type ExitCode, type Io, UsageError, wantsColor } from '../io.ts';
 import {
   asEvacuation,
   createProgress,
+  deleteEvacuation,
   listEvacuations,
   namespaceLabels,
   runningOf,
@@ -22,10 +23,9 @@ import {
   withClient,
 } from './session.ts';
 import type { ClusterFlags } from './flags.ts';
-import { followEvacuation, measuredFromNow, watchStillSeen } from './follow.ts';
+import { followEvacuation, measureFromNow } from './follow.ts';
 import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
-import { openTraffic, readMeasured } from '../measured-flags.ts';
-import type { LiveTraffic, MeasuredFlags, SourceFlags } from '../measured-flags.ts';
+import { type MeasuredFlags, readMeasured } from '../measured-flags.ts';
 import type { OutputFlags } from '../flags.ts';
 import { print } from '../output.ts';
 import { type LimitFlags, limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
@@ -135,8 +135,7 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
     return await send();
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    const name = nameOf(wish);
-    const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, io.signal);
+    const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name: nameOf(wish) }, io.signal);
     if (runningOf([there], io.now()).length > 0) {
       const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
       throw new UsageError(
@@ -144,8 +143,7 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
       );
     }
     if (dryRun) return there;
-    const { uid } = there.metadata;
-    await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+    await deleteEvacuation(client, there, io.signal);
     return send();
   }
 };
@@ -170,8 +168,7 @@ const withdraws = async (
   if (others.length === 0) return false;
   const again = await check(client, made, flags, io, made);
   if (isAllowed(again, flags.force)) return false;
-  if (there === undefined)
-    await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+  if (there === undefined) await deleteEvacuation(client, made, io.signal);
   else await client.patch(ZONE_EVACUATIONS, { name }, 'merge', { spec: there.spec }, {}, io.signal);
   const reasons = again.refusals.map(({ reason }) => reason).join(', ');
   io.err.write(
@@ -182,36 +179,21 @@ const withdraws = async (
 
 const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning', 'Returned']);
 
-/** Undefined: the person went away, and it goes on. */
+/** Undefined: the person went away, and it goes on. @param generation - of the spec that is to be done */
 const follow = async (
   client: Client,
   made: ZoneEvacuation,
-  /** Of the spec that is to be done. */
   generation: number,
-  traffic: LiveTraffic | undefined,
   io: Io,
 ): Promise<ZoneEvacuation | undefined> => {
   const name = nameOf(made);
-  const { zone } = made.spec;
   const progress = createProgress(io);
-  const done = new AbortController();
-  let state = '';
-  let seen = '';
-  const show = (): void => progress.show([state, seen].filter((text) => text !== '').join('; '));
-  const onSeen = (found: StillSeen): void => {
-    seen = stillSeenText(found, zone);
-    show();
-  };
-  // What cannot be measured any more is no reason to stop looking on.
-  const measuring =
-    traffic && watchStillSeen(traffic, zone, onSeen, AbortSignal.any([io.signal, done.signal])).catch(() => undefined);
   try {
     const last = await followEvacuation({
       client,
       name,
       onState(evacuation) {
-        state = progressText(evacuation);
-        show();
+        progress.show(progressText(evacuation));
         return (evacuation.status?.observedGeneration ?? 0) >= generation && DONE.has(evacuation.status?.phase);
       },
       signal: io.signal,
@@ -222,8 +204,6 @@ const follow = async (
     if (!io.signal.aborted) throw error;
     return undefined;
   } finally {
-    done.abort(new Error('the evacuation is done'));
-    await measuring;
     progress.clear();
   }
 };
@@ -245,10 +225,6 @@ const finalText = (evacuation: ZoneEvacuation): string => {
   return `${progressText(evacuation)}\n${partText(evacuation)}${renderLeft(evacuation)}${endText(evacuation)}`;
 };
 
-/** The meters themselves, without the scope of the evacuation. */
-const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): ClusterFlags & SourceFlags =>
-  defined({ kubeconfig, context, meterNamespace });
-
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
   const fresh = wishOf(zone, flags);
@@ -260,10 +236,8 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   const checked = await check(client, wish, flags, io, there);
   const text = flags.output === 'table' || flags.output === 'wide';
   /** For -o json: no evacuation where it was refused before it was made, and nothing still seen where it is not measured. */
-  const report = (evacuation: ZoneEvacuation | null, stillSeenThere: StillSeen | null = null): Promise<void> =>
-    text
-      ? Promise.resolve()
-      : print(io, flags.output, { check: checked, evacuation, stillSeen: stillSeenThere }, () => '');
+  const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
+    text ? Promise.resolve() : print(io, flags.output, { check: checked, evacuation, stillSeen: seen }, () => '');
   if (text) {
     const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
     io.out.write(renderSurvivalCheck(checked, style));
@@ -297,25 +271,21 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     await report(null);
     return 1;
   }
-  const traffic = flags.wait && flags.measured === true ? await openTraffic(pathOf(flags), io) : undefined;
-  try {
-    const last = flags.wait ? await follow(client, made, generation, traffic, io) : made;
-    if (last === undefined) {
-      io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was ${verb}. ${endText(made)}`);
-      return 1;
-    }
-    const refused = last.status?.phase === 'Refused';
-    const seen = traffic === undefined || refused ? null : stillSeen(await measuredFromNow(traffic, io.signal), zone);
-    await report(last, seen);
-    if (text) {
-      const begun = `ZoneEvacuation ${nameOf(last)} was ${verb}. ${endText(last)}`;
-      const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
-      io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
-    }
-    return refused ? 1 : 0;
-  } finally {
-    await traffic?.close();
+  const last = flags.wait ? await follow(client, made, generation, io) : made;
+  if (last === undefined) {
+    io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was ${verb}. ${endText(made)}`);
+    return 1;
   }
+  const refused = last.status?.phase === 'Refused';
+  const isMeasured = flags.wait && flags.measured === true && !refused;
+  const seen = isMeasured ? stillSeen(await measureFromNow(flags, io), zone) : null;
+  await report(last, seen);
+  if (text) {
+    const begun = `ZoneEvacuation ${nameOf(last)} was ${verb}. ${endText(last)}`;
+    const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
+    io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
+  }
+  return refused ? 1 : 0;
 };
 
 /** @throws UsageError where the zone is evacuated already. */

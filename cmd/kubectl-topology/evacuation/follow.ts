@@ -7,8 +7,10 @@ import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/contr
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type Measured, type StillSeen, stillSeen } from '../../../pkg/traffic/measured.ts';
-import type { LiveTraffic } from '../measured-flags.ts';
+import type { Measured } from '../../../pkg/traffic/measured.ts';
+import type { Io } from '../io.ts';
+import { type LiveTraffic, type SourceFlags, openTraffic } from '../measured-flags.ts';
+import type { ClusterFlags } from './flags.ts';
 
 interface FollowOptions {
   readonly client: Client;
@@ -90,20 +92,6 @@ export const followReturn = async (options: ReturnOptions): Promise<void> => {
   await untilDone(() => returnedOnce(options), options.signal);
 };
 
-/** Calls back after each reading until the signal aborts; rejects where the meters cannot be read any more. */
-export const watchStillSeen = async (
-  traffic: LiveTraffic,
-  zone: string,
-  onSeen: (seen: StillSeen) => void,
-  signal: AbortSignal,
-): Promise<void> => {
-  await traffic.next(signal);
-  while (!signal.aborted) {
-    await sleep(systemClock, traffic.intervalMs, signal);
-    onSeen(stillSeen(await traffic.next(signal), zone));
-  }
-};
-
 /** kube-proxy applies slices once a second (--nftables-min-sync-period, --iptables-min-sync-period), and meters count a moment later. */
 const APPLIED_MS = 2_000;
 
@@ -113,4 +101,17 @@ export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal)
   await traffic.next(signal);
   await sleep(systemClock, traffic.intervalMs, signal);
   return traffic.next(signal);
+};
+
+/** The same, of the meters that the flags lead to. */
+export const measureFromNow = async (
+  { kubeconfig, context, meterNamespace }: ClusterFlags & SourceFlags,
+  io: Io,
+): Promise<Measured> => {
+  const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
+  try {
+    return await measuredFromNow(traffic, io.signal);
+  } finally {
+    await traffic.close();
+  }
 };

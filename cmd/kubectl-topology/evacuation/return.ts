@@ -1,13 +1,12 @@
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
-import { errorText } from '../../../pkg/apis/values.ts';
-import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { errorText, nameOf } from '../../../pkg/apis/values.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/text.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
-import { NotInstalledError, createProgress, listEvacuations, withClient } from './session.ts';
+import { NotInstalledError, createProgress, deleteEvacuation, listEvacuations, withClient } from './session.ts';
 import type { ClusterFlags } from './flags.ts';
 import { followReturn } from './follow.ts';
 
@@ -28,13 +27,11 @@ const evacuationsOf = async (client: Client, zone: string, io: Io): Promise<Zone
 };
 
 const remove = async (client: Client, evacuations: readonly ZoneEvacuation[], io: Io): Promise<void> => {
-  for (const { metadata } of evacuations) {
-    const { name = '', uid } = metadata;
-    const options = uid === undefined ? {} : { preconditions: { uid } };
-    await client.delete(ZONE_EVACUATIONS, { name }, options, io.signal).catch((error: unknown) => {
+  for (const evacuation of evacuations) {
+    await deleteEvacuation(client, evacuation, io.signal).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    io.err.write(`deleted ZoneEvacuation ${name}\n`);
+    io.err.write(`deleted ZoneEvacuation ${nameOf(evacuation)}\n`);
   }
 };
 

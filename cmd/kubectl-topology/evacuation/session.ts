@@ -31,6 +31,14 @@ export const listEvacuations = async (client: Client, signal: AbortSignal): Prom
   return found;
 };
 
+/** This one, and none that came under its name since. */
+export const deleteEvacuation = (
+  client: Client,
+  { metadata: { name = '', uid } }: ZoneEvacuation,
+  signal: AbortSignal,
+): Promise<void> =>
+  client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, signal);
+
 /** Labels of every namespace; none where they may not be listed: then only selectors of names match. */
 export const namespaceLabels = async (client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, StringMap>> => {
   const labels = new Map<string, StringMap>();

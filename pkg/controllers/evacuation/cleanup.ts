@@ -63,7 +63,7 @@ const AT_A_TIME = 16;
 /** More than once: slices that were made meanwhile, that another writer was faster with or wrote again, or that could not be written then. */
 const ROUNDS = 10;
 
-export interface ReturnOptions {
+interface ReturnOptions {
   readonly client: Pick<Client, 'pages' | 'patch'>;
   /** Default: all zones. */
   readonly zone?: string;
@@ -74,16 +74,8 @@ export interface ReturnOptions {
   readonly onDone?: (done: number, all: number) => void;
 }
 
-export interface Returned {
-  readonly returned: number;
-  /** Slices that still have it. */
-  readonly left: number;
-  /** Of the last round. */
-  readonly errors: readonly unknown[];
-}
-
-/** One slice that cannot be written keeps no other from being written. */
-export const returnSlices = async (options: ReturnOptions, signal: AbortSignal): Promise<Returned> => {
+/** One slice that cannot be written keeps no other from being written: `left` still have it, and `errors` are those of the last round. */
+export const returnSlices = async (options: ReturnOptions, signal: AbortSignal) => {
   const { client, zone, fieldManager, onDone } = options;
   const { operationsOf = (slice) => returnOperations(slice, zone) } = options;
   const list = async (): Promise<EndpointSlice[]> => {
