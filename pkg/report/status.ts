@@ -39,13 +39,10 @@ const authorityText = ({ authority }: WebhookStatus): string => {
 };
 
 /** The part of a holder's identity that is the Pod's name. */
-export const holderText = ({ holder, state, ageSeconds, holderGone }: LeaseStatus): string => {
+const holderText = ({ holder, state, ageSeconds }: LeaseStatus): string => {
   if (state === 'Released') return 'no holder';
   const pod = holder.replace(/_[0-9a-f-]{8,}$/, '');
-  const gone = holderGone ? ', no such Pod' : '';
-  return state === 'Stale'
-    ? `${pod}, stale ${ageText(ageSeconds)}${gone}`
-    : `${pod}, ${ageText(ageSeconds)} ago${gone}`;
+  return state === 'Stale' ? `${pod}, stale ${ageText(ageSeconds)}` : `${pod}, ${ageText(ageSeconds)} ago`;
 };
 
 /** `4 entries, Ignore`. */

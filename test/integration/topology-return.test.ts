@@ -83,6 +83,13 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       bed.sandbox.seed(pair('other', ZONES));
       const untouched = (await sliceOf('other-x')).endpoints;
       await evacuateSlice('other-x');
+      // Another writer was faster, twice.
+      bed.sandbox.addFault({
+        kind: 'status',
+        match: { resource: 'endpointslices', verb: 'patch' },
+        code: 409,
+        times: 2,
+      });
       const { code, out } = await run('return eu-1a --direct');
       expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
       expect(await hintsOf('web-x')).to.deep.equal(['', '', '']);

@@ -189,15 +189,11 @@ const follow = async (
   const name = nameOf(made);
   const progress = createProgress(io);
   try {
-    const last = await followEvacuation({
-      client,
-      name,
-      onState(evacuation) {
-        progress.show(progressText(evacuation));
-        return (evacuation.status?.observedGeneration ?? 0) >= generation && DONE.has(evacuation.status?.phase);
-      },
-      signal: io.signal,
-    });
+    const isLast = (evacuation: ZoneEvacuation): boolean => {
+      progress.show(progressText(evacuation));
+      return (evacuation.status?.observedGeneration ?? 0) >= generation && DONE.has(evacuation.status?.phase);
+    };
+    const last = await followEvacuation(client, name, isLast, io.signal);
     if (last === undefined) throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile: the zone returns`);
     return last;
   } catch (error) {

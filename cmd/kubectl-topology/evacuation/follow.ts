@@ -12,31 +12,12 @@ import type { Io } from '../io.ts';
 import { type LiveTraffic, type SourceFlags, openTraffic } from '../measured-flags.ts';
 import type { ClusterFlags } from './flags.ts';
 
-interface FollowOptions {
-  readonly client: Client;
-  readonly name: string;
-  /** Called with every state, the first included; true ends. */
-  readonly onState: (evacuation: ZoneEvacuation) => boolean;
-  readonly signal: AbortSignal;
-}
-
-const watchOnce = async ({ client, name, onState, signal }: FollowOptions): Promise<ZoneEvacuation | undefined> => {
-  const first = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, signal);
-  if (onState(first)) return first;
-  const { resourceVersion } = first.metadata;
-  const options = {
-    fieldSelector: `metadata.name=${name}`,
-    ...defined({ resourceVersion }),
-  };
-  for await (const event of client.watch<ZoneEvacuation>(ZONE_EVACUATIONS, options, signal)) {
-    if (event.type === 'DELETED') return event.object;
-    if (event.type !== 'BOOKMARK' && onState(event.object)) return event.object;
-  }
-  return undefined;
-};
-
-/** Until it is done: once more after a moment where it was not, or where the API server did not answer. */
-const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> => {
+/** Asks until it is done, also where the API server does not answer for a while. */
+const untilDone = async <T>(
+  once: () => Promise<T | undefined>,
+  signal: AbortSignal,
+  pauseMs = RETRY_MS,
+): Promise<T> => {
   for (;;) {
     try {
       const found = await once();
@@ -45,27 +26,41 @@ const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSig
       signal.throwIfAborted();
       if (!isPassing(error)) throw error;
     }
-    await sleep(systemClock, RETRY_MS, signal);
+    await sleep(systemClock, pauseMs, signal);
   }
 };
 
-/** Resolves with the last state, or with undefined where the object is gone; rejects with the signal's reason when aborted. */
-export const followEvacuation = (options: FollowOptions): Promise<ZoneEvacuation | undefined> =>
-  untilDone(() => watchOnce(options), options.signal).catch((error: unknown) => {
+/** Between two looks at one small object. */
+const LOOK_MS = 250;
+
+/**
+ * Resolves with the last state, or with undefined where the object is gone; rejects with the signal's reason when aborted.
+ *
+ * @param isLast - called with every state that is seen
+ */
+export const followEvacuation = (
+  client: Pick<Client, 'get'>,
+  name: string,
+  isLast: (evacuation: ZoneEvacuation) => boolean,
+  signal: AbortSignal,
+): Promise<ZoneEvacuation | undefined> => {
+  const look = async (): Promise<ZoneEvacuation | undefined> => {
+    const found = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, signal);
+    return isLast(found) ? found : undefined;
+  };
+  return untilDone(look, signal, LOOK_MS).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
     return undefined;
   });
-
-interface ReturnOptions {
-  readonly client: Client;
-  readonly zone: string;
-  /** Called with how many slices still show the evacuation. */
-  readonly onCount: (count: number) => void;
-  readonly signal: AbortSignal;
-}
+};
 
 /** Undefined where the watch ended before, or is not allowed: then lists have to do. */
-const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): Promise<true | undefined> => {
+const returnedOnce = async (
+  client: Client,
+  zone: string,
+  onCount: (count: number) => void,
+  signal: AbortSignal,
+): Promise<true | undefined> => {
   const { slices, resourceVersion } = await listMarked(client, zone, signal);
   const left = new Set(slices.map(keyOf));
   onCount(left.size);
@@ -87,9 +82,14 @@ const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): P
   });
 };
 
-/** Resolves when no slice shows the evacuation any more. */
-export const followReturn = async (options: ReturnOptions): Promise<void> => {
-  await untilDone(() => returnedOnce(options), options.signal);
+/** Resolves when no slice shows the evacuation any more; calls back with how many still do. */
+export const followReturn = async (
+  client: Client,
+  zone: string,
+  onCount: (count: number) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  await untilDone(() => returnedOnce(client, zone, onCount, signal), signal);
 };
 
 /** kube-proxy applies slices once a second (--nftables-min-sync-period, --iptables-min-sync-period), and meters count a moment later. */

@@ -38,12 +38,8 @@ const remove = async (client: Client, evacuations: readonly ZoneEvacuation[], io
 const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const progress = createProgress(io);
   try {
-    await followReturn({
-      client,
-      zone,
-      onCount: (count) => progress.show(`returning: ${slicesText(count)} left`),
-      signal: io.signal,
-    });
+    const onCount = (count: number): void => progress.show(`returning: ${slicesText(count)} left`);
+    await followReturn(client, zone, onCount, io.signal);
   } catch (error) {
     if (!io.signal.aborted) throw error;
     progress.clear();

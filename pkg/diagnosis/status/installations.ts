@@ -5,7 +5,6 @@ import { byText, isFields, nameOf } from '../../apis/values.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 import {
   type ComponentConfig,
-  type ComponentPod,
   type Deployment,
   type StatusEvidence,
   identityOf,
@@ -62,24 +61,13 @@ export const leaseUsesOf = (configs: readonly ComponentConfig[], namespace: stri
   return [...said, ...defaults];
 };
 
-/** `pods`: all that were seen; undefined where they could not be. */
-const leaseStatus = (
-  { metadata, spec }: Lease,
-  use: LeaseUse | undefined,
-  pods: readonly ComponentPod[] | undefined,
-  now: number,
-) => {
+const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: number) => {
   const { namespace = '', name = '', annotations = {} } = metadata ?? {};
   const { holderIdentity: holder = '', leaseDurationSeconds: lasts = DEFAULT_DURATION_SECONDS } = spec ?? {};
   const purpose = name === HEARTBEAT_LEASE ? 'heartbeat' : (use?.purpose ?? 'other');
   const renewedAt = Date.parse(spec?.renewTime ?? '');
   const age = Number.isNaN(renewedAt) ? null : Math.max(0, Math.round((now - renewedAt) / SECOND_MS));
   const patience = lasts * (purpose === 'heartbeat' ? HEARTBEAT_FACTOR : 1) + GRACE_SECONDS;
-  // An identity begins with the host's name, which is the Pod's; installations that were not looked for have Pods that were
-  // not seen.
-  const host = holder.split('_')[0] ?? '';
-  const own = pods?.map(identityOf).filter(({ component }) => component === use?.component) ?? [];
-  const seen = own.length === 0 || own.some((pod) => pod.name.startsWith(host));
   return {
     namespace,
     name,
@@ -94,8 +82,6 @@ const leaseStatus = (
     holder,
     /** Since the last renewal; null where there was none. */
     ageSeconds: age,
-    /** The holder is none of the Pods that were seen. */
-    holderGone: purpose === 'leader' && holder !== '' && !seen,
   } as const;
 };
 
@@ -138,7 +124,6 @@ const installationStatus = (
   const uses = leaseUsesOf(evidence.configs, namespace);
   const useOf = ({ metadata }: Lease): LeaseUse | undefined =>
     uses.find((use) => use.namespace === metadata?.namespace && use.name === metadata.name);
-  const pods = isUnseen(evidence, 'pods') ? undefined : evidence.pods;
   const own = evidence.configs.filter((config) => config.namespace === namespace);
   const modes = own.flatMap(({ config }) => Object.keys(sectionOf(config, 'modes')));
   return {
@@ -151,7 +136,7 @@ const installationStatus = (
     modes: modes.length === 0 ? null : modes.sort(byText),
     leases: evidence.leases
       .filter((lease) => lease.metadata?.namespace === namespace || useOf(lease) !== undefined)
-      .map((lease) => leaseStatus(lease, useOf(lease), pods, evidence.now))
+      .map((lease) => leaseStatus(lease, useOf(lease), evidence.now))
       .sort((a, b) => byText(a.name, b.name)),
     webhooks: webhooks.filter(({ service }) => service?.namespace === namespace),
   };

@@ -234,13 +234,6 @@ describe('status', () => {
       });
     }
 
-    it('knows whether the holder is one of the Pods, also where the host name is a cut-off one', () => {
-      const gone = (holderIdentity: string) =>
-        leasesOf((spec) => ({ ...spec, holderIdentity }))?.find(({ component }) => component === 'flow-controller')
-          ?.holderGone;
-      expect(['flow-controller-5d8f7-abc_01', 'flow-controller-other_01'].map(gone)).to.deep.equal([false, true]);
-    });
-
     it('are those that the configuration names, else the default ones', () => {
       const config = {
         leaderElection: { namespace: 'garden', name: 'shared' },
