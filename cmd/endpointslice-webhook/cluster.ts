@@ -40,20 +40,12 @@ export interface RegisteringOptions {
   logger: Logger;
 }
 
-export interface Registering {
-  readonly readiness: readonly HealthCheck[];
-  /** Until the signal aborts; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-  /** After the signal that ends this replica: removes registration and lock if the installation is being removed. Rejects never. */
-  goodbye(): Promise<void>;
-}
-
 /** For each of the requests of a goodbye. */
 const PATIENCE_MS = 3_000;
 /** How long an abandoned write may take to be stored. */
 const LAST_WRITE_MS = 1_000;
 
-export const createRegistering = (options: RegisteringOptions): Registering => {
+export const createRegistering = (options: RegisteringOptions) => {
   const { unregister: leave, deployment, keeper, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
@@ -82,22 +74,20 @@ export const createRegistering = (options: RegisteringOptions): Registering => {
     }
   };
 
+  const registered: HealthCheck = {
+    name: 'registration',
+    check: () => (keeper?.registered === true ? undefined : 'the webhooks are not registered yet'),
+  };
   return {
-    readiness:
-      keeper === undefined
-        ? []
-        : [
-            {
-              name: 'registration',
-              check: () => (keeper.registered ? undefined : 'the webhooks are not registered yet'),
-            },
-          ],
-    async run(signal) {
+    readiness: keeper === undefined ? [] : [registered],
+    /** Until the signal aborts; rejects never. */
+    async run(signal: AbortSignal): Promise<void> {
       const until = AbortSignal.any([signal, leaving.signal]);
       running = Promise.all([claim.run(until), keep(until)]);
       await running;
     },
-    async goodbye() {
+    /** After the signal that ends this replica: removes registration and lock if the installation is being removed. Rejects never. */
+    async goodbye(): Promise<void> {
       if (!(await deployment.removed())) return;
       leaving.abort();
       await running;
@@ -129,25 +119,18 @@ const connect = ({ config, kubeconfig, namespace, logger, clock }: SurroundingsO
   return { config, client, namespace: namespace ?? source.namespace ?? 'default', clock, random: Math.random, logger };
 };
 
-/** The version of the API server, followed through upgrades. */
-interface VersionWatch {
-  current(): KubernetesVersion;
-  onChange(callback: () => void): () => void;
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const readVersion = async ({ client }: Connection, signal: AbortSignal): Promise<KubernetesVersion> =>
   parseKubernetesVersion(await client.raw('/version', signal));
 
-/** Follows the version of the API server; a failed look changes nothing. `given`: taken instead, whatever the server answers. */
+/** Follows the version of the API server through upgrades; a failed look changes nothing. `given`: taken instead, whatever the server answers. */
 const followVersion = async (
   given: string | undefined,
   connection: Connection,
   signal: AbortSignal,
-): Promise<VersionWatch> => {
+) => {
   const { clock, logger } = connection;
   let version = given === undefined ? await readVersion(connection, signal) : parseKubernetesVersion(given);
-  const callbacks = new Set<() => void>();
+  const callbacks: (() => void)[] = [];
   const look = async (until: AbortSignal): Promise<void> => {
     try {
       const next = await readVersion(connection, until);
@@ -160,13 +143,9 @@ const followVersion = async (
     }
   };
   return {
-    current: () => version,
-    onChange(callback) {
-      const entry = (): void => callback();
-      callbacks.add(entry);
-      return () => void callbacks.delete(entry);
-    },
-    async run(until) {
+    current: (): KubernetesVersion => version,
+    onChange: (callback: () => void): void => void callbacks.push(callback),
+    async run(until: AbortSignal): Promise<void> {
       while (given === undefined && !until.aborted) {
         // Rejects only when aborted, which ends the loop.
         await sleep(clock, VERSION_INTERVAL_MS, until).catch(() => undefined);
@@ -201,7 +180,7 @@ const openCertificates = (connection: Connection, signal: AbortSignal): Promise<
 interface Registered extends Pick<RegisteringOptions, 'claim'> {
   readonly namespaces: Cache<Namespace>;
   readonly certificates: RefreshingCertificateSource;
-  readonly version: VersionWatch;
+  readonly version: Awaited<ReturnType<typeof followVersion>>;
   readonly evacuations: EvacuationWatch | undefined;
   readonly settingsReconcilerUser: string;
 }
@@ -235,10 +214,7 @@ const keeperOf = (
         settingsReconcilerUser,
       }),
     onWantedChange(callback) {
-      const sources = [certificates, version, claim, evacuations];
-      namespaces.onChange(callback);
-      const subscriptions = sources.map((source) => source.onChange(callback));
-      return () => subscriptions.forEach((unsubscribe) => unsubscribe());
+      for (const source of [certificates, version, claim, evacuations, namespaces]) source.onChange(callback);
     },
     async refresh(signal) {
       // Rejects only when aborted.
@@ -290,14 +266,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       clock,
       logger,
     });
-    const parts = [
-      certificates,
-      planner,
-      registering,
-      version,
-      namespaces,
-      ...(evacuations === undefined ? [] : [evacuations]),
-    ];
+    const parts = [certificates, planner, registering, version, namespaces, ...(evacuations === undefined ? [] : [evacuations])];
     const tasks: Task[] = parts.map((part) => (until) => part.run(until));
     return {
       ...users,

@@ -39,15 +39,6 @@ export const createApp = ({ routes, ...options }: AppOptions): Express => {
   return app;
 };
 
-export interface AdmissionServer {
-  /** The port that is listened on. */
-  readonly port: number;
-  /** Open connections. */
-  readonly connections: number;
-  /** Stops listening and ends idle connections; cuts the rest after `graceMs`. Resolves when all are gone. */
-  close(graceMs: number): Promise<void>;
-}
-
 /**
  * API servers keep idle connections for 90 seconds. A server that closes them earlier loses the request which is sent at
  * the same moment, and admission requests are not sent again.
@@ -89,7 +80,7 @@ export const startAdmissionServer = async (options: {
   maxConnections?: number;
   /** Default 10 s: API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
   handshakeTimeoutMs?: number;
-}): Promise<AdmissionServer> => {
+}) => {
   const { address, port, certificates, app, logger, maxConnections = 1_000, handshakeTimeoutMs = 10_000 } = options;
   const contextOf = () => contextOptions(certificates.current());
   const server = createServer(
@@ -108,20 +99,22 @@ export const startAdmissionServer = async (options: {
   const connections = guardConnections(server, maxConnections, logger);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('admission server error', { error }));
-  const unsubscribe = certificates.onChange(() => {
+  certificates.onChange(() => {
     // Connections that are open keep the certificate they began with.
     server.setSecureContext(contextOf());
     logger.info('serving certificate changed');
   });
   let closed: Promise<void> | undefined;
   return {
+    /** The port that is listened on. */
     port: actualPort,
-    get connections() {
+    /** Open connections. */
+    get connections(): number {
       return connections.size;
     },
-    close(graceMs) {
+    /** Stops listening and ends idle connections; cuts the rest after `graceMs`. Resolves when all are gone. */
+    close(graceMs: number): Promise<void> {
       closed ??= new Promise((resolve) => {
-        unsubscribe();
         const cut = setTimeout(() => connections.destroy(), graceMs);
         server.close(() => {
           clearTimeout(cut);
@@ -133,3 +126,5 @@ export const startAdmissionServer = async (options: {
     },
   };
 };
+
+export type AdmissionServer = Awaited<ReturnType<typeof startAdmissionServer>>;

@@ -209,8 +209,8 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
   refresh?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** What the configuration goes with; default: nothing. Asked before each write, since it may have been made anew. */
   owner?: InstallationOwner;
-  /** Calls back when `wanted` changed; returns what ends that. */
-  onWantedChange: (callback: () => void) => () => void;
+  /** Calls back when `wanted` changed. */
+  onWantedChange: (callback: () => void) => void;
   clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
@@ -269,7 +269,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     },
     /** Watches and repairs until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {
-      const unsubscribe = onWantedChange(raise);
+      onWantedChange(raise);
       const following = informer.run(signal);
       while (!signal.aborted) {
         if (!due) await aborted(AbortSignal.any([signal, raised.next()]));
@@ -277,7 +277,6 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
         // Rejects only when aborted, which ends the loop.
         if (!signal.aborted) await sleep(clock, await look(signal), signal).catch(() => undefined);
       }
-      unsubscribe();
       await following;
     },
   };

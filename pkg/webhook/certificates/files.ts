@@ -15,25 +15,10 @@ export interface HeldCertificate extends ServingCertificate {
   readonly notAfter: number;
 }
 
-export interface CertificateHolder extends CertificateSource {
-  /**
-   * Takes over what differs; true if anything did. Throws CertificateError where callers would refuse the next certificate now
-   * and accept the one that is held. A listener that throws is logged and does not stop the others.
-   */
-  set(next: HeldCertificate): boolean;
-}
-
 const day = (ms: number): string => new Date(ms).toISOString();
 
-export const createHolder = ({
-  initial,
-  clock,
-  logger,
-}: {
-  readonly initial: HeldCertificate;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly logger: Logger;
-}): CertificateHolder => {
+/** The common half of both sources; `set` is for the other half alone. */
+export const createHolder = (initial: HeldCertificate, { clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger }) => {
   let held = initial;
   const isValid = ({ notBefore, notAfter }: HeldCertificate): boolean =>
     notBefore <= clock.now() && clock.now() < notAfter;
@@ -42,7 +27,7 @@ export const createHolder = ({
     const message = `the new certificate is valid from ${day(next.notBefore)} to ${day(next.notAfter)} only`;
     throw new CertificateError('NotValidNow', message);
   };
-  const listeners = new Set<() => void>();
+  const listeners: (() => void)[] = [];
   const notify = (listener: () => void): void => {
     try {
       listener();
@@ -51,17 +36,16 @@ export const createHolder = ({
     }
   };
   return {
-    current: () => held,
-    get notAfter() {
+    current: (): ServingCertificate => held,
+    get notAfter(): number {
       return held.notAfter;
     },
-    onChange(listener) {
-      // Wrapped, so that one function given twice is two subscriptions.
-      const entry = (): void => listener();
-      listeners.add(entry);
-      return () => void listeners.delete(entry);
-    },
-    set(next) {
+    onChange: (listener: () => void): void => void listeners.push(listener),
+    /**
+     * Takes over what differs; true if anything did. Throws CertificateError where callers would refuse the next certificate now
+     * and accept the one that is held. A listener that throws is logged and does not stop the others.
+     */
+    set(next: HeldCertificate): boolean {
       if (next.cert === held.cert && next.key === held.key && next.caBundle === held.caBundle) return false;
       checkValidity(next);
       held = next;
@@ -70,6 +54,8 @@ export const createHolder = ({
     },
   };
 };
+
+export type CertificateHolder = ReturnType<typeof createHolder>;
 
 /** Fails once the certificate in use has expired: callers would refuse it. */
 export const certificateCheck = (
@@ -83,12 +69,6 @@ export const certificateCheck = (
 /** Milliseconds between looks at the files. Polled, because a mounted Secret changes by a symbolic link that file events miss. */
 const POLL_INTERVAL_MS = 10_000;
 
-interface Contents {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string | undefined;
-}
-
 const readText = async (path: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');
@@ -98,37 +78,20 @@ const readText = async (path: string): Promise<string> => {
   }
 };
 
-const readOptional = async (path: string): Promise<string | undefined> => {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new CertificateError('Unreadable', `${path} cannot be read`, cause);
-  }
-};
-
-const pathsIn = (directory: string) => ({
-  cert: join(directory, 'tls.crt'),
-  key: join(directory, 'tls.key'),
-  ca: join(directory, 'ca.crt'),
-});
-
-const readContents = async (directory: string): Promise<Contents> => {
-  const paths = pathsIn(directory);
+/** Throws CertificateError if a file cannot be read or the pair does not fit. */
+const load = async (directory: string): Promise<HeldCertificate> => {
+  const paths = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') };
   // In turn, so that where several are missing the same one is always named.
-  const cert = await readText(paths.cert);
-  const key = await readText(paths.key);
-  return { cert, key, ca: await readOptional(paths.ca) };
-};
-
-/** Throws CertificateError if the pair does not fit. */
-const check = ({ cert, key, ca }: Contents, directory: string): HeldCertificate => {
-  const paths = pathsIn(directory);
-  const { notBefore, notAfter } = readServingPair({ cert, key }, paths);
-  if (ca === undefined) return { cert, key, notBefore, notAfter };
+  const pem = { cert: await readText(paths.cert), key: await readText(paths.key) };
+  const bundle = join(directory, 'ca.crt');
+  const ca = await readText(bundle).catch((error: CertificateError) => {
+    if ((error.cause as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
+  const { notBefore, notAfter } = readServingPair(pem, paths);
+  if (ca === undefined) return { ...pem, notBefore, notAfter };
   if (splitBundle(ca).length === 0)
-    throw new CertificateError('InvalidCertificate', `${paths.ca} holds no PEM certificate`);
-  return { cert, key, notBefore, notAfter, caBundle: ca };
+    throw new CertificateError('InvalidCertificate', `${bundle} holds no PEM certificate`);
+  return { ...pem, notBefore, notAfter, caBundle: ca };
 };
 
 /** Loads the files; rejects with CertificateError if they cannot be used. Once resolved, a bad change is logged and not taken. */
@@ -142,15 +105,15 @@ export const openFileCertificates = async (options: {
   const warnIfExpired = ({ notAfter }: HeldCertificate): void => {
     if (notAfter <= clock.now()) logger.warn('certificate has expired', { directory, notAfter: new Date(notAfter) });
   };
-  const first = check(await readContents(directory), directory);
+  const first = await load(directory);
   warnIfExpired(first);
-  const holder = createHolder({ initial: first, clock, logger });
+  const holder = createHolder(first, { clock, logger });
   /** The problem that was said last, so that it is said once and not at every look. */
   let complained: string | undefined;
 
   const look = async (): Promise<void> => {
     try {
-      const next = check(await readContents(directory), directory);
+      const next = await load(directory);
       const changed = holder.set(next);
       complained = undefined;
       if (!changed) return;
@@ -164,18 +127,13 @@ export const openFileCertificates = async (options: {
     }
   };
 
-  return {
-    current: () => holder.current(),
-    onChange: (listener) => holder.onChange(listener),
-    get notAfter() {
-      return holder.notAfter;
-    },
-    async run(signal) {
+  return Object.assign(holder, {
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         // Rejects only when aborted, which ends the loop.
         await sleep(clock, POLL_INTERVAL_MS, signal).catch(() => undefined);
         if (!signal.aborted) await look();
       }
     },
-  };
+  });
 };

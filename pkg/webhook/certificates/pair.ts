@@ -17,8 +17,8 @@ export interface ServingCertificate extends Pem {
 
 export interface CertificateSource {
   current(): ServingCertificate;
-  /** Calls `listener` after `current` changed (certificate or bundle); the returned function ends that. */
-  onChange(listener: () => void): () => void;
+  /** Calls `listener` after `current` changed (certificate or bundle). */
+  onChange(listener: () => void): void;
   /** End of the current certificate's validity, milliseconds since the epoch. */
   readonly notAfter: number;
 }
@@ -77,13 +77,6 @@ export interface Pair extends Pem {
   readonly notAfter: number;
 }
 
-/** Where a pair came from, for messages. */
-interface PairOrigin {
-  /** For example `/certs/tls.crt` or `Secret garden/ca-x-webhook ca.crt`. */
-  readonly cert: string;
-  readonly key: string;
-}
-
 const parse = <T>(reason: 'InvalidCertificate' | 'InvalidKey', message: string, read: () => T): T => {
   try {
     return read();
@@ -92,8 +85,12 @@ const parse = <T>(reason: 'InvalidCertificate' | 'InvalidKey', message: string, 
   }
 };
 
-/** Throws CertificateError if one of the two is not PEM or they do not belong together. Expiry is not checked. */
-export const readPair = ({ cert, key }: Pem, origin: PairOrigin): Pair => {
+/**
+ * Throws CertificateError if one of the two is not PEM or they do not belong together. Expiry is not checked.
+ *
+ * @param origin - where the two came from, for messages: a path, or `Secret garden/ca-x-webhook ca.crt`
+ */
+export const readPair = ({ cert, key }: Pem, origin: Pem): Pair => {
   const notCertificate = `${origin.cert} does not begin with a PEM certificate`;
   const certificate = parse('InvalidCertificate', notCertificate, () => new X509Certificate(cert));
   const notKey = `${origin.key} is not an unencrypted PEM private key`;
@@ -115,7 +112,7 @@ export const readPair = ({ cert, key }: Pem, origin: PairOrigin): Pair => {
  * The same for a pair to serve with: throws also where OpenSSL would refuse it, for example because a later certificate of the
  * chain is cut off or the key is too weak.
  */
-export const readServingPair = (pem: Pem, origin: PairOrigin): Pair => {
+export const readServingPair = (pem: Pem, origin: Pem): Pair => {
   const pair = readPair(pem, origin);
   const message = `${origin.cert} and ${origin.key} cannot serve TLS`;
   parse('InvalidCertificate', message, () => createSecureContext(contextOptions(pem)));

@@ -51,10 +51,11 @@ const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 const describe = ({ metadata }: KubernetesObject): string =>
   `Secret ${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
-/** Reads one pair; absent, unreadable or (for an authority) unable to sign is undefined, and `onUnusable` hears why. */
+/** Reads one pair; absent, unreadable or (for an authority) expired or unable to sign is undefined, and `onUnusable` hears why. */
 const readStored = (
   secret: Secret | undefined,
   which: keyof typeof FIELDS,
+  now: number,
   onUnusable: (problem: CertificateError) => void,
 ): Pair | undefined => {
   const fields = FIELDS[which];
@@ -65,33 +66,15 @@ const readStored = (
     const pair = read({ cert: decode(secret, fields.cert), key: decode(secret, fields.key) }, origin);
     const curve = pair.privateKey.asymmetricKeyDetails?.namedCurve;
     if (which !== 'server' && (!pair.certificate.ca || curve !== 'prime256v1')) {
-      throw new CertificateError(
-        'InvalidCertificate',
-        `${origin.cert} is not a certificate authority with a P-256 key`,
-      );
+      const message = `${origin.cert} is not a certificate authority with a P-256 key`;
+      throw new CertificateError('InvalidCertificate', message);
     }
-    return pair;
+    return which === 'server' || now < pair.notAfter ? pair : undefined;
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
     onUnusable(error);
     return undefined;
   }
-};
-
-/** What is usable in the two Secrets at `now`; expired authorities are left out. */
-const readSecrets = (
-  secrets: { authority: Secret | undefined; server: Secret | undefined },
-  now: number,
-  onUnusable: (problem: CertificateError) => void,
-): StoredPairs => {
-  const valid = (pair: Pair | undefined): Pair | undefined =>
-    pair !== undefined && now < pair.notAfter ? pair : undefined;
-  const current = valid(readStored(secrets.authority, 'current', onUnusable));
-  const previous = valid(readStored(secrets.authority, 'previous', onUnusable));
-  const server = readStored(secrets.server, 'server', onUnusable);
-  return {
-    ...defined({ current, previous, server }),
-  };
 };
 
 const covers = ({ certificate }: Pair, name: string): boolean =>
@@ -122,6 +105,7 @@ const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => 
 const bundleOf = (current: Pem | undefined, previous: Pem | undefined): string =>
   `${current?.cert ?? ''}${previous?.cert ?? ''}`;
 
+/** The Secret to write over `base` (absent: to create). */
 const secretOf = (ref: ObjectRef, type: string, data: Record<string, string>, base: Secret | undefined): Secret => ({
   ...base,
   apiVersion: 'v1',
@@ -132,23 +116,10 @@ const secretOf = (ref: ObjectRef, type: string, data: Record<string, string>, ba
   data: Object.fromEntries(Object.entries(data).map(([field, text]) => [field, base64(text)])),
 });
 
-/** The authority Secret to write over `base` (absent: to create). */
-const authoritySecret = (ref: ObjectRef, current: Pem, previous: Pem | undefined, base: Secret | undefined): Secret =>
-  secretOf(
-    ref,
-    'Opaque',
-    {
-      [FIELDS.current.cert]: current.cert,
-      [FIELDS.current.key]: current.key,
-      ...(previous === undefined ? {} : { [FIELDS.previous.cert]: previous.cert, [FIELDS.previous.key]: previous.key }),
-      [BUNDLE_FIELD]: bundleOf(current, previous),
-    },
-    base,
-  );
-
-/** The server Secret to write over `base` (absent: to create). */
-const serverSecret = (ref: ObjectRef, server: Pem, base: Secret | undefined): Secret =>
-  secretOf(ref, 'kubernetes.io/tls', { [FIELDS.server.cert]: server.cert, [FIELDS.server.key]: server.key }, base);
+const pairData = ({ cert, key }: Pem, which: keyof typeof FIELDS): Record<string, string> => ({
+  [FIELDS[which].cert]: cert,
+  [FIELDS[which].key]: key,
+});
 
 export interface SecretCertificatesOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
@@ -189,14 +160,10 @@ export const serviceNames = (service: string, namespace: string): string[] => [
 const createAccess = (options: SecretCertificatesOptions) => {
   const { client, namespace, name, names, clock, randomBytes, logger, policy = DEFAULT_POLICY } = options;
   const secrets = secretNames(name);
-  const refs = { authority: { namespace, name: secrets.authority }, server: { namespace, name: secrets.server } };
 
-  const readOne = async (
-    ref: { namespace: string; name: string },
-    signal?: AbortSignal,
-  ): Promise<Secret | undefined> => {
+  const readOne = async (secret: string, signal?: AbortSignal): Promise<Secret | undefined> => {
     try {
-      return await client.get<Secret>(SECRETS, ref, signal);
+      return await client.get<Secret>(SECRETS, { namespace, name: secret }, signal);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -205,12 +172,14 @@ const createAccess = (options: SecretCertificatesOptions) => {
 
   const read = async (signal?: AbortSignal): Promise<Snapshot> => {
     // The server first: an authority that was written between the two reads is then at least as new as its server.
-    const server = await readOne(refs.server, signal);
-    const authority = await readOne(refs.authority, signal);
-    const stored = readSecrets({ authority, server }, clock.now(), (problem) =>
-      logger.warn('the stored certificate cannot be used and is replaced', { error: problem }),
-    );
-    return { authority, server, stored };
+    const server = await readOne(secrets.server, signal);
+    const authority = await readOne(secrets.authority, signal);
+    const usable = (secret: Secret | undefined, which: keyof typeof FIELDS): Pair | undefined =>
+      readStored(secret, which, clock.now(), (problem) =>
+        logger.warn('the stored certificate cannot be used and is replaced', { error: problem }),
+      );
+    const [current, previous] = [usable(authority, 'current'), usable(authority, 'previous')];
+    return { authority, server, stored: defined({ current, previous, server: usable(server, 'server') }) };
   };
 
   /** False if another replica was faster. */
@@ -224,25 +193,27 @@ const createAccess = (options: SecretCertificatesOptions) => {
     }
   };
 
-  const newAuthority = ({ authority, stored }: Snapshot): Secret => {
-    const lifetimeMs = policy.authorityLifetimeMs;
-    const issued = issueAuthority({ commonName: secrets.authority, now: clock.now(), lifetimeMs, randomBytes });
-    return authoritySecret(refs.authority, issued, stored.current, authority);
-  };
-
-  const newServer = ({ server }: Snapshot, authority: Pair): Secret => {
-    const common = { now: clock.now(), lifetimeMs: policy.serverLifetimeMs, randomBytes };
-    return serverSecret(refs.server, issueServerCertificate({ authority, commonName: name, names, ...common }), server);
+  const authoritySecret = (current: Pem, previous: Pem | undefined, base: Secret | undefined): Secret => {
+    const before = previous === undefined ? {} : pairData(previous, 'previous');
+    const data = { ...pairData(current, 'current'), ...before, [BUNDLE_FIELD]: bundleOf(current, previous) };
+    return secretOf({ namespace, name: secrets.authority }, 'Opaque', data, base);
   };
 
   /** The Secret that carries the decision out; undefined when there is nothing to write. */
-  const nextSecret = (snapshot: Snapshot, decision: RotationDecision): Secret | undefined => {
-    const { current, previous } = snapshot.stored;
-    if (decision.kind === 'RotateAuthority') return newAuthority(snapshot);
+  const nextSecret = ({ authority, server, stored }: Snapshot, decision: RotationDecision): Secret | undefined => {
+    const { current, previous } = stored;
+    const now = clock.now();
+    if (decision.kind === 'RotateAuthority') {
+      const lifetimeMs = policy.authorityLifetimeMs;
+      const issued = issueAuthority({ commonName: secrets.authority, now, lifetimeMs, randomBytes });
+      return authoritySecret(issued, current, authority);
+    }
     if (decision.kind === 'Keep' || current === undefined) return undefined;
-    if (decision.kind === 'DropPrevious')
-      return authoritySecret(refs.authority, current, undefined, snapshot.authority);
-    return newServer(snapshot, decision.signer === 'previous' ? (previous ?? current) : current);
+    if (decision.kind === 'DropPrevious') return authoritySecret(current, undefined, authority);
+    const signer = decision.signer === 'previous' ? (previous ?? current) : current;
+    const common = { commonName: name, now, lifetimeMs: policy.serverLifetimeMs, randomBytes };
+    const issued = issueServerCertificate({ authority: signer, names, ...common });
+    return secretOf({ namespace, name: secrets.server }, 'kubernetes.io/tls', pairData(issued, 'server'), server);
   };
 
   /** One step: true if nothing is left to do. */
@@ -286,7 +257,7 @@ export const openSecretCertificates = async (
   signal?: AbortSignal,
 ): Promise<RefreshingCertificateSource> => {
   const { clock, logger } = options;
-  const holder = createHolder({ initial: await settle(options, signal), clock, logger });
+  const holder = createHolder(await settle(options, signal), { clock, logger });
 
   /** False where it failed; what is held stays in use. */
   const look = async (signalOfLook: AbortSignal): Promise<boolean> => {
@@ -305,13 +276,8 @@ export const openSecretCertificates = async (
   const retryAfter = (waitedMs: number): number =>
     waitedMs >= CHECK_INTERVAL_MS ? RETRY_MS : Math.min(waitedMs * 2, CHECK_INTERVAL_MS - 1);
 
-  return {
-    current: () => holder.current(),
-    onChange: (listener) => holder.onChange(listener),
-    get notAfter() {
-      return holder.notAfter;
-    },
-    async run(signalOfRun) {
+  return Object.assign(holder, {
+    async run(signalOfRun: AbortSignal): Promise<void> {
       let waitMs = CHECK_INTERVAL_MS;
       while (!signalOfRun.aborted) {
         // Rejects only when aborted, which ends the loop.
@@ -319,8 +285,8 @@ export const openSecretCertificates = async (
         if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
       }
     },
-    async refresh(signalOfRefresh) {
+    async refresh(signalOfRefresh: AbortSignal): Promise<void> {
       await look(signalOfRefresh);
     },
-  };
+  });
 };

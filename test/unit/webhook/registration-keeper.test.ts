@@ -39,7 +39,6 @@ describe('the owner of a registration', () => {
       ...more,
       onWantedChange(callback) {
         change = callback;
-        return () => undefined;
       },
       clock,
       random: () => 0,
