@@ -90,23 +90,12 @@ export const jsonPatchOf = (target: unknown, patch: MergePatch, pointer = ''): J
   });
 };
 
-export interface SettingsInput {
-  /** The Service of the request, unchecked. */
-  readonly object: unknown;
-  /** The stored object, unchecked; undefined on CREATE. */
-  readonly oldObject: unknown;
-  /** request.userInfo.username. */
-  readonly userName: string;
-  /** The user whose writes are never changed: it takes settings back with one write of its own. */
-  readonly settingsReconcilerUser: string;
-}
+const patched = (operations: readonly JsonPatchOperation[]): AdmissionDecision =>
+  operations.length === 0
+    ? { kind: 'unchanged' }
+    : { kind: 'patch', patch: JSON.stringify(operations), operations: operations.length };
 
-type SettingsDecision =
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'patch'; readonly operations: readonly JsonPatchOperation[] }
-  | { readonly kind: 'invalid'; readonly message: string };
-
-const unchanged: SettingsDecision = Object.freeze({ kind: 'unchanged' });
+const hostile = (message: string): AdmissionDecision => ({ kind: 'unserved', reason: 'HostileFields', message });
 
 /** What etcd-druid makes has handlers of its own (etcd-clients.ts). */
 const isExcluded = (service: Checked): boolean =>
@@ -123,21 +112,35 @@ const followAnnotation = (object: Checked): MergePatch | undefined => {
 };
 
 /**
+ * Another installation's reconciler knows as well what it reverts. Who calls an account of their own so gains what the
+ * label `managed: "false"` gives to every account that may write the Service.
+ */
+const isReconciler = (userName: string): boolean =>
+  userName.startsWith('system:serviceaccount:') && userName.endsWith(`:${COMMANDS.settingsReconciler}`);
+
+/**
  * On UPDATE, restores what the owner's write dropped; lets the strategy label follow the annotation.
  * Applying the operations and deciding again gives `unchanged`.
  */
-export const decideSettings = (input: SettingsInput): SettingsDecision => {
-  const { userName, settingsReconcilerUser } = input;
-  const object = readObject(input.object);
-  if (typeof object === 'string') return { kind: 'invalid', message: object };
-  if (userName === settingsReconcilerUser || isExcluded(object)) return unchanged;
-  const oldObject = readObject(input.oldObject);
-  const kept = (typeof oldObject === 'string' ? undefined : keepSettings(object, oldObject)) ?? {};
-  const keptObject = applyMergePatch(object, kept);
-  const followed = followAnnotation(keptObject) ?? {};
-  const operations = [...jsonPatchOf(object, kept), ...jsonPatchOf(keptObject, followed)];
-  return operations.length === 0 ? unchanged : { kind: 'patch', operations };
-};
+export const createRoutingSettingsHandler =
+  ({
+    settingsReconcilerUser,
+  }: {
+    /** The user whose writes are never changed: it takes settings back with one write of its own. */
+    settingsReconcilerUser: string;
+  }): AdmissionHandler =>
+  ({ object, oldObject, operation, userInfo }) => {
+    const service = readObject(object);
+    if (typeof service === 'string') return hostile(service);
+    const userName = userInfo?.username ?? '';
+    if (userName === settingsReconcilerUser || isReconciler(userName)) return { kind: 'unchanged' };
+    if (isExcluded(service)) return { kind: 'unchanged' };
+    const stored = operation === 'UPDATE' ? readObject(oldObject) : undefined;
+    const kept = (typeof stored === 'object' ? keepSettings(service, stored) : undefined) ?? {};
+    const keptService = applyMergePatch(service, kept);
+    const followed = followAnnotation(keptService) ?? {};
+    return patched([...jsonPatchOf(service, kept), ...jsonPatchOf(keptService, followed)]);
+  };
 
 /** For Services that etcd-druid makes: sets what routes by zone in druid's own write, or reverts it there. */
 export const createEtcdClientsHandler =
@@ -150,9 +153,9 @@ export const createEtcdClientsHandler =
     /** Version of the API server. */
     version: () => KubernetesVersion;
   }): AdmissionHandler =>
-  ({ object, oldObject, operation }): AdmissionDecision => {
+  ({ object, oldObject, operation }) => {
     const service = readObject(object);
-    if (typeof service === 'string') return { kind: 'unserved', reason: 'HostileFields', message: service };
+    if (typeof service === 'string') return hostile(service);
     if (!isEtcdClient(service)) return { kind: 'unchanged' };
     const stored = operation === 'UPDATE' ? readObject(oldObject) : undefined;
     const wanted = enabled && service.metadata?.labels?.[LABEL_MANAGED] !== 'false';
@@ -161,41 +164,7 @@ export const createEtcdClientsHandler =
       typeof stored === 'string' ? undefined : stored,
       wanted ? etcdClientSettings(version()) : undefined,
     );
-    const operations = jsonPatchOf(service, patch);
-    if (operations.length === 0) return { kind: 'unchanged' };
-    return { kind: 'patch', patch: JSON.stringify(operations), operations: operations.length };
-  };
-
-/**
- * Another installation's reconciler knows as well what it reverts. Who calls an account of their own so gains what the
- * label `managed: "false"` gives to every account that may write the Service.
- */
-const isReconciler = (userName: string): boolean =>
-  userName.startsWith('system:serviceaccount:') && userName.endsWith(`:${COMMANDS.settingsReconciler}`);
-
-export const createRoutingSettingsHandler =
-  ({
-    settingsReconcilerUser,
-  }: {
-    /** The user whose writes are never changed. */
-    settingsReconcilerUser: string;
-  }): AdmissionHandler =>
-  ({ object, oldObject, operation, userInfo }) => {
-    const userName = userInfo?.username ?? '';
-    const decision = decideSettings({
-      object,
-      oldObject: operation === 'UPDATE' ? oldObject : undefined,
-      userName: isReconciler(userName) ? settingsReconcilerUser : userName,
-      settingsReconcilerUser,
-    });
-    switch (decision.kind) {
-      case 'unchanged':
-        return decision;
-      case 'patch':
-        return { kind: 'patch', patch: JSON.stringify(decision.operations), operations: decision.operations.length };
-      case 'invalid':
-        return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
-    }
+    return patched(jsonPatchOf(service, patch));
   };
 
 export const SETTINGS_NAME = 'routing-settings';

@@ -3,12 +3,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
+import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES, type Strategy } from '../../../pkg/apis/names.ts';
 import { labelPlan, revertLabel } from '../../../pkg/controllers/flow/write.ts';
 import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { isPlannedStrategy, observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
-import { decideSettings } from '../../../pkg/webhook/routing-settings.ts';
+import { SETTINGS_KINDS, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { mergePatch } from '../routing/support.ts';
@@ -33,13 +34,15 @@ interface Situation {
 /** Stores a write as the API server would, with admission in its path. */
 const admit = (old: Service | undefined, next: Service, userName: string, { webhook }: Situation): Service => {
   if (!webhook) return next;
-  const decision = decideSettings({
+  const decision = createRoutingSettingsHandler({ settingsReconcilerUser: RECONCILER })({
+    uid: '1',
+    kind: SETTINGS_KINDS[0]!,
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    userInfo: { username: userName },
     object: next,
-    oldObject: old,
-    userName,
-    settingsReconcilerUser: RECONCILER,
+    ...(old === undefined ? {} : { oldObject: old }),
   });
-  return decision.kind === 'patch' ? applyJsonPatch(next, decision.operations) : next;
+  return decision.kind === 'patch' ? applyJsonPatch(next, JSON.parse(decision.patch) as JsonPatchOperation[]) : next;
 };
 
 const write = (stored: Service, plan: SettingsPlan, userName: string, situation: Situation): Service =>

@@ -10,7 +10,8 @@ import {
   LABEL_STRATEGY,
 } from '../../../../pkg/apis/names.ts';
 import { UNTOUCHED_SERVICES } from '../../../../pkg/routing/keep.ts';
-import { type SettingsInput, decideSettings } from '../../../../pkg/webhook/routing-settings.ts';
+import type { AdmissionRequest, JsonPatchOperation } from '../../../../pkg/apis/admission.ts';
+import { SETTINGS_KINDS, createRoutingSettingsHandler } from '../../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 
 const RECONCILER = 'system:serviceaccount:garden:settings-reconciler';
@@ -41,25 +42,29 @@ const serviceOf = (shape: Shape): Record<string, unknown> => ({
   },
 });
 
-const inputOf = (object: unknown, oldObject?: unknown, more: Partial<SettingsInput> = {}): SettingsInput => ({
+const decide = createRoutingSettingsHandler({ settingsReconcilerUser: RECONCILER });
+
+const inputOf = (object: unknown, oldObject?: unknown, username = OWNER): AdmissionRequest => ({
+  uid: '1',
+  kind: SETTINGS_KINDS[0]!,
+  operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
+  userInfo: { username },
   object,
-  oldObject,
-  userName: OWNER,
-  settingsReconcilerUser: RECONCILER,
-  ...more,
+  ...(oldObject === undefined ? {} : { oldObject }),
 });
 
-const after = (input: SettingsInput): unknown => {
-  const decision = decideSettings(input);
+const after = (input: AdmissionRequest): unknown => {
+  const decision = decide(input);
   expect(decision.kind, JSON.stringify(decision)).to.be.oneOf(['patch', 'unchanged']);
-  return applyJsonPatch(input.object, decision.kind === 'patch' ? decision.operations : []);
+  const operations = decision.kind === 'patch' ? (JSON.parse(decision.patch) as JsonPatchOperation[]) : [];
+  return applyJsonPatch(input.object, operations);
 };
 
 const distribution = { trafficDistribution: 'PreferSameZone' };
 const auto = { [ANNOTATION_TOPOLOGY_MODE]: 'auto' };
 const consider = { [LABEL_CONSIDER]: 'true' };
 
-describe('decideSettings', () => {
+describe('the handler of routing settings', () => {
   describe('puts back what the owner dropped from a Service', () => {
     const cases: { name: string; old: Shape; next: Shape; want: Shape }[] = [
       {
@@ -113,9 +118,10 @@ describe('decideSettings', () => {
 
   describe('leaves a Service alone', () => {
     const dropped = { old: { ...distribution, applied: distribution }, next: { applied: distribution } };
-    const cases: { name: string; old?: Shape; next: Shape; more?: Partial<SettingsInput> }[] = [
+    const cases: { name: string; old?: Shape; next: Shape; user?: string }[] = [
       { name: 'on CREATE', next: dropped.next },
-      { name: 'when the reconciler itself writes', ...dropped, more: { userName: RECONCILER } },
+      { name: 'when the reconciler itself writes', ...dropped, user: RECONCILER },
+      { name: "when another installation's reconciler writes", ...dropped, user: 'system:serviceaccount:x:settings-reconciler' },
       { name: 'with managed: false', ...dropped, next: { ...dropped.next, labels: { [LABEL_MANAGED]: 'false' } } },
       { name: 'where applied is gone on both sides', old: distribution, next: {} },
       {
@@ -151,10 +157,10 @@ describe('decideSettings', () => {
         next: { ...dropped.next, name },
       })),
     ];
-    for (const { name, old, next, more } of cases) {
+    for (const { name, old, next, user } of cases) {
       it(name, () => {
-        const input = inputOf(serviceOf(next), old === undefined ? undefined : serviceOf(old), more);
-        expect(decideSettings(input)).to.deep.equal({ kind: 'unchanged' });
+        const input = inputOf(serviceOf(next), old === undefined ? undefined : serviceOf(old), user);
+        expect(decide(input)).to.deep.equal({ kind: 'unchanged' });
       });
     }
 
@@ -247,14 +253,14 @@ describe('decideSettings', () => {
     ];
     for (const { name, object, message } of cases) {
       it(name, () => {
-        const decision = decideSettings(inputOf(object));
-        expect(decision.kind === 'invalid' && decision.message).to.match(message);
+        const decision = decide(inputOf(object));
+        expect(decision.kind === 'unserved' && decision.message).to.match(message);
       });
     }
 
     it('a hostile old object holds nothing', () => {
       for (const old of [null, [], 'x', { metadata: 5 }]) {
-        expect(decideSettings(inputOf(serviceOf({ applied: distribution }), old)).kind).to.equal('unchanged');
+        expect(decide(inputOf(serviceOf({ applied: distribution }), old)).kind).to.equal('unchanged');
       }
     });
   });
@@ -275,7 +281,7 @@ describe('decideSettings', () => {
     fc.assert(
       fc.property(shape, shape, (object, oldObject) => {
         const result = after(inputOf(object, oldObject)) as Record<string, unknown>;
-        expect(decideSettings(inputOf(result, oldObject))).to.deep.equal({ kind: 'unchanged' });
+        expect(decide(inputOf(result, oldObject))).to.deep.equal({ kind: 'unchanged' });
         const fieldOf = (one: Record<string, unknown>) =>
           (one['spec'] as { trafficDistribution?: string }).trafficDistribution;
         expect(fieldOf(result)).to.be.oneOf([fieldOf(object), fieldOf(oldObject)]);
