@@ -2,10 +2,10 @@
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { isForbidden, isNotFound } from './errors.ts';
-import { createInformer } from './informer.ts';
+import { type Informer, createInformer } from './informer.ts';
 import { type RecentWrites, createRecentWrites, storeKeyOf, storeKeyOfObject } from './store.ts';
 import { aborted, createBell, sleep } from './wait.ts';
-import type { Client, Clock, Indexers, Informer, Selection, TimerHandle } from './types.ts';
+import type { Client, Clock, Indexers, Selection, TimerHandle } from './types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface CacheOptions<T extends KubernetesObject> {
@@ -60,8 +60,6 @@ export interface Cache<T extends KubernetesObject> {
   stalenessMs(): number;
   /** Resolves once the state is not pending any more. */
   settled(signal: AbortSignal): Promise<void>;
-  /** Look again now whether the resource is served. */
-  poke(): void;
   /**
    * Reads everything anew, versions that are known included: a changed definition shows other content under the same
    * version. What is cached stays until then; afterwards every object counts as changed.
@@ -96,7 +94,6 @@ interface Shared<T extends KubernetesObject> {
   /** A list is due, since more is to be kept whole. */
   relistTimer: TimerHandle | undefined;
   readonly settled: ReturnType<typeof createBell>;
-  readonly poked: ReturnType<typeof createBell>;
   readonly relisted: ReturnType<typeof createBell>;
 }
 
@@ -221,7 +218,7 @@ const runCache = async <T extends KubernetesObject>(
       enter(shared, answer);
     }
     const wait = without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
-    await sleep(options.clock, wait, AbortSignal.any([signal, shared.poked.next()])).catch(() => undefined);
+    await sleep(options.clock, wait, signal).catch(() => undefined);
   }
   shared.relistTimer?.cancel();
 };
@@ -236,7 +233,6 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     whole: new Map(),
     relistTimer: undefined,
     settled: createBell(),
-    poked: createBell(),
     relisted: createBell(),
   };
   const freshest = (cached: T): T => shared.recent.freshest(storeKeyOfObject(cached), cached);
@@ -286,7 +282,6 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
         await aborted(AbortSignal.any([signal, shared.settled.next()]));
       }
     },
-    poke: () => shared.poked.ring(),
     relist,
     run: (signal) => runCache(options, shared, signal),
   };

@@ -1,10 +1,9 @@
 // The caches of one process: opened with what they share, run together, and waited for before anything is decided from them.
+import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { type Cache, type CacheOptions, createCache } from './cache.ts';
 import { within } from './wait.ts';
-import type { Client, Clock } from './types.ts';
-import type { Logger } from '../telemetry/log.ts';
 
 export interface CacheSettings<T extends KubernetesObject> extends Pick<
   CacheOptions<T>,
@@ -21,22 +20,12 @@ export interface CacheSettings<T extends KubernetesObject> extends Pick<
 /** Opens a cache; it is filled once the set runs. */
 export type OpenCache = <T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>) => Cache<T>;
 
-export interface CachesOptions {
-  client: Pick<Client, 'list' | 'pages' | 'watch'>;
-  clock: Clock;
-  /** In [0, 1): jitter of back-offs. */
-  random: () => number;
-  logger: Logger;
-  /** A list or watch failed; the cache recovers by itself. */
-  onFailure?: (error: unknown) => void;
-}
-
 type AnyCache = Cache<never>;
 
-interface Opened {
+type CachesOptions = Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
+
+interface Opened extends Pick<CacheSettings<never>, 'patienceMs' | 'after'> {
   readonly cache: AnyCache;
-  readonly patienceMs: number | undefined;
-  readonly after: CacheSettings<never>['after'] | undefined;
 }
 
 /** Resolves when the cache is filled; with a patience, then at the latest. */
@@ -75,7 +64,7 @@ export const createCaches = (options: CachesOptions) => {
       const cache = createCache<T>({ ...options, ...rest, client: client ?? options.client, resource });
       // Whatever its objects: they are not read through this list.
       const any = cache as unknown as AnyCache;
-      opened.push({ cache: any, patienceMs, after });
+      opened.push({ cache: any, ...defined({ patienceMs, after }) });
       if (client === undefined) own.push(any);
       if (client === undefined && after === undefined) required.push(any);
       return cache;

@@ -26,8 +26,6 @@ export interface ClientOptions {
   config: KubeConfigSource;
   /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
   userAgent: string;
-  /** Default true: all watches and requests share one connection. */
-  allowH2?: boolean;
   /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
   requestTimeoutMs?: number;
   /** How often and how patiently 429 and 503 are tried again; default four times, at most 10 s each. */
@@ -45,12 +43,12 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 // The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
 const WATCH_GRACE_SECONDS = 15;
 
-const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
+const deleteBody = ({ dryRun, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
   apiVersion: 'v1',
   kind: 'DeleteOptions',
   // In the body, not the query: the server ignores query options of a DELETE that has a body.
   ...(dryRun === true ? { dryRun: ['All'] } : {}),
-  ...defined({ propagationPolicy, gracePeriodSeconds, preconditions }),
+  ...defined({ gracePeriodSeconds, preconditions }),
 });
 
 const createWatch = (exchange: Exchange, random: () => number): Client['watch'] =>
@@ -116,10 +114,10 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
  * is: the caller's work queue knows better.
  */
 export const createClient = (options: ClientOptions): Client => {
-  const { config, userAgent, allowH2 = true, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
+  const { config, userAgent, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
   const clock = options.clock ?? systemClock;
-  const transport =
-    options.transport ?? createTransport({ server: config.server, proxyUrl: config.proxyUrl, allowH2, clock });
+  const { server, proxyUrl } = config;
+  const transport = options.transport ?? createTransport({ server, proxyUrl, allowH2: true, clock });
   const retry = options.retry ?? DEFAULT_RETRY;
   const exchange = createExchange({ config, transport, userAgent, requestTimeoutMs, retry, clock, random });
 
@@ -134,7 +132,7 @@ export const createClient = (options: ClientOptions): Client => {
   };
 
   return {
-    server: new URL(config.server).origin,
+    server: new URL(server).origin,
     get: async (resource, ref, signal) => {
       const call: Call = { method: 'GET', path: objectPath(resource, ref) };
       return asObject(await exchange.json(call, signal), resource, ref.name, call);

@@ -2,17 +2,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, within } from './wait.ts';
-import type { Clock, Reconciler, Result, WorkQueue } from './types.ts';
+import type { Clock, Reconciler, Result } from './types.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
-export type ReconcileOutcome = 'success' | 'requeue' | 'error' | 'timeout' | 'aborted';
-
-/** What happens in the controller, for metrics. */
-export interface ControllerHooks {
-  onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
-  /** Workers that are busy now. */
-  onActive?(workers: number): void;
-}
+type ReconcileOutcome = 'success' | 'requeue' | 'error' | 'timeout' | 'aborted';
 
 export interface ControllerOptions {
   /** For log lines. */
@@ -28,7 +22,12 @@ export interface ControllerOptions {
   /** How long `run` waits for reconciles that ignore their signal when it stops, milliseconds; default 10,000. */
   stopGraceMs?: number;
   logger: Logger;
-  hooks?: ControllerHooks;
+  /** What happens, for metrics. */
+  hooks?: {
+    onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
+    /** Workers that are busy now. */
+    onActive?(workers: number): void;
+  };
 }
 
 /** A reconcile took longer than its limit. */

@@ -100,14 +100,8 @@ const RATE_PER_OBJECT = 1 / 300;
 const ATTEMPTS = 4;
 const RETRY_MS = 2_000;
 
-/** An Event that was written and can be counted up. */
-interface Known extends Occurrences {
-  readonly name: string;
-}
-
-interface Pending extends Occurrences {
-  readonly event: EventInput;
-}
+/** An event that waits to be sent. */
+type Pending = Occurrences & { readonly event: EventInput };
 
 const objectKey = ({ regarding }: EventInput): string =>
   JSON.stringify([regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid]);
@@ -130,7 +124,7 @@ const createSpamFilter = (clock: Clock): ((event: EventInput) => boolean) => {
 /** Writes one event: creates it, or counts up the one that is known. */
 const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal: AbortSignal) => Promise<void>) => {
   const { client, clock } = options;
-  const known = createLru<Known>(REMEMBERED);
+  const known = createLru<Occurrences & { readonly name: string }>(REMEMBERED);
   let sequence = 0n;
 
   const uniqueNumber = (): bigint => {

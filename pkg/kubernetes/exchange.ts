@@ -101,17 +101,6 @@ export const createGrowingBuffer = (limit: number) => {
   };
 };
 
-interface ExchangeOptions {
-  config: KubeConfigSource;
-  transport: Transport;
-  userAgent: string;
-  /** From sending to the last byte of the answer; for a stream, to its head. */
-  requestTimeoutMs: number;
-  retry: RetryPolicy;
-  clock: Clock;
-  random: () => number;
-}
-
 export interface Call {
   method: TransportRequest['method'];
   path: string;
@@ -137,23 +126,6 @@ export class AnswerTooLongError extends ConnectionError {
   constructor(request: RequestIdentity, most = `${MAX_ANSWER_BYTES} bytes`) {
     super({ ...request, reason: 'InvalidResponse', message: `the answer is longer than ${most}` });
   }
-}
-
-/** An answer whose body is still to come. `deadline` belongs to the reader: it must be disposed. */
-interface OpenAnswer {
-  readonly body: Dispatcher.ResponseData['body'];
-  readonly deadline: Deadline;
-}
-
-export interface Exchange {
-  /** Sends, reads the whole answer and parses it. */
-  json<T>(call: Call, signal?: AbortSignal): Promise<T>;
-  /** The same without parsing it. */
-  text(call: Call, signal?: AbortSignal): Promise<string>;
-  /** Sends once, and hands over the stream. */
-  open(call: Call, signal: AbortSignal): Promise<OpenAnswer>;
-  /** What a failure of `call` means, given why its deadline ended. */
-  failure(error: unknown, call: Call, deadline: Deadline, signal?: AbortSignal): unknown;
 }
 
 const header = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
@@ -199,8 +171,24 @@ const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestId
 const parsed = (bytes: Buffer): unknown =>
   hasItemsWithin(MAX_ANSWER_ITEMS, bytes) ? parseJson(bytes.toString('utf8')) : undefined;
 
-export const createExchange = (options: ExchangeOptions): Exchange => {
-  const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
+export const createExchange = ({
+  config,
+  transport,
+  userAgent,
+  requestTimeoutMs,
+  retry,
+  clock,
+  random,
+}: {
+  config: KubeConfigSource;
+  transport: Transport;
+  userAgent: string;
+  /** From sending to the last byte of the answer; for a stream, to its head. */
+  requestTimeoutMs: number;
+  retry: RetryPolicy;
+  clock: Clock;
+  random: () => number;
+}) => {
 
   const identityOf = ({ method, path }: Call): RequestIdentity => ({ method, path });
 
@@ -213,7 +201,8 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const failure: Exchange['failure'] = (error, call, deadline, signal) => {
+  /** What a failure of `call` means, given why its deadline ended. */
+  const failure = (error: unknown, call: Call, deadline: Deadline, signal?: AbortSignal): unknown => {
     if (signal?.aborted === true) return signal.reason;
     if (error instanceof ConnectionError || error instanceof ApiError) return error;
     const identity = identityOf(call);
@@ -297,8 +286,10 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
 
   return {
     failure,
-    text: async (call, signal) => (await answered(call, signal)).toString('utf8'),
-    async json<T>(call: Call, signal?: AbortSignal) {
+    /** Sends and reads the whole answer. */
+    text: async (call: Call, signal?: AbortSignal): Promise<string> => (await answered(call, signal)).toString('utf8'),
+    /** The same, and parses it. */
+    async json<T>(call: Call, signal?: AbortSignal): Promise<T> {
       const bytes = await answered(call, signal);
       await ownTurn(bytes.length);
       const value = parsed(bytes);
@@ -308,7 +299,8 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
       const message = `the answer (${bytes.length} bytes) is not JSON`;
       throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
     },
-    async open(call, signal) {
+    /** Sends once, and hands over the stream. `deadline` belongs to the reader: it must be disposed. */
+    async open(call: Call, signal: AbortSignal) {
       signal.throwIfAborted();
       const deadline = createDeadline(clock, requestTimeoutMs, signal);
       try {
@@ -321,3 +313,5 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     },
   };
 };
+
+export type Exchange = ReturnType<typeof createExchange>;

@@ -5,19 +5,12 @@ import type { Resource } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
-import { type InformerCache, type ListRound, createInformerCache } from './store.ts';
+import { type InformerCache, createInformerCache } from './store.ts';
 import { aborted, sleep } from './wait.ts';
-import type { Client, Clock, Indexers, Informer, Selection, Store } from './types.ts';
+import type { Client, Clock, Indexers, InformerHandlers, Selection, Store } from './types.ts';
 
-interface InformerBackoff {
-  /** First wait, milliseconds, before jitter. */
-  baseMs: number;
-  /** No wait is longer than this before jitter. */
-  maxMs: number;
-}
-
-/** The values of client-go's reflector. */
-export const DEFAULT_INFORMER_BACKOFF: InformerBackoff = { baseMs: 800, maxMs: 30_000 };
+/** The first wait before jitter, and the longest one: the values of client-go's reflector. */
+const [BASE_DELAY_MS, MAX_DELAY_MS] = [800, 30_000];
 
 /**
  * The most of a server's wish that is followed, before jitter. A cache that waits is blind, also after the server has recovered; and a
@@ -33,11 +26,11 @@ const MAX_RETRY_AFTER_MS = 30_000;
  */
 export const informerDelay = (
   failures: number,
-  { baseMs, maxMs }: InformerBackoff,
   random: () => number,
   retryAfterMs = 0,
 ): number =>
-  Math.max(Math.min(baseMs * 2 ** (failures - 1), maxMs), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)) * (1 + random());
+  Math.max(Math.min(BASE_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)) *
+  (1 + random());
 
 /**
  * Why everything is listed. `Initial`: the loop started. `Gone`: the server no longer has the version (410).
@@ -63,16 +56,12 @@ export interface InformerOptions<T extends KubernetesObject> {
   logger: Logger;
   /** Objects per page of a list; default 500. */
   pageSize?: number;
-  /** Default 0.8 s doubling to 30 s. */
-  backoff?: InformerBackoff;
   /** What was cached of the resource before this informer: a first list that lacks most of it is asked for again as well. */
   previous?: Pick<Store<T>, 'list'>;
   /** Called when a list begins, for metrics. */
   onRelist?: (reason: RelistReason) => void;
   /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
   onFailure?: (error: unknown) => void;
-  /** Called when a handler, indexer or transform threw, for metrics. */
-  onHandlerError?: (error: unknown) => void;
 }
 
 /** The default transform: server-side bookkeeping that no reader here needs. */
@@ -115,19 +104,14 @@ interface Progress {
   doubted: boolean;
 }
 
-interface Turns {
-  /** Lists if due, then watches until the watch ends; returns how long to wait, milliseconds. */
-  next(signal: AbortSignal): Promise<number>;
-}
-
+/** Returns what lists if that is due, then watches until the watch ends, and says how long to wait, milliseconds. */
 const createTurns = <T extends KubernetesObject>(
   options: InformerOptions<T>,
   cache: InformerCache<T>,
   progress: Progress,
   synced: () => void,
-): Turns => {
+): ((signal: AbortSignal) => Promise<number>) => {
   const { client, resource, selection = {}, clock, random, logger, pageSize } = options;
-  const backoff = options.backoff ?? DEFAULT_INFORMER_BACKOFF;
   const prove = (): void => void (progress.provenAt = clock.monotonic());
 
   const goneLately = (): boolean =>
@@ -136,7 +120,7 @@ const createTurns = <T extends KubernetesObject>(
     if (!goneLately()) progress.failures = 0;
   };
 
-  const readAll = async (round: ListRound<T>, signal: AbortSignal): Promise<string> => {
+  const readAll = async (round: ReturnType<InformerCache<T>['beginList']>, signal: AbortSignal): Promise<string> => {
     const limit = defined({ limit: pageSize });
     const newConnection = progress.doubted ? { newConnection: true } : {};
     let version = '';
@@ -193,7 +177,7 @@ const createTurns = <T extends KubernetesObject>(
     progress.relist ??= 'Gone';
     progress.goneAt = clock.monotonic();
     if (!again) progress.failures = 0;
-    return again ? informerDelay(progress.failures, backoff, random) : 0;
+    return again ? informerDelay(progress.failures, random) : 0;
   };
 
   const failed = (error: unknown): number => {
@@ -202,7 +186,7 @@ const createTurns = <T extends KubernetesObject>(
     logger.warn('list or watch failed', { failures: progress.failures, error });
     if (isGone(error)) return gone();
     const asked = error instanceof ApiError ? error.retryAfterMs : undefined;
-    return informerDelay(progress.failures, backoff, random, asked);
+    return informerDelay(progress.failures, random, asked);
   };
 
   const watchOnce = async (signal: AbortSignal): Promise<number> => {
@@ -223,37 +207,34 @@ const createTurns = <T extends KubernetesObject>(
       return 0;
     }
     progress.failures += 1;
-    return informerDelay(progress.failures, backoff, random);
+    return informerDelay(progress.failures, random);
   };
 
-  return {
-    async next(signal) {
-      if (progress.relist !== undefined) {
-        try {
-          const wait = await list(progress.relist, signal);
-          if (wait !== undefined) return wait;
-        } catch (error) {
-          return signal.aborted ? 0 : failed(error);
-        }
+  return async (signal) => {
+    if (progress.relist !== undefined) {
+      try {
+        const wait = await list(progress.relist, signal);
+        if (wait !== undefined) return wait;
+      } catch (error) {
+        return signal.aborted ? 0 : failed(error);
       }
-      return await watchOnce(signal);
-    },
+    }
+    return await watchOnce(signal);
   };
 };
 
 /**
- * Creates an informer; nothing is requested before `run`.
+ * A cache that follows one resource of one server for as long as it runs. Nothing is requested before `run`.
  *
  * Between two calls of `run` the cache stays as it was; the next call lists anew. A call while one is running joins it.
  */
-export const createInformer = <T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> => {
+export const createInformer = <T extends KubernetesObject>(options: InformerOptions<T>) => {
   const { resource, clock } = options;
   const logger = options.logger.child({ informer: resource.plural });
   const cache = createInformerCache<T>({
     indexers: options.indexers ?? {},
     transform: options.transform ?? dropManagedFields,
     logger,
-    onHandlerError: options.onHandlerError,
     previous: options.previous,
   });
   const synced = new AbortController();
@@ -266,33 +247,39 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     goneAt: undefined,
     doubted: false,
   };
-  const turns = createTurns({ ...options, logger }, cache, progress, () => synced.abort());
+  const next = createTurns({ ...options, logger }, cache, progress, () => synced.abort());
   let running: Promise<void> | undefined;
 
   const loop = async (signal: AbortSignal): Promise<void> => {
     progress.provenAt ??= clock.monotonic();
     progress.relist = 'Initial';
     while (!signal.aborted) {
-      const wait = await turns.next(signal);
+      const wait = await next(signal);
       if (wait > 0) await sleep(clock, wait, signal).catch(() => undefined);
     }
   };
 
   return {
     resource,
-    store: cache.store,
-    get hasSynced() {
+    store: cache.store as Store<T>,
+    /** True once the first list is complete; stays true. */
+    get hasSynced(): boolean {
       return synced.signal.aborted;
     },
-    stalenessMs: () => (progress.provenAt === undefined ? 0 : clock.monotonic() - progress.provenAt),
-    addHandlers: (handlers) => cache.addHandlers(handlers),
-    async waitForSync(signal) {
+    /** Milliseconds (monotonic) since the server last proved the cache current (list, event, bookmark or open watch answered). */
+    stalenessMs: (): number => (progress.provenAt === undefined ? 0 : clock.monotonic() - progress.provenAt),
+    addHandlers: (handlers: InformerHandlers<T>): void => cache.addHandlers(handlers),
+    /** Resolves when synced; rejects with the signal's reason. */
+    async waitForSync(signal: AbortSignal): Promise<void> {
       if (!synced.signal.aborted) await aborted(AbortSignal.any([signal, synced.signal]));
       if (!synced.signal.aborted) signal.throwIfAborted();
     },
-    run(signal) {
+    /** Lists, watches and recovers until the signal aborts; resolves then, and rejects never. */
+    run(signal: AbortSignal): Promise<void> {
       running ??= loop(signal).finally(() => (running = undefined));
       return running;
     },
   };
 };
+
+export type Informer<T extends KubernetesObject> = ReturnType<typeof createInformer<T>>;

@@ -42,16 +42,6 @@ interface HolderMarks {
 /** Namespace of the installation that holds the Lease, as it says; empty where it does not. */
 export const installationOf = (lease: Lease): string => lease.metadata?.annotations?.[ANNOTATION_INSTALLATION] ?? '';
 
-/** What a holder writes. */
-interface Claim {
-  /** Default: none, and those that are there stay. */
-  readonly marks?: HolderMarks | undefined;
-  readonly identity: string;
-  readonly leaseDurationMs: number;
-  /** Wall clock, milliseconds since the epoch. */
-  readonly now: number;
-}
-
 /** Leases count whole seconds; rounded up, so that followers never wait less than the holder believes. */
 const durationSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000));
 
@@ -68,8 +58,23 @@ const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMet
 };
 
 /** The Lease that takes or renews leadership, from what the server holds (absent: to create). */
-export const claimLease = (ref: ObjectRef, current: Lease | undefined, claim: Claim): Lease => {
-  const { identity, leaseDurationMs, now, marks } = claim;
+export const claimLease = (
+  ref: ObjectRef,
+  current: Lease | undefined,
+  {
+    identity,
+    leaseDurationMs,
+    now,
+    marks,
+  }: {
+    readonly identity: string;
+    readonly leaseDurationMs: number;
+    /** Wall clock, milliseconds since the epoch. */
+    readonly now: number;
+    /** Default: none, and those that are there stay. */
+    readonly marks?: HolderMarks | undefined;
+  },
+): Lease => {
   const spec = current?.spec;
   const renews = current !== undefined && holderOf(current) === identity;
   const time = microTime(now);
@@ -217,15 +222,8 @@ export type LeaseLock = ReturnType<typeof createLeaseLock>;
 /** A Lease that was not renewed for this long belongs to a holder that is gone. */
 export const HOLDER_TIMEOUT_MS = 600_000;
 
-interface HolderLivenessOptions {
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Default 10 minutes. */
-  timeoutMs?: number;
-}
-
 /** Whether the holder is alive, judged by renewals seen on our own clock, so that clocks need not agree. */
-export const createHolderLiveness = (options: HolderLivenessOptions) => {
-  const { clock, timeoutMs = HOLDER_TIMEOUT_MS } = options;
+export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) => {
   let renewal: string | undefined;
   /** Monotonic time of the last renewal; undefined: none is known. */
   let renewedAt: number | undefined;
@@ -234,7 +232,7 @@ export const createHolderLiveness = (options: HolderLivenessOptions) => {
   /** A Lease met for the first time may be old already; only that age depends on the other's clock. */
   const firstAge = (renewTime: string | undefined): number => {
     const age = clock.now() - Date.parse(renewTime ?? '');
-    return Number.isNaN(age) ? timeoutMs : Math.max(0, age);
+    return Number.isNaN(age) ? HOLDER_TIMEOUT_MS : Math.max(0, age);
   };
 
   return {
@@ -259,37 +257,27 @@ export const createHolderLiveness = (options: HolderLivenessOptions) => {
      *
      * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
      */
-    alive: (at = clock.monotonic()): boolean => !known || (renewedAt !== undefined && at - renewedAt < timeoutMs),
+    alive: (at = clock.monotonic()): boolean => !known || (renewedAt !== undefined && at - renewedAt < HOLDER_TIMEOUT_MS),
   };
 };
 
-export type HolderLiveness = ReturnType<typeof createHolderLiveness>;
-
-interface LeaseWatchOptions {
+/** Watches that one Lease and nothing else. */
+export const createLeaseWatch = ({
+  client,
+  lease,
+  clock,
+  random,
+  logger,
+}: {
   client: Client;
   lease: Required<ObjectRef>;
   clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
-}
-
-export interface LeaseWatch extends Pick<HolderLiveness, 'known'> {
-  /** Whether the holder renewed its Lease in time, as far as the server was heard. True while nothing is known yet. */
-  alive(): boolean;
-  /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
-  installation(): string;
-  /** Calls back when the server reports something after which one of the answers is another; not when a Lease just grows old. */
-  onChange(callback: () => void): void;
-  /** Follows the Lease until the signal aborts; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** Watches that one Lease and nothing else. */
-export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
-  const { client, lease, clock, random, logger } = options;
+}) => {
   const callbacks: (() => void)[] = [];
-  const liveness = createHolderLiveness({ clock });
+  const liveness = createHolderLiveness(clock);
   let installation = '';
   const informer = createInformer<Lease>({
     client,
@@ -315,11 +303,15 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     onDelete: () => observe(() => liveness.gone()),
   });
   return {
+    /** Whether the holder renewed its Lease in time, as far as the server was heard. True while nothing is known yet. */
     alive,
-    known: () => liveness.known(),
-    installation: () => installation,
-    onChange: (callback) => void callbacks.push(callback),
-    async run(signal) {
+    known: (): boolean => liveness.known(),
+    /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
+    installation: (): string => installation,
+    /** Calls back when the server reports something after which one of the answers is another; not when a Lease just grows old. */
+    onChange: (callback: () => void): void => void callbacks.push(callback),
+    /** Follows the Lease until the signal aborts; rejects never. */
+    async run(signal: AbortSignal): Promise<void> {
       const running = informer.run(signal);
       try {
         await informer.waitForSync(signal);
@@ -331,3 +323,5 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     },
   };
 };
+
+export type LeaseWatch = ReturnType<typeof createLeaseWatch>;

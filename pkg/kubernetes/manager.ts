@@ -20,7 +20,7 @@ import { createDeadline } from './wait.ts';
 import { createEventRecorder } from './events.ts';
 import { createFencedClient } from './client.ts';
 import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
-import type { Client, Informer, Reconciler, WriteOptions } from './types.ts';
+import type { Client, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';
 
@@ -55,9 +55,6 @@ const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>
   };
 };
 
-/** What the check looks at; any informer fits, whatever its objects. */
-type FreshnessSubject = Pick<Informer<never>, 'resource' | 'stalenessMs'>;
-
 /** Not ready before every cache was listed once, or its resource known to be absent. */
 export const cachesListed = (caches: readonly Pick<Cache<never>, 'resource' | 'state'>[]): HealthCheck => ({
   name: 'informer-sync',
@@ -73,7 +70,7 @@ export const cachesListed = (caches: readonly Pick<Cache<never>, 'resource' | 's
  * Choose it well above a minute, the interval of the server's bookmarks: short outages are the informer's business, and
  * a restart does not help against them.
  */
-export const informerFreshness = (informers: readonly FreshnessSubject[], maxStalenessMs: number): HealthCheck => ({
+export const informerFreshness = (informers: readonly Pick<Cache<never>, 'resource' | 'stalenessMs'>[], maxStalenessMs: number): HealthCheck => ({
   name: 'informer-freshness',
   check() {
     const stale = informers

@@ -7,7 +7,7 @@ import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
 import { type Resource, apiVersionOf } from '../apis/resources.ts';
 import { ConnectionError, type RequestIdentity } from './errors.ts';
 import { AnswerTooLongError } from './exchange.ts';
-import type { ListOptions, PatchType, Selection, WatchOptions, WriteOptions } from './types.ts';
+import type { ListOptions, PatchType, WatchOptions, WriteOptions } from './types.ts';
 
 /** Values of undefined are left out. */
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -61,13 +61,12 @@ export const objectPath = (resource: Resource, { namespace, name }: ObjectRef, s
   return subresource === undefined ? path : `${path}/${subresource}`;
 };
 
-const selectionQuery = ({ labelSelector, fieldSelector }: Selection): Query => ({ labelSelector, fieldSelector });
-
 /** `limit: 0` asks for everything in one answer. */
 export const listQuery = (options: ListOptions): Query => {
-  const limit = options.limit ?? DEFAULT_PAGE_SIZE;
+  const { labelSelector, fieldSelector, limit = DEFAULT_PAGE_SIZE } = options;
   return {
-    ...selectionQuery(options),
+    labelSelector,
+    fieldSelector,
     limit: limit === 0 ? undefined : limit,
     continue: options.continue,
     // With a continue token the server refuses both: the token names the version.
@@ -78,9 +77,10 @@ export const listQuery = (options: ListOptions): Query => {
 
 export const watchQuery = (options: WatchOptions, timeoutSeconds: number): Query => ({
   watch: 1,
-  ...selectionQuery(options),
+  labelSelector: options.labelSelector,
+  fieldSelector: options.fieldSelector,
   resourceVersion: options.resourceVersion,
-  allowWatchBookmarks: options.allowWatchBookmarks ?? true,
+  allowWatchBookmarks: true,
   timeoutSeconds,
 });
 
@@ -159,11 +159,7 @@ export const asList = <T extends KubernetesObject>(
   return { ...value, metadata, items: items.map((item) => asItem<T>(item, resource, request)) };
 };
 
-/** Fetches one page. */
-export type FetchPage<T extends KubernetesObject> = (
-  options: ListOptions,
-  signal?: AbortSignal,
-) => Promise<ObjectList<T>>;
+export type FetchPage<T extends KubernetesObject> = (options: ListOptions, signal?: AbortSignal) => Promise<ObjectList<T>>;
 
 /** Kubernetes is made for 150,000 Pods (kubernetes.io/docs/setup/best-practices/cluster-large); no resource read here has more. */
 const MAX_ITEMS = 500_000;

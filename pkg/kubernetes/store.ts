@@ -104,43 +104,27 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
   };
 };
 
-interface InformerCacheOptions<T extends KubernetesObject> {
-  indexers: Indexers<T>;
-  transform: (object: T) => T;
-  logger: Logger;
-  /** A handler, an indexer or the transform threw. */
-  onHandlerError: ((error: unknown) => void) | undefined;
-  /** What the first list is compared with. */
-  previous: Pick<Store<T>, 'list'> | undefined;
-}
-
-/** One list in the making: objects not seen by its end are gone from the server. */
-export interface ListRound<T extends KubernetesObject> {
-  add(items: readonly T[]): void;
-  /** More than half of what is cached was not seen. */
-  lacksMost(): boolean;
-  complete(): void;
-}
-
-export interface InformerCache<T extends KubernetesObject> {
-  readonly store: WritableStore<T>;
-  beginList(): ListRound<T>;
-  apply(event: Exclude<WatchEvent<T>, { type: 'BOOKMARK' }>): void;
-  addHandlers(handlers: InformerHandlers<T>): void;
-}
-
 /** Versions are opaque: equal or different is all that may be asked. An object without one counts as changed. */
 const unchanged = (previous: KubernetesObject | undefined, next: KubernetesObject): boolean =>
   previous?.metadata?.resourceVersion !== undefined &&
   previous.metadata.resourceVersion === next.metadata?.resourceVersion;
 
-export const createInformerCache = <T extends KubernetesObject>(options: InformerCacheOptions<T>): InformerCache<T> => {
-  const { indexers, transform, logger, onHandlerError } = options;
+export const createInformerCache = <T extends KubernetesObject>({
+  indexers,
+  transform,
+  logger,
+  previous: before,
+}: {
+  indexers: Indexers<T>;
+  transform: (object: T) => T;
+  logger: Logger;
+  /** What the first list is compared with. */
+  previous?: Pick<Store<T>, 'list'> | undefined;
+}) => {
   const handlers: Array<InformerHandlers<T>> = [];
 
   const report = (what: string, object: T, error: unknown): void => {
     logger.error(`${what} threw`, { object: storeKeyOfObject(object), error });
-    onHandlerError?.(error);
   };
   const store = createStore<T>({
     indexers,
@@ -181,33 +165,37 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
 
   return {
     store,
+    /** One list in the making: objects not seen by its end are gone from the server. */
     beginList() {
-      const known = store.size === 0 ? (options.previous?.list() ?? []).map(storeKeyOfObject) : store.keys();
+      const known = store.size === 0 ? (before?.list() ?? []).map(storeKeyOfObject) : store.keys();
       const seen = new Set<string>();
       return {
-        add(items) {
+        add(items: readonly T[]): void {
           for (const item of items) {
             seen.add(storeKeyOfObject(item));
             upsert(item);
           }
         },
-        lacksMost: () => known.filter((key) => !seen.has(key)).length * 2 > known.length,
-        complete() {
+        /** More than half of what is cached was not seen. */
+        lacksMost: (): boolean => known.filter((key) => !seen.has(key)).length * 2 > known.length,
+        complete(): void {
           for (const key of store.keys()) if (!seen.has(key)) remove(key);
         },
       };
     },
-    apply({ type, object }) {
+    apply({ type, object }: Exclude<WatchEvent<T>, { type: 'BOOKMARK' }>): void {
       if (type === 'DELETED') remove(storeKeyOfObject(object), object);
       else upsert(object);
     },
-    addHandlers(added) {
+    addHandlers(added: InformerHandlers<T>): void {
       handlers.push(added);
       // Late handlers get what is already there, so that the order of set-up does not matter.
       for (const object of store.list()) guarded('upsert handler', object, () => added.onUpsert?.(object, undefined));
     },
   };
 };
+
+export type InformerCache<T extends KubernetesObject> = ReturnType<typeof createInformerCache<T>>;
 
 const asNumber = (version: string | undefined): bigint | undefined =>
   version !== undefined && /^\d+$/.test(version) ? BigInt(version) : undefined;

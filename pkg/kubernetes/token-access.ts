@@ -9,7 +9,7 @@ import type { Client, Clock } from './types.ts';
 /** `busy`: too many unknown tokens at once, of this source or of all. `unavailable`: the API server gave no answer. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy' | 'unavailable';
 
-export interface TokenAccessOptions {
+interface TokenAccessOptions {
   readonly client: Pick<Client, 'create'>;
   readonly clock: Clock;
   /** Tokens for this audience are accepted, and those for the API server itself. */

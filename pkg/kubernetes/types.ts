@@ -39,8 +39,6 @@ export interface WatchOptions extends Selection {
   resourceVersion?: string;
   /** How long the server should keep the watch, seconds; default random 300..600. */
   timeoutSeconds?: number;
-  /** Default true. */
-  allowWatchBookmarks?: boolean;
   /** Called once when the server accepted the watch, before the first event: the cache it continues is current then. */
   onOpen?: () => void;
 }
@@ -68,7 +66,6 @@ export interface WriteOptions {
 
 export interface DeleteOptions {
   dryRun?: boolean;
-  propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
   /** Seconds; 0 removes a Pod at once, without a kubelet's word. */
   gracePeriodSeconds?: number;
   preconditions?: { uid?: string; resourceVersion?: string };
@@ -148,42 +145,12 @@ export interface InformerHandlers<T extends KubernetesObject> {
   onDelete?(last: T): void;
 }
 
-/** A cache that follows one resource of one server for as long as it runs. */
-export interface Informer<T extends KubernetesObject> {
-  readonly resource: Resource;
-  readonly store: Store<T>;
-  /** True once the first list is complete; stays true. */
-  readonly hasSynced: boolean;
-  /** Milliseconds (monotonic) since the server last proved the cache current (list, event, bookmark or open watch answered). */
-  stalenessMs(): number;
-  addHandlers(handlers: InformerHandlers<T>): void;
-  /** Resolves when synced; rejects with the signal's reason. */
-  waitForSync(signal: AbortSignal): Promise<void>;
-  /** Lists, watches and recovers until the signal aborts; resolves then, and rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** What a reconcile asks for: nothing more, or to be called again after `afterMs`. */
 export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };
 
 /** Brings one key in line with what is wanted. A rejection is logged, counted and retried with back-off. */
 export interface Reconciler {
   reconcile(key: string, signal: AbortSignal): Promise<Result>;
-}
-
-/** client-go's work queue: a key is never with two workers, additions while it is processed coalesce into one more turn. */
-export interface WorkQueue {
-  add(key: string): void;
-  addAfter(key: string, delayMs: number): void;
-  /** Adds after the key's own exponential back-off (and the queue's overall rate). */
-  addRateLimited(key: string): void;
-  /** Ends the key's back-off. */
-  forget(key: string): void;
-  /** Resolves with the next key, or undefined once shut down. The caller must call `done`. */
-  get(signal?: AbortSignal): Promise<string | undefined>;
-  done(key: string): void;
-  shutDown(): void;
-  readonly length: number;
 }
 
 export interface EventInput {

@@ -33,43 +33,37 @@ export interface Watch {
   start(enqueue: Enqueue, signal: AbortSignal): void;
 }
 
-interface WatchOptions {
-  /** Milliseconds from a change to the reconcile. Default 0. */
-  readonly afterMs?: number;
-}
+/** `afterMs`: from a change to the reconcile. */
+const watchesOf =
+  (replay: boolean) =>
+  <T extends KubernetesObject>(
+    cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
+    keysOf: KeysOf<T>,
+    { afterMs = 0 }: { readonly afterMs?: number } = {},
+  ): Watch[] =>
+    cache === undefined
+      ? []
+      : [
+          {
+            settled: (signal) => (replay ? cache.settled(signal) : Promise.resolve()),
+            start: (enqueue) =>
+              cache.onChange(
+                (object, previous, deleted) => {
+                  for (const key of keysOf(object, previous, deleted)) enqueue(key, afterMs);
+                },
+                { replay },
+              ),
+          },
+        ];
 
 /** Reconciles for every object that is there when the controller starts, and for every later change. */
-export const objects = <T extends KubernetesObject>(
-  cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
-  keysOf: KeysOf<T>,
-  { afterMs = 0 }: WatchOptions = {},
-): Watch[] => (cache === undefined ? [] : [watchOf(cache, keysOf, afterMs, true)]);
+export const objects = watchesOf(true);
 
 /**
  * Reconciles for changes alone, and does not wait for the cache: for those whose objects concern many keys, which something else
  * brings at the start.
  */
-export const changes = <T extends KubernetesObject>(
-  cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
-  keysOf: KeysOf<T>,
-  { afterMs = 0 }: WatchOptions = {},
-): Watch[] => (cache === undefined ? [] : [watchOf(cache, keysOf, afterMs, false)]);
-
-const watchOf = <T extends KubernetesObject>(
-  cache: Pick<Cache<T>, 'onChange' | 'settled'>,
-  keysOf: KeysOf<T>,
-  afterMs: number,
-  replay: boolean,
-): Watch => ({
-  settled: (signal) => (replay ? cache.settled(signal) : Promise.resolve()),
-  start: (enqueue) =>
-    cache.onChange(
-      (object, previous, deleted) => {
-        for (const key of keysOf(object, previous, deleted)) enqueue(key, afterMs);
-      },
-      { replay },
-    ),
-});
+export const changes = watchesOf(false);
 
 /** Reconciles when `start` says so: subscriptions, and keys that are due at the start. */
 export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });

@@ -1,20 +1,18 @@
 // The work queue between event handlers and reconcilers, with the semantics of client-go's rate-limiting queue.
 import { createItemBackoff, createTokenBucket } from './rate-limiter.ts';
-import type { Clock, TimerHandle, WorkQueue } from './types.ts';
+import type { Clock, TimerHandle } from './types.ts';
 
 /** What happens in the queue, for metrics; all durations in milliseconds. */
-export interface WorkQueueHooks {
+interface WorkQueueHooks {
   /** A key became ready to be taken. */
   onAdd?(): void;
   /** A key was taken after it waited `waitedMs`. */
   onGet?(waitedMs: number): void;
-  /** A key was given back after `workedMs`. */
-  onDone?(workedMs: number): void;
   /** A key was added with back-off. */
   onRetry?(): void;
 }
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   clock: Clock;
   /** First delay of a failing key, milliseconds; default 5, doubles with each failure (client-go's values). */
   baseDelayMs?: number;
@@ -28,11 +26,13 @@ export interface WorkQueueOptions {
 }
 
 /**
+ * client-go's work queue: a key is never with two workers, additions while it is processed coalesce into one more turn.
+ *
  * Keys live in two sets: `dirty` (wants a turn) and `processing` (a worker has it). A key is in the ready list when it
  * is dirty and not processing, so it can be there once only and never with two workers; what is added during its
  * turn stays dirty and becomes ready at `done`.
  */
-export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
+export const createWorkQueue = (options: WorkQueueOptions) => {
   const { clock, baseDelayMs = 5, maxDelayMs = 1_000_000, ratePerSecond = 10, burst = 100, hooks = {} } = options;
   const backoff = createItemBackoff({ baseDelayMs, maxDelayMs });
   const bucket = createTokenBucket({ clock, ratePerSecond, burst });
@@ -40,8 +40,8 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
   const ready = new Set<string>();
   /** Key → when it became dirty. */
   const dirty = new Map<string, number>();
-  /** Key → when a worker took it. */
-  const processing = new Map<string, number>();
+  /** Keys that a worker has. */
+  const processing = new Set<string>();
   const delayed = new Map<string, { readonly dueAt: number; readonly timer: TimerHandle }>();
   const waiters = new Set<(key: string | undefined) => void>();
   let stopped = false;
@@ -53,7 +53,7 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
     const now = clock.monotonic();
     hooks.onGet?.(now - (dirty.get(key) ?? now));
     dirty.delete(key);
-    processing.set(key, now);
+    processing.add(key);
     return key;
   };
 
@@ -91,50 +91,36 @@ export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
     delayed.set(key, { dueAt, timer: clock.setTimeout(fire, delayMs) });
   };
 
-  const wait = (signal: AbortSignal | undefined): Promise<string | undefined> =>
-    new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        waiters.delete(waiter);
-        reject(signal?.reason as Error);
-      };
-      const waiter = (key: string | undefined): void => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve(key);
-      };
-      waiters.add(waiter);
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
-
   return {
     add,
     addAfter,
-    addRateLimited(key) {
+    /** Adds after the key's own exponential back-off (and the queue's overall rate). */
+    addRateLimited(key: string): void {
       if (stopped) return;
       hooks.onRetry?.();
       addAfter(key, Math.max(backoff.next(key), bucket.reserve()));
     },
-    forget: (key) => backoff.forget(key),
-    async get(signal) {
-      signal?.throwIfAborted();
+    /** Ends the key's back-off. */
+    forget: (key: string): void => backoff.forget(key),
+    /** Resolves with the next key, or undefined once shut down. The caller must call `done`. */
+    async get(): Promise<string | undefined> {
       const key = take();
-      return key !== undefined || stopped ? key : wait(signal);
+      return key !== undefined || stopped ? key : new Promise((resolve) => void waiters.add(resolve));
     },
-    done(key) {
-      const takenAt = processing.get(key);
-      if (takenAt === undefined) return;
-      processing.delete(key);
-      hooks.onDone?.(clock.monotonic() - takenAt);
-      if (dirty.has(key)) makeReady(key);
+    done(key: string): void {
+      if (processing.delete(key) && dirty.has(key)) makeReady(key);
     },
-    shutDown() {
+    shutDown(): void {
       stopped = true;
       for (const { timer } of delayed.values()) timer.cancel();
       delayed.clear();
       for (const waiter of waiters) waiter(undefined);
       waiters.clear();
     },
-    get length() {
+    get length(): number {
       return ready.size;
     },
   };
 };
+
+export type WorkQueue = ReturnType<typeof createWorkQueue>;

@@ -6,13 +6,6 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { RELEASE } from '../apis/release.ts';
 import type { HealthCheck } from './log.ts';
 
-interface MetricsOptions {
-  /** Put before the name of every metric created here; default `topology_aware_routing_`. */
-  prefix?: string;
-  /** Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99); default true. */
-  defaultMetrics?: boolean;
-}
-
 interface MetricOptions<L extends string> {
   /** Without the prefix, snake_case, with unit and `_total` where Prometheus asks for them. */
   name: string;
@@ -25,19 +18,9 @@ interface MetricOptions<L extends string> {
   prefix?: string;
 }
 
-interface CounterOptions<L extends string> extends MetricOptions<L> {
-  /** Called at each scrape to bring the counter up to date. Must not throw. */
-  collect?: (counter: Counter<L>) => void;
-}
-
-interface GaugeOptions<L extends string> extends MetricOptions<L> {
-  /** Called at each scrape to set the value then. Must not throw. */
-  collect?: (gauge: Gauge<L>) => void;
-}
-
-interface HistogramOptions<L extends string> extends MetricOptions<L> {
-  /** Upper bounds in the unit of the name, ascending. */
-  buckets: readonly number[];
+interface CollectedOptions<L extends string, M> extends MetricOptions<L> {
+  /** Called at each scrape to bring the metric up to date. Must not throw. */
+  collect?: (metric: M) => void;
 }
 
 type MetricType = 'counter' | 'gauge' | 'histogram';
@@ -54,14 +37,14 @@ export interface MetricDefinition {
 }
 
 export interface Metrics {
-  counter<L extends string = never>(options: CounterOptions<L>): Counter<L>;
-  gauge<L extends string = never>(options: GaugeOptions<L>): Gauge<L>;
-  histogram<L extends string = never>(options: HistogramOptions<L>): Histogram<L>;
+  counter<L extends string = never>(options: CollectedOptions<L, Counter<L>>): Counter<L>;
+  gauge<L extends string = never>(options: CollectedOptions<L, Gauge<L>>): Gauge<L>;
+  /** `buckets`: upper bounds in the unit of the name, ascending. */
+  histogram<L extends string = never>(options: MetricOptions<L> & { buckets: readonly number[] }): Histogram<L>;
   /** Metrics created here (not the default ones), by name. */
   definitions(): MetricDefinition[];
   /** The exposition text of everything in the registry. */
   text(): Promise<string>;
-  /** Content type of `text`. */
   readonly contentType: string;
 }
 
@@ -73,8 +56,15 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
 const FIRST_RELEASE = '0.1.0';
 
 /** A new registry; nothing is shared between two calls. Creating two metrics of one name throws. */
-export const createMetrics = (options: MetricsOptions = {}): Metrics => {
-  const { prefix = 'topology_aware_routing_', defaultMetrics = true } = options;
+export const createMetrics = ({
+  prefix = 'topology_aware_routing_',
+  defaultMetrics = true,
+}: {
+  /** Put before the name of every metric created here. */
+  prefix?: string;
+  /** Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99). */
+  defaultMetrics?: boolean;
+} = {}): Metrics => {
   const registry = new Registry();
   const definitions: MetricDefinition[] = [];
   if (defaultMetrics) collectDefaultMetrics({ register: registry });
@@ -87,7 +77,7 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
   };
 
   return {
-    counter<L extends string>(metric: CounterOptions<L>) {
+    counter<L extends string>(metric: CollectedOptions<L, Counter<L>>) {
       const { common, remember } = describe('counter', metric);
       const { collect } = metric;
       const counter: Counter<L> = new Counter<L>(
@@ -96,7 +86,7 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
       remember();
       return counter;
     },
-    gauge<L extends string>(metric: GaugeOptions<L>) {
+    gauge<L extends string>(metric: CollectedOptions<L, Gauge<L>>) {
       const { common, remember } = describe('gauge', metric);
       const { collect } = metric;
       const gauge: Gauge<L> = new Gauge<L>(
@@ -117,15 +107,11 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
   };
 };
 
-interface Staleness {
-  /** Plural of the resource. */
-  readonly resource: string;
-  /** Since the cache was proved current. */
-  readonly milliseconds: number;
-}
-
-/** Two caches of one resource are one series: the older one. */
-export const showStaleness = (metrics: Metrics, staleness: () => readonly Staleness[]): void =>
+/** Two caches of one resource are one series: the older one. `milliseconds`: since the cache was proved current. */
+export const showStaleness = (
+  metrics: Metrics,
+  staleness: () => readonly { readonly resource: string; readonly milliseconds: number }[],
+): void =>
   void metrics.gauge({
     name: 'informer_staleness_seconds',
     help: 'Time since a cache was last proven current.',
@@ -145,26 +131,8 @@ export const countFailures = (metrics: Metrics): Counter =>
 /** Seconds from 5 ms to 2 min: turns of a reconciler and waits in a queue. */
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-interface QueueHooks {
-  onAdd(): void;
-  onGet(waitedMs: number): void;
-  onRetry(): void;
-}
-
-interface ReconcileHooks {
-  onReconcile(outcome: string, durationMs: number): void;
-  onActive(workers: number): void;
-}
-
-interface ControllerMetrics {
-  /** Hooks of one controller's work queue. */
-  queue(controller: string): QueueHooks;
-  /** Hooks of one controller. */
-  controller(controller: string): ReconcileHooks;
-}
-
 /** Creates the metrics once; each controller takes its hooks by name. */
-export const createControllerMetrics = (metrics: Metrics): ControllerMetrics => {
+export const createControllerMetrics = (metrics: Metrics) => {
   const labels = ['controller'] as const;
   const adds = metrics.counter({
     name: 'workqueue_adds_total',
@@ -193,39 +161,45 @@ export const createControllerMetrics = (metrics: Metrics): ControllerMetrics => 
   const active = metrics.gauge({ name: 'controller_active_workers', help: 'Workers that are busy.', labels });
 
   return {
-    queue: (controller) => ({
-      onAdd() {
+    /** Hooks of one controller's work queue. */
+    queue: (controller: string) => ({
+      onAdd(): void {
         adds.inc({ controller });
         depth.inc({ controller });
       },
-      onGet(waitedMs) {
+      onGet(waitedMs: number): void {
         depth.dec({ controller });
         waited.observe({ controller }, waitedMs / 1_000);
       },
-      onRetry: () => retries.inc({ controller }),
+      onRetry: (): void => retries.inc({ controller }),
     }),
-    controller: (controller) => ({
-      onReconcile(outcome, durationMs) {
+    /** Hooks of one controller. */
+    controller: (controller: string) => ({
+      onReconcile(outcome: string, durationMs: number): void {
         outcomes.inc({ controller, outcome });
         reconciles.observe({ controller }, durationMs / 1_000);
       },
-      onActive: (workers) => active.set({ controller }, workers),
+      onActive: (workers: number): void => active.set({ controller }, workers),
     }),
   };
 };
 
-interface ProcessMetricsOptions {
-  /** Name of the command, on every series: it distinguishes the components of one release, whatever a scraper calls its jobs. */
-  command: string;
-  /** The checks behind /readyz. */
-  readiness: readonly HealthCheck[];
-  /** Whether this replica leads; omitted by commands whose replicas all work. */
-  leads?: () => boolean;
-}
-
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const createProcessMetrics = (metrics: Metrics, options: ProcessMetricsOptions): void => {
-  const { command, readiness, leads } = options;
+export const createProcessMetrics = (
+  metrics: Metrics,
+  {
+    command,
+    readiness,
+    leads,
+  }: {
+    /** Name of the command, on every series: it distinguishes the components of one release, whatever a scraper calls its jobs. */
+    command: string;
+    /** The checks behind /readyz. */
+    readiness: readonly HealthCheck[];
+    /** Whether this replica leads; omitted by commands whose replicas all work. */
+    leads?: () => boolean;
+  },
+): void => {
   metrics
     .gauge({
       name: 'build_info',
@@ -274,14 +248,13 @@ export const seriesLabels = ({
   readonly service: string;
 }): Record<(typeof SERVICE_LABELS)[number], string> => ({ service_namespace: namespace, service_name: service });
 
-interface Limited<T> {
-  readonly shown: readonly T[];
-  /** How many were left out. */
-  readonly omitted: number;
-}
-
-/** The first ones in the order given, which must not change from scrape to scrape: series that come and go are worse than none. */
-export const limitServices = <T extends { readonly namespace: string }>(services: Iterable<T>): Limited<T> => {
+/**
+ * The first ones in the order given, which must not change from scrape to scrape: series that come and go are worse than none.
+ * `omitted`: how many were left out.
+ */
+export const limitServices = <T extends { readonly namespace: string }>(
+  services: Iterable<T>,
+): { shown: readonly T[]; omitted: number } => {
   const counts = new Map<string, number>();
   const shown: T[] = [];
   let omitted = 0;

@@ -39,8 +39,6 @@ interface HttpServerOptions {
   secure?: SecureServing | undefined;
 }
 
-type Routes = Readonly<Record<string, Route>>;
-
 export const plainText = (status: number, body: string): Answer => ({
   status,
   contentType: 'text/plain; charset=utf-8',
@@ -100,7 +98,7 @@ const admitting =
     return answering(() => refusal)(request, response, next);
   };
 
-const createApp = ({ logger, secure }: HttpServerOptions, routes: Routes): Express => {
+const createApp = ({ logger, secure }: HttpServerOptions, routes: Readonly<Record<string, Route>>): Express => {
   const app = bareApp().set('query parser', 'simple');
   if (secure !== undefined) app.use(admitting(secure));
   app.use((request, response, next) => {
@@ -122,7 +120,7 @@ const TIMEOUT_MS = 10_000;
 /** What OpenSSL holds for silent ones is some 50 KB each; half a request costs 20 KB without it. */
 const MAX_CONNECTIONS = 200;
 
-const createListener = (options: HttpServerOptions, routes: Routes) => {
+const createListener = (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
   const app = createApp(options, routes);
   const timeouts = {
     headersTimeout: TIMEOUT_MS,
@@ -139,7 +137,7 @@ const createListener = (options: HttpServerOptions, routes: Routes) => {
 };
 
 /** Resolves once it listens; rejects if the address cannot be bound. */
-const startHttpServer = async (options: HttpServerOptions, routes: Routes) => {
+const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
   const { address, port, logger } = options;
   const server = createListener(options, routes);
   const actualPort = await listen(server, port, address);
@@ -179,13 +177,8 @@ const answerChecks = (checks: readonly HealthCheck[], verbose: boolean): Answer 
   return plainText(failed ? 503 : 200, `${[...lines, failed ? 'check failed' : 'check passed'].join('\n')}\n`);
 };
 
-/** What the kubelet asks, and who asks for metrics. */
-interface Checks {
-  /** Behind /healthz: the process should be restarted if one fails. */
-  liveness: readonly HealthCheck[];
-  /** Behind /readyz: no traffic while one fails. */
-  readiness: readonly HealthCheck[];
-}
+/** `liveness` is behind /healthz: the process should be restarted if one fails. `readiness` is behind /readyz: no traffic while one fails. */
+type Checks = Readonly<Record<'liveness' | 'readiness', readonly HealthCheck[]>>;
 
 /** Over plain HTTP, /healthz and /readyz: runs named checks and lists those that fail, in the format of Kubernetes' own components. */
 export const startHealthServer = ({ liveness, readiness, ...options }: HttpServerOptions & Checks) =>

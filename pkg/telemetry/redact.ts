@@ -41,13 +41,8 @@ const QUOTE = String.raw`(?:\\*["'])`;
 const VALUE = String.raw`(?:\\*"[^"\\]*(?:\\+[^"\\]+)*\\*"|'[^'\n]*'|[^\s,;&"'}\])]+)`;
 const SECRET_WORD = String.raw`[\w.-]{0,40}(?:token|pass(?:w(?:or)?d)?|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|tls[-_.]key|kubeconfig|authorization|cookie)`;
 
-interface Rule {
-  readonly pattern: RegExp;
-  /** What is put there; `$1` is what is kept. */
-  readonly put: string;
-}
-
-const RULES: readonly Rule[] = [
+/** `$1` is what is kept. */
+const RULES: readonly { readonly pattern: RegExp; readonly put: string }[] = [
   // A block whose beginning or end was cut off is key material up to there.
   {
     pattern:
@@ -62,8 +57,7 @@ const RULES: readonly Rule[] = [
   { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#]*@/gi, put: `$1${REDACTED}@` },
   { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#:@]{0,256}:[^\s"'<>]{0,256}@/gi, put: `$1${REDACTED}@` },
   { pattern: /\b(bearer\s+)[^\s"',;]+/gi, put: `$1${REDACTED}` },
-  { pattern: /\b(basic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
-  { pattern: /\b(Basic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
+  { pattern: /\b([Bb]asic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
   {
     pattern: new RegExp(`(${SECRET_WORD}${QUOTE}?\\s*[:=]\\s*)(?!\\[redacted\\])${VALUE}`, 'gi'),
     put: `$1${REDACTED}`,

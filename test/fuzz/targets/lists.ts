@@ -57,8 +57,6 @@ const filledCache = (): InformerCache<Node> => {
     indexers: {},
     transform: projectNode,
     logger: recordingLogger(),
-    onHandlerError: undefined,
-    previous: undefined,
   });
   const round = cache.beginList();
   round.add(NAMES.map((name) => node(name)));

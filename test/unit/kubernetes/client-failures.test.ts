@@ -125,19 +125,6 @@ describe('client, when a request fails', () => {
       expect(sentAgainAt - started).to.be.at.least(3_000);
     });
 
-    it('does not send a write again after 503', async () => {
-      api().post('/api/v1/nodes').once().reply(503, status(503, 'ServiceUnavailable'), { 'retry-after': '1' });
-      expect(await through(rejection(bed.client.create(NODES, { metadata: { name: 'n' } })))).to.include({
-        status: 503,
-        retryAfterMs: 1_000,
-      });
-    });
-
-    it('gives up at once when asked to wait too long, and says how long', async () => {
-      api().get('/version').once().reply(429, status(429, 'TooManyRequests'), { 'retry-after': '60' });
-      expect(await through(rejection(bed.client.raw('/version')))).to.include({ status: 429, retryAfterMs: 60_000 });
-    });
-
     it('ends the wait when aborted, with the reason', async () => {
       const controller = new AbortController();
       const timers: number[] = [];
@@ -186,32 +173,5 @@ describe('client, when a request fails', () => {
         .to.be.instanceOf(ConnectionError)
         .and.include({ reason: 'Timeout' });
     });
-  });
-
-  describe('refuses, before anything is sent', () => {
-    const cases: Array<{ name: string; call: () => Promise<unknown>; says: string }> = [
-      {
-        name: 'an object without name',
-        call: () => bed.client.update(SERVICES, { metadata: { namespace: 'a' } }),
-        says: 'services: the object has no name',
-      },
-      {
-        name: 'an object without namespace',
-        call: () => bed.client.get(SERVICES, { name: 'b' }),
-        says: 'services "b": the namespace is missing',
-      },
-      {
-        name: 'a namespace on a cluster-scoped list',
-        call: () => bed.client.list(NODES, { namespace: 'a' }),
-        says: 'nodes is cluster-scoped',
-      },
-    ];
-    for (const { name, call, says } of cases) {
-      it(name, async () => {
-        const error = await rejection(call());
-        expect(error).to.be.instanceOf(TypeError);
-        expect((error as Error).message).to.contain(says);
-      });
-    }
   });
 });

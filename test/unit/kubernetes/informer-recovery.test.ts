@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'mocha';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { gone, versionsOf } from '../../fixtures/model-api.ts';
 import { cut, request, unreachable, useInformer } from './informer-support.ts';
-import { DEFAULT_INFORMER_BACKOFF, informerDelay } from '../../../pkg/kubernetes/informer.ts';
+import { informerDelay } from '../../../pkg/kubernetes/informer.ts';
 
 const refused = (status: number, retryAfterMs?: number) =>
   new ApiError({ ...request, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
@@ -269,6 +269,6 @@ describe('informerDelay', () => {
     },
   ];
   for (const { name, failures, random, asked, expected } of cases) {
-    it(name, () => expect(informerDelay(failures, DEFAULT_INFORMER_BACKOFF, () => random, asked)).to.equal(expected));
+    it(name, () => expect(informerDelay(failures, () => random, asked)).to.equal(expected));
   }
 });

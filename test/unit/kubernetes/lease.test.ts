@@ -88,7 +88,7 @@ const MINUTE = 60_000;
 
 const setup = () => {
   const clock = createFakeClock();
-  const liveness = createHolderLiveness({ clock });
+  const liveness = createHolderLiveness(clock);
   /** A Lease that was renewed this long ago by the holder's clock. */
   const renewed = (agoMs = 0): Lease => ({ spec: { renewTime: microTime(clock.now() - agoMs) } });
   return { clock, liveness, renewed };

@@ -87,11 +87,6 @@ describe('guarded client', () => {
     expect(handed[0]?.()).to.equal(own);
   });
 
-  it('does not ask before a read', async () => {
-    const inner = { get: () => Promise.resolve({ metadata: { name: 'a' } }) };
-    const client = createGuardedClient(inner as unknown as Client, () => new Error('no'));
-    expect(await client.get(SERVICES, { name: 'a' })).to.deep.equal({ metadata: { name: 'a' } });
-  });
 });
 
 const MINUTE = 60_000;

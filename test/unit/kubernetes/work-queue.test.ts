@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import fc from 'fast-check';
-import { createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
-import type { WorkQueue } from '../../../pkg/kubernetes/types.ts';
+import { type WorkQueue, createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createItemBackoff, createTokenBucket } from '../../../pkg/kubernetes/rate-limiter.ts';
 import { upTo } from '../../support/depth.ts';
@@ -27,21 +26,6 @@ describe('createWorkQueue', () => {
   beforeEach(() => {
     clock = createFakeClock();
     queue = createWorkQueue({ clock });
-  });
-
-  describe('get with a signal', () => {
-    it('rejects with the reason when it aborts, and the key goes to the next', async () => {
-      const stop = new AbortController();
-      const waiting = queue.get(stop.signal);
-      stop.abort(new Error('enough'));
-      const error = await waiting.then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      expect(error).to.be.an('error').with.property('message', 'enough');
-      queue.add('a');
-      expect(await queue.get()).to.equal('a');
-    });
   });
 
   describe('addRateLimited', () => {
@@ -103,7 +87,6 @@ describe('createWorkQueue', () => {
       hooks: {
         onAdd: () => log.push('add'),
         onGet: (waitedMs) => log.push(`get ${waitedMs}`),
-        onDone: (workedMs) => log.push(`done ${workedMs}`),
         onRetry: () => log.push('retry'),
       },
     });
@@ -111,12 +94,11 @@ describe('createWorkQueue', () => {
     hooked.add('a');
     await clock.advance(30);
     await hooked.get();
-    await clock.advance(12);
     hooked.addRateLimited('a');
     await clock.advance(5);
     hooked.done('a');
     await hooked.get();
-    expect(log).to.deep.equal(['add', 'get 30', 'retry', 'add', 'done 17', 'get 0']);
+    expect(log).to.deep.equal(['add', 'get 30', 'retry', 'add', 'get 0']);
   });
 });
 
@@ -125,7 +107,6 @@ describe('work queue under random schedules', () => {
     | { kind: 'add' | 'forget' | 'retry'; key: string }
     | { kind: 'after'; key: string; delayMs: number }
     | { kind: 'take' }
-    | { kind: 'abandon' }
     | { kind: 'finish'; pick: number }
     | { kind: 'advance'; ms: number };
 
@@ -140,7 +121,6 @@ describe('work queue under random schedules', () => {
       arbitrary: fc.record({ kind: fc.constant('after' as const), key, delayMs: fc.integer({ min: -1, max: 50 }) }),
     },
     { weight: 4, arbitrary: fc.constant({ kind: 'take' as const }) },
-    { weight: 1, arbitrary: fc.constant({ kind: 'abandon' as const }) },
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('finish' as const), pick: fc.nat(9) }) },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 60 }) }) },
   );
@@ -162,7 +142,7 @@ describe('work queue under random schedules', () => {
     /** Keys in the hands of workers. */
     readonly held: string[] = [];
     readonly debts = new Map<string, Debt>();
-    readonly waiting = new Set<AbortController>();
+    waiting = 0;
     readonly violations: string[] = [];
     turns = 0;
 
@@ -189,19 +169,15 @@ describe('work queue under random schedules', () => {
     }
 
     take(): void {
-      const stop = new AbortController();
-      this.waiting.add(stop);
-      this.queue.get(stop.signal).then(
-        (item) => {
-          this.waiting.delete(stop);
-          if (item === undefined) return;
-          if (this.held.includes(item)) this.violations.push(`${item} is with two workers`);
-          this.held.push(item);
-          this.turns += 1;
-          this.pay(item);
-        },
-        () => this.waiting.delete(stop),
-      );
+      this.waiting += 1;
+      void this.queue.get().then((item) => {
+        this.waiting -= 1;
+        if (item === undefined) return;
+        if (this.held.includes(item)) this.violations.push(`${item} is with two workers`);
+        this.held.push(item);
+        this.turns += 1;
+        this.pay(item);
+      });
     }
 
     finish(pick: number): void {
@@ -229,9 +205,6 @@ describe('work queue under random schedules', () => {
           break;
         case 'take':
           this.take();
-          break;
-        case 'abandon':
-          for (const stop of [...this.waiting].slice(0, 1)) stop.abort();
           break;
         case 'finish':
           this.finish(next.pick);
@@ -265,9 +238,9 @@ describe('work queue under random schedules', () => {
         expect(world.turns > 0, 'turns').to.equal(added.size > 0);
         expect(world.queue.length, 'ready keys').to.equal(0);
         expect(world.clock.pending, 'timers').to.equal(0);
-        for (const stop of world.waiting) stop.abort();
+        world.queue.shutDown();
         await world.clock.settle();
-        expect(world.waiting.size, 'waiters').to.equal(0);
+        expect(world.waiting, 'waiters').to.equal(0);
       }),
       { numRuns: upTo(400) },
     );

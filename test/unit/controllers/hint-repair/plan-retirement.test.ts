@@ -14,7 +14,6 @@ import {
 import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import {
   HOLDER_TIMEOUT_MS,
-  type HolderLiveness,
   createHolderLiveness,
   microTime,
 } from '../../../../pkg/kubernetes/lease.ts';
@@ -36,7 +35,7 @@ describe('plan retirement', () => {
     });
 
   let clock: FakeClock;
-  let lease: HolderLiveness;
+  let lease: ReturnType<typeof createHolderLiveness>;
   let slices: EndpointSlice[];
   let admissionActs: boolean;
   let touched: { name: string; at: number }[];
@@ -45,7 +44,7 @@ describe('plan retirement', () => {
   let retirement: Reconciler;
   beforeEach(() => {
     clock = createFakeClock();
-    lease = createHolderLiveness({ clock });
+    lease = createHolderLiveness(clock);
     slices = [
       named('a', 'load-aware'),
       named('b', 'proportional'),
