@@ -1,9 +1,8 @@
 // The client on the wire: what it sends, what it makes of answers, what it tries again.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type nock from 'nock';
-import { ENDPOINT_SLICES, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { ConnectionError, isGone } from '../../../pkg/kubernetes/errors.ts';
+import { LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { PatchType } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { ref, service, status, useClient } from './client-support.ts';
