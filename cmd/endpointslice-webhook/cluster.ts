@@ -123,11 +123,7 @@ const readVersion = async ({ client }: Connection, signal: AbortSignal): Promise
   parseKubernetesVersion(await client.raw('/version', signal));
 
 /** Follows the version of the API server through upgrades; a failed look changes nothing. `given`: taken instead, whatever the server answers. */
-const followVersion = async (
-  given: string | undefined,
-  connection: Connection,
-  signal: AbortSignal,
-) => {
+const followVersion = async (given: string | undefined, connection: Connection, signal: AbortSignal) => {
   const { clock, logger } = connection;
   let version = given === undefined ? await readVersion(connection, signal) : parseKubernetesVersion(given);
   const callbacks: (() => void)[] = [];
@@ -266,7 +262,14 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       clock,
       logger,
     });
-    const parts = [certificates, planner, registering, version, namespaces, ...(evacuations === undefined ? [] : [evacuations])];
+    const parts = [
+      certificates,
+      planner,
+      registering,
+      version,
+      namespaces,
+      ...(evacuations === undefined ? [] : [evacuations]),
+    ];
     const tasks: Task[] = parts.map((part) => (until) => part.run(until));
     return {
       ...users,

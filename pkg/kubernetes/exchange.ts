@@ -189,7 +189,6 @@ export const createExchange = ({
   clock: Clock;
   random: () => number;
 }) => {
-
   const identityOf = ({ method, path }: Call): RequestIdentity => ({ method, path });
 
   const authenticate = async (call: Call): Promise<Credentials> => {

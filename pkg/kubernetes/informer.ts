@@ -24,11 +24,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
  * @param failures - Failures in a row, this one included: 1 or more.
  * @param retryAfterMs - What the server asked for; not undercut up to half a minute.
  */
-export const informerDelay = (
-  failures: number,
-  random: () => number,
-  retryAfterMs = 0,
-): number =>
+export const informerDelay = (failures: number, random: () => number, retryAfterMs = 0): number =>
   Math.max(Math.min(BASE_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)) *
   (1 + random());
 

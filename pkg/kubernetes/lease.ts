@@ -257,7 +257,8 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
      *
      * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
      */
-    alive: (at = clock.monotonic()): boolean => !known || (renewedAt !== undefined && at - renewedAt < HOLDER_TIMEOUT_MS),
+    alive: (at = clock.monotonic()): boolean =>
+      !known || (renewedAt !== undefined && at - renewedAt < HOLDER_TIMEOUT_MS),
   };
 };
 

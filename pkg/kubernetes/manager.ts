@@ -70,7 +70,10 @@ export const cachesListed = (caches: readonly Pick<Cache<never>, 'resource' | 's
  * Choose it well above a minute, the interval of the server's bookmarks: short outages are the informer's business, and
  * a restart does not help against them.
  */
-export const informerFreshness = (informers: readonly Pick<Cache<never>, 'resource' | 'stalenessMs'>[], maxStalenessMs: number): HealthCheck => ({
+export const informerFreshness = (
+  informers: readonly Pick<Cache<never>, 'resource' | 'stalenessMs'>[],
+  maxStalenessMs: number,
+): HealthCheck => ({
   name: 'informer-freshness',
   check() {
     const stale = informers

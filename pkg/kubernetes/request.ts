@@ -159,7 +159,10 @@ export const asList = <T extends KubernetesObject>(
   return { ...value, metadata, items: items.map((item) => asItem<T>(item, resource, request)) };
 };
 
-export type FetchPage<T extends KubernetesObject> = (options: ListOptions, signal?: AbortSignal) => Promise<ObjectList<T>>;
+export type FetchPage<T extends KubernetesObject> = (
+  options: ListOptions,
+  signal?: AbortSignal,
+) => Promise<ObjectList<T>>;
 
 /** Kubernetes is made for 150,000 Pods (kubernetes.io/docs/setup/best-practices/cluster-large); no resource read here has more. */
 const MAX_ITEMS = 500_000;

@@ -126,5 +126,3 @@ export const startAdmissionServer = async (options: {
     },
   };
 };
-
-export type AdmissionServer = Awaited<ReturnType<typeof startAdmissionServer>>;

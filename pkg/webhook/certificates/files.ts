@@ -18,7 +18,10 @@ export interface HeldCertificate extends ServingCertificate {
 const day = (ms: number): string => new Date(ms).toISOString();
 
 /** The common half of both sources; `set` is for the other half alone. */
-export const createHolder = (initial: HeldCertificate, { clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger }) => {
+export const createHolder = (
+  initial: HeldCertificate,
+  { clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger },
+) => {
   let held = initial;
   const isValid = ({ notBefore, notAfter }: HeldCertificate): boolean =>
     notBefore <= clock.now() && clock.now() < notAfter;
@@ -54,8 +57,6 @@ export const createHolder = (initial: HeldCertificate, { clock, logger }: { cloc
     },
   };
 };
-
-export type CertificateHolder = ReturnType<typeof createHolder>;
 
 /** Fails once the certificate in use has expired: callers would refuse it. */
 export const certificateCheck = (

@@ -86,7 +86,6 @@ describe('guarded client', () => {
     own = new Error('no longer leading');
     expect(handed[0]?.()).to.equal(own);
   });
-
 });
 
 const MINUTE = 60_000;

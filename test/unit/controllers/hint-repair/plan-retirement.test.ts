@@ -12,11 +12,7 @@ import {
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
 import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
-import {
-  HOLDER_TIMEOUT_MS,
-  createHolderLiveness,
-  microTime,
-} from '../../../../pkg/kubernetes/lease.ts';
+import { HOLDER_TIMEOUT_MS, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
 import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice, service } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';

@@ -121,7 +121,11 @@ describe('the handler of routing settings', () => {
     const cases: { name: string; old?: Shape; next: Shape; user?: string }[] = [
       { name: 'on CREATE', next: dropped.next },
       { name: 'when the reconciler itself writes', ...dropped, user: RECONCILER },
-      { name: "when another installation's reconciler writes", ...dropped, user: 'system:serviceaccount:x:settings-reconciler' },
+      {
+        name: "when another installation's reconciler writes",
+        ...dropped,
+        user: 'system:serviceaccount:x:settings-reconciler',
+      },
       { name: 'with managed: false', ...dropped, next: { ...dropped.next, labels: { [LABEL_MANAGED]: 'false' } } },
       { name: 'where applied is gone on both sides', old: distribution, next: {} },
       {
