@@ -8,7 +8,7 @@ import { isConflict } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { gardenletRewritesService, ownerReconciles } from '../demo/actors.ts';
 import { service } from '../fixtures/core.ts';
-import { cluster, etcd, garden, namespace as namespaceObject, seed, shoot, ZONES } from '../fixtures/gardener.ts';
+import { cluster, etcd, garden, namespace as namespaceObject, seed, shoot } from '../fixtures/gardener.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import { subjectOf } from './settings-audit.ts';
@@ -32,7 +32,7 @@ const shootObjects = (ns: string): KubernetesObject[] => [
 ];
 
 /** Everything of a shoot that gets settings, as the audit log names it. */
-export const subjectsOf = (ns: string): string[] => SHOOT_SERVICES.map((name) => `services ${ns}/${name}`);
+const subjectsOf = (ns: string): string[] => SHOOT_SERVICES.map((name) => `services ${ns}/${name}`);
 
 /** The namespaces that get labels along with them: for the owners that are known to rewrite, and for Etcds. */
 export const labelled = (...namespaces: string[]): string[] => namespaces.map((name) => `namespaces ${name}/${name}`);
@@ -42,10 +42,8 @@ export const OF_SEED = [...subjectsOf(NS), ...subjectsOf(FOUGHT), `services ${EX
 export const OF_GARDEN = ['services garden/gardener-apiserver'];
 
 export interface Landscape {
-  /** trafficDistribution of a Service. */
-  valueOf(subject: string): Promise<string | undefined>;
   expectValue(subjects: readonly string[], value: string | undefined): Promise<unknown>;
-  setSeed(enabled: boolean, zones?: string[]): Promise<unknown>;
+  setSeed(enabled: boolean): Promise<unknown>;
   setGarden(enabled: boolean): Promise<unknown>;
   /** What the reconciler wrote from here on, once it is quiet, in order of names. */
   writesDuring(work: () => Promise<unknown>): Promise<string[]>;
@@ -89,7 +87,6 @@ export const createLandscape = async (world: World, assert: () => void): Promise
     return (await world.service(ns, name)).spec?.trafficDistribution;
   };
   return {
-    valueOf,
     expectValue: (subjects, value) =>
       waitFor(
         `${value ?? 'nothing'} on ${subjects.join(', ')}`,
@@ -97,8 +94,7 @@ export const createLandscape = async (world: World, assert: () => void): Promise
         (values) => values.every((text) => text.endsWith(`: ${value}`)),
         { assert },
       ),
-    setSeed: (enabled, zones = ZONES) =>
-      world.client.patch(SEEDS, { name: SEED }, 'merge', { spec: seed({ enabled, zones }).spec }),
+    setSeed: (enabled) => world.client.patch(SEEDS, { name: SEED }, 'merge', { spec: seed({ enabled }).spec }),
     setGarden: (enabled) =>
       world.client.patch(GARDENS, { name: 'garden' }, 'merge', {
         spec: { runtimeCluster: { settings: { topologyAwareRouting: { enabled } } } },

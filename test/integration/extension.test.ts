@@ -195,6 +195,7 @@ describe('Extension resources', () => {
     bed.clock.skip(1_000);
     await bed.quiet();
     expect(writes().length, 'nothing was left to do').to.equal(before);
+    expect(bed.log.entries.filter(({ level }) => level === 'error')).to.deep.equal([]);
     await second.stop();
     await gardenlet.patch(
       EXTENSIONS,
@@ -304,9 +305,20 @@ describe('Extension resources', () => {
     await expectState('Create Succeeded');
     await expectField('other', 'PreferSameZone');
     await serving.stop();
+    const ofOthers = { namespace: NS, name: 'of-others' };
+    await gardenlet.create(
+      EXTENSIONS,
+      extension({
+        metadata: { ...ofOthers, finalizers: [EXTENSION_FINALIZER] },
+        spec: { type: EXTENSION_TYPE, class: 'garden' },
+      }),
+    );
     await runCleanup(await bed.session(SEED), new AbortController().signal);
     expect(bed.printed.join('')).to.contain('1 Extension(s) released');
     expect(stored()?.metadata?.finalizers ?? []).to.deep.equal([]);
+    expect(stored(ofOthers)?.metadata?.finalizers, 'of a class of another installation').to.deep.equal([
+      EXTENSION_FINALIZER,
+    ]);
     expect(distribution('other')).to.equal(undefined);
   });
 

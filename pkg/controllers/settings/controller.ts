@@ -122,15 +122,7 @@ export const createSettingsController = (options: {
     ownerless.set(namespace, since);
     const afterMs = since + RELEASE_AFTER_MS - clock.monotonic();
     if (afterMs > 0) return { kind: 'requeue', afterMs };
-    const result = await carryOut(decision, signal);
-    if (result.kind === 'done') forget(decision);
-    return result;
-  };
-
-  const forget = ({ namespace, objects }: NamespaceDecision): void => {
-    for (const item of objects) forgetObject(item, apply);
-    ownerless.delete(namespace);
-    reporter.forget(namespace);
+    return carryOut(decision, signal);
   };
 
   const ownerOfName = ownersIn(caches, config);
@@ -149,10 +141,10 @@ export const createSettingsController = (options: {
       const namespace = caches.namespaces.get({ name });
       const decision = namespace === undefined ? undefined : decide(name);
       options.enabled.set(name, decision === undefined ? undefined : enabledOf(decision));
-      memory.keep(name, decision);
       // What is being deleted is its owner's to take down; a write could only get in the way.
       const leave = namespace === undefined || namespace.metadata?.deletionTimestamp !== undefined;
       const released = decision === undefined && !leave ? decideRelease(name) : undefined;
+      memory.keep(name, decision ?? released);
       if (released !== undefined) return release(released, signal);
       ownerless.delete(name);
       if (decision !== undefined) return leave ? DONE : carryOut(decision, signal);

@@ -2,10 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { Service } from '../../../pkg/apis/core.ts';
-import { LABEL_ETCD_CLIENTS, LABEL_MANAGED, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
-import { CLUSTERS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { service } from '../../fixtures/core.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
+import { NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
@@ -18,14 +16,12 @@ import {
   FOUGHT,
   labelled,
   letSeedsBeRead,
-  MANAGED,
   NS,
   OF_GARDEN,
   OF_SEED,
   SAME_ZONE,
   SEED,
   startFight,
-  subjectsOf,
 } from '../settings-landscape.ts';
 import type { Fight, Landscape } from '../settings-landscape.ts';
 import { COMMAND_USERS, type World, openWorld, userOf } from '../settings-world.ts';
@@ -108,82 +104,12 @@ describe('settings of a seed and a garden', () => {
       });
       expect(written).to.deep.equal([]);
     });
-
-    for (const [zones, reason] of [
-      [['eu-1a'], 'SingleZone'],
-      [['eu-1a', 'eu-1a'], 'DuplicateZones'],
-    ] as const) {
-      it(`takes settings back for the zones ${zones.join(', ')} of the Seed, says so, and heals`, async () => {
-        await landscape.setSeed(true, [...zones]);
-        await landscape.expectValue(OF_SEED, undefined);
-        await landscape.hasEvent(NS, new RegExp(`^${reason}: `));
-        await landscape.setSeed(true);
-        await landscape.expectValue(OF_SEED, SAME_ZONE);
-      });
-    }
   });
 
   describe('beside owners that overwrite twice a second', () => {
     before(async () => {
       await world.quiet();
       fight = await startFight(world, FOUGHT);
-    });
-
-    const refusals: { name: string; reason: string; change: object; back: object }[] = [
-      {
-        name: 'a shoot without zone failure tolerance',
-        reason: 'FailureToleranceNotZone',
-        change: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } } } },
-        back: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'zone' } } } } },
-      },
-      {
-        name: 'a shoot that is being deleted',
-        reason: 'ShootBeingDeleted',
-        change: { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
-        back: { metadata: { deletionTimestamp: null } },
-      },
-    ];
-    for (const { name, reason, change, back } of refusals) {
-      it(`takes settings back for ${name}, says so, and heals`, async () => {
-        const patch = (of: object): Promise<unknown> =>
-          world.client.patch(CLUSTERS, { name: NS }, 'merge', { spec: { shoot: of } });
-        await patch(change);
-        await landscape.expectValue(subjectsOf(NS), undefined);
-        await landscape.hasEvent(NS, new RegExp(`^${reason}: `));
-        await patch(back);
-        await landscape.expectValue(subjectsOf(NS), SAME_ZONE);
-      });
-    }
-
-    it('leaves a kube-apiserver behind L7 load balancing alone, until the -mtls Service goes', async () => {
-      const mtls = service({ metadata: { name: 'kube-apiserver-mtls', namespace: NS } });
-      await world.client.create(SERVICES, mtls);
-      await landscape.expectValue([`services ${NS}/kube-apiserver`], undefined);
-      await landscape.hasEvent(NS, /LayerSevenLoadBalancing/);
-      expect(await landscape.valueOf(`services ${NS}/vpa-webhook`)).to.equal(SAME_ZONE);
-      await world.client.delete(SERVICES, { namespace: NS, name: 'kube-apiserver-mtls' });
-      await landscape.expectValue([`services ${NS}/kube-apiserver`], SAME_ZONE);
-    });
-
-    it('takes up Services that come late, and releases those that are excluded', async () => {
-      await world.create(service({ metadata: { name: 'late', namespace: NS, labels: MANAGED } }));
-      const late = [`services ${NS}/late`];
-      await landscape.expectValue(late, SAME_ZONE);
-      const label = (value: string): Promise<unknown> =>
-        world.client.patch(SERVICES, { namespace: NS, name: 'late' }, 'merge', {
-          metadata: { labels: { [LABEL_MANAGED]: value } },
-        });
-      await label('false');
-      await landscape.expectValue(late, undefined);
-      await label('true');
-      await landscape.expectValue(late, SAME_ZONE);
-    });
-
-    it("keeps another writer's value, and reports it", async () => {
-      const spec: Service['spec'] = { trafficDistribution: 'PreferSameNode' };
-      await world.create(service({ metadata: { name: 'foreign', namespace: NS, labels: MANAGED }, spec }));
-      await landscape.hasEvent(NS, /ForeignValue/);
-      expect(await landscape.valueOf(`services ${NS}/foreign`)).to.equal('PreferSameNode');
     });
 
     it('has nothing to repair where admission keeps the value in the write that drops it', async () => {
@@ -234,7 +160,7 @@ describe('settings of a seed and a garden', () => {
       await reconciler.stop();
       await world.client.delete(SERVICES, { namespace: FOUGHT, name: 'etcd-main-client' });
       const output = await world.runToEnd(RECONCILER, { name: 'cleanup', flags: ['--cleanup'] });
-      expect(output).to.match(/settings removed from 9 Service\(s\), marks from 3 Namespace\(s\)/);
+      expect(output).to.match(/settings removed from 8 Service\(s\), marks from 3 Namespace\(s\)/);
       expect(await world.changed()).to.deep.equal([]);
     });
 
