@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../pkg/apis/values.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
-import type { SurvivalOptions } from '../../pkg/diagnosis/survival/types.ts';
+import type { SurvivalOptions } from '../../pkg/diagnosis/survival/service.ts';
 import { renderSurvival } from '../../pkg/report/evacuation.ts';
 import { type ExitCode, type Io, UsageError, wantsColor } from './io.ts';
 import { type InputFlags, type OutputFlags, type PriceFlags, type VersionFlags, percentFlag } from './flags.ts';
@@ -50,14 +50,7 @@ export const addWithoutFlags = (command: Command): Command =>
     ),
   );
 
-export const SURVIVAL_NEEDS: readonly CollectionName[] = [
-  'nodes',
-  'services',
-  'slices',
-  'routers',
-  'ingresses',
-  'flowPolicies',
-];
+export const SURVIVAL_NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'routers', 'flowPolicies'];
 
 /** Pods show what an endpoint can do where a FlowPolicy takes it from their requests: they are read only then. */
 const withPods = async ({ snapshot }: Loaded, flags: InputFlags, io: Io): Promise<ClusterSnapshot> => {

@@ -4,7 +4,7 @@ import { CHECK_REASONS } from '../../pkg/diagnosis/check/reasons.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/types.ts';
 import { STATUS_REASONS } from '../../pkg/diagnosis/status/findings.ts';
-import { ANSWERS, UNMOVED } from '../../pkg/diagnosis/survival/types.ts';
+import { ANSWERS } from '../../pkg/diagnosis/survival/service.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 
@@ -61,11 +61,7 @@ export const reasonsReference: Generator = {
         'Findings of `kubectl topology check`, from manifests alone; it also reports reasons from the tables above.',
         rowsOfTable(CHECK_REASONS),
       ),
-      table(
-        'Survival',
-        'Answers of `kubectl topology audit --without ZONE`, and what hints do not move.',
-        rowsOfTable({ ...ANSWERS, ...UNMOVED }),
-      ),
+      table('Survival', 'Answers of `kubectl topology audit --without ZONE`.', rowsOfTable(ANSWERS)),
       table('Status', 'What `kubectl topology status` finds wrong with an installation.', rowsOfTable(STATUS_REASONS)),
     ].join('\n\n'),
 };

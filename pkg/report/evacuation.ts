@@ -1,26 +1,16 @@
 // Evacuations as text: the check before, the progress, what is left, and the list of all.
-// The answer to "would we survive losing this zone?" as text: a row a Service, the sum, and what hints would not move.
+// The answer to "would we survive losing this zone?" as text: a row a Service and the sum.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck, WritesEstimate } from '../diagnosis/survival/check.ts';
 import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
-import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/types.ts';
-import {
-  type Paint,
-  clean,
-  countText,
-  evidenceText,
-  paintFor,
-  percentText,
-  renderTable,
-  unseenText,
-  wrapText,
-} from './text.ts';
+import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
+import { type Paint, clean, countText, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';
 
 type SurvivalSum = SurvivalReport['sum'];
 
 interface SurvivalStyle {
   readonly color: boolean;
-  /** The answer of every Service as a sentence, with everything that hints do not move. */
+  /** The answer of every Service as a sentence. */
   readonly wide: boolean;
   /** Characters a line, of sentences; rows are as wide as they are. */
   readonly columns: number;
@@ -45,8 +35,6 @@ const ofLoad = ({ load }: ServiceSurvival, pick: (load: LoadReport) => number | 
 
 type Column = readonly [title: string, cell: (service: ServiceSurvival) => string];
 
-const reasonsOf = ({ unmoved }: ServiceSurvival): string => [...new Set(unmoved.map(({ reason }) => reason))].join(',');
-
 const COLUMNS: readonly Column[] = [
   ['NAMESPACE', ({ namespace }) => namespace],
   ['SERVICE', ({ name }) => name],
@@ -59,7 +47,6 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const WIDE: readonly Column[] = [
-  ['NOT MOVED', (service) => or(reasonsOf(service))],
   ['TYPE', ({ type }) => type],
   ['BECAUSE', ({ message }) => message],
 ];
@@ -102,13 +89,6 @@ const sumText = (sum: SurvivalSum): string[] => {
   ];
 };
 
-const groupText = (
-  { reason, services, evidence, remedy }: SurvivalReport['unmoved'][number],
-  columns: number,
-  paint: Paint,
-): string =>
-  [`  ${paint.strong(reason)} (${countText(services, 'Service')})\n`, evidenceText(evidence, remedy, columns)].join('');
-
 const survivalRow = (service: ServiceSurvival, columns: readonly Column[]): string[] =>
   columns.map(([, cell]) => cell(service));
 
@@ -124,15 +104,11 @@ const servicesText = (services: readonly ServiceSurvival[], wide: boolean): stri
       )}\n`;
 };
 
-/** What hints do not move, and what that leaves open. */
-const unmovedText = (report: SurvivalReport, columns: number, paint: Paint): string => {
-  const groups = report.unmoved.map((group) => groupText(group, columns, paint)).join('');
-  const note = 'Existing connections stay where they are until they end; hints affect only new ones.';
-  return [
-    groups === '' ? '' : `\n${paint.strong('What hints do not move, in an evacuation')}\n${groups}`,
-    wrapText(note, columns, groups === '' ? '' : '  '),
-    unseenText(report.unseen, columns, paint),
-  ].join('');
+/** What no figure shows, and what was not seen. */
+const noteText = ({ unseen }: SurvivalReport, columns: number, paint: Paint): string => {
+  const note =
+    'Existing connections stay where they are until they end; hints affect only new ones, and only those through the proxies (see `kubectl topology explain`).';
+  return [wrapText(note, columns, ''), unseenText(unseen, columns, paint)].join('');
 };
 
 /** Services come in the order of the report. */
@@ -144,7 +120,7 @@ export const renderSurvival = (report: SurvivalReport, { color, wide, columns }:
     servicesText(report.services, wide),
     `${report.survives ? paint.good(answer) : paint.bad(answer)}\n`,
     ...sumText(report.sum).map((text) => wrapText(text, width, '')),
-    unmovedText(report, width, paint),
+    noteText(report, width, paint),
   ].join('');
 };
 
@@ -194,7 +170,7 @@ export const renderSurvivalCheck = (check: EvacuationCheck, { color, wide, colum
   return [
     servicesText(services, wide),
     ...sentences.map((text) => wrapText(clean(text), width, '')),
-    unmovedText(survival, width, paint),
+    noteText(survival, width, paint),
     refusals.length === 0 ? '' : '\n',
     ...refusals.map(
       ({ reason, message }) => `${paint.bad(reason)}: ${wrapText(clean(message), width, '').trimEnd()}\n`,

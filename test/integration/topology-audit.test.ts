@@ -205,7 +205,7 @@ describe('kubectl topology audit --without, on files', () => {
   it('says yes by the first sentence and by exit code 0', async () => {
     const { out, code, err } = await runTopology(['audit', '-f', EXAMPLE, '--without', 'eu-1a']);
     expect([code, err]).to.deep.equal([0, '']);
-    expect(out).to.contain('Yes: every Service survives without eu-1a.').and.to.contain('What hints do not move');
+    expect(out).to.contain('Yes: every Service survives without eu-1a.');
     expect(out.split('\n')[0]?.split(/ {2,}/)).to.deep.equal([
       'NAMESPACE',
       'SERVICE',

@@ -7,7 +7,7 @@ import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { answerTitle } from '../../diagnosis/models/routes.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { overloadOf } from '../../diagnosis/survival/load.ts';
+import { overloadOf } from '../../evacuation/capacity.ts';
 import { type AcceptInput, type Refusal, isAccepted, refusalOf } from '../../evacuation/accept.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';

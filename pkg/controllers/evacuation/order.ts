@@ -4,7 +4,7 @@ import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { keyOf } from '../../apis/values.ts';
-import type { MeasuredLoad } from '../../diagnosis/survival/load.ts';
+import type { MeasuredLoad } from '../../evacuation/capacity.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { serviceKeyOf } from './view.ts';

@@ -1,14 +1,15 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { byText } from '../../apis/values.ts';
-import { type Leave, decideInOrder } from '../../evacuation/decide.ts';
-import { MAX_HINTS } from '../../hints/readiness.ts';
+import { NOWHERE } from '../../apis/names.ts';
+import { refusalFor } from '../../evacuation/capacity.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type SurvivalReport, survival, zonesOf } from './survival.ts';
-import type { SurvivalOptions } from './types.ts';
-import { evacuatedSlices } from './service.ts';
+import type { SurvivalOptions } from './service.ts';
 
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;
@@ -52,21 +53,11 @@ export interface Evacuation extends Leave {
   readonly concerns: (service: Service) => boolean;
 }
 
-const REFUSALS = {
-  LastZone: 'No other zone with ready Nodes would remain. This cannot be forced.',
-  NothingToMove: 'No Service in scope has endpoints in the zone. This cannot be forced: there is nothing to do.',
-  TogetherNoEndpoint:
-    'Together with the current evacuations, a Service would have no endpoint left. If forced, it stays as it is.',
-  TooManyZones:
-    'Endpoints would have to serve more zones than hints can name. If forced, such a Service stays as it is.',
-  Overloaded: 'Endpoints of other zones would get more than the limit.',
-  ConnectionsFail: 'Some data planes leave clients without endpoints if no hint names their zone.',
-} as const satisfies Readonly<Record<string, string>>;
-
 interface Refusal {
-  readonly reason: keyof typeof REFUSALS;
+  readonly reason:
+    'LastZone' | 'NothingToMove' | 'TogetherNoEndpoint' | 'TooManyZones' | 'Overloaded' | 'ConnectionsFail';
   readonly message: string;
-  /** `--force` goes on all the same. */
+  /** `--force` goes on all the same; a Service that would have no endpoint, or too many zones, then stays as it is. */
   readonly forcible: boolean;
 }
 
@@ -86,29 +77,21 @@ const named = (services: SurvivalReport['services']): string => {
   return services.length > MANY ? `${names.join(', ')} and ${services.length - MANY} more` : names.join(', ');
 };
 
-const byServices = ({ services }: SurvivalReport): Refusal[] => {
-  const busy = services.filter(({ answer }) => answer === 'Overloaded');
-  const moving = services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
-  return [
-    ...(moving.length > 0
-      ? []
-      : [
-          {
-            reason: 'NothingToMove' as const,
-            message: 'No Service in scope has endpoints that could leave.',
-            forcible: false,
-          },
-        ]),
-    ...(busy.length === 0
-      ? []
-      : [
-          {
-            reason: 'Overloaded' as const,
-            message: `Too much for the remaining endpoints: ${named(busy)}.`,
-            forcible: true,
-          },
-        ]),
-  ];
+const moving = ({ services }: SurvivalReport): SurvivalReport['services'] =>
+  services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
+
+const byServices = (report: SurvivalReport): Refusal[] => {
+  const busy = report.services.filter(({ answer }) => answer === 'Overloaded');
+  const found: Refusal[] = [];
+  if (moving(report).length === 0) {
+    const message = 'No Service in scope has endpoints that could leave.';
+    found.push({ reason: 'NothingToMove', message, forcible: false });
+  }
+  if (busy.length > 0) {
+    const message = `Too much for the remaining endpoints: ${named(busy)}.`;
+    found.push({ reason: 'Overloaded', message, forcible: true });
+  }
+  return found;
 };
 
 /** By what the routers of the Nodes do where no hint names the zone of a client: a Node that joins later may be in such a zone. */
@@ -121,50 +104,56 @@ const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
       forcible: true,
     }));
 
-/** Services that this evacuation alone would leave with endpoints, and together with the others not. */
-const together = (both: SurvivalReport, alone: SurvivalReport): Refusal[] => {
-  const fine = new Set(alone.services.filter(({ answer }) => answer !== 'NoEndpointElsewhere').map(serviceKeyOfRef));
-  const lost = both.services.filter(
-    (service) => service.answer === 'NoEndpointElsewhere' && fine.has(serviceKeyOfRef(service)),
-  );
-  if (lost.length === 0) return [];
-  return [{ reason: 'TogetherNoEndpoint', message: `No endpoint would be left: ${named(lost)}.`, forcible: true }];
-};
-
-/** Services that the leader leaves because an endpoint that stays would have to serve more zones than a hint takes. */
-const byZones = (
+/** Services that the leader would leave as they are, although nothing is wrong with them or this evacuation alone. */
+const byLeader = (
   snapshot: ClusterSnapshot,
   { services }: SurvivalReport,
-  all: readonly Evacuation[],
   wanted: Evacuation,
+  others: readonly Evacuation[],
 ): Refusal[] => {
   const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
-  if (clientZones.length <= MAX_HINTS) return [];
+  if (others.length === 0 && clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
   const own = new Map(itemsOf(snapshot.services).map((service) => [serviceKeyOfRef(serviceRefOf(service)), service]));
-  const stay = services.filter((ref) => {
+  const asked = services.flatMap((ref) => {
     const service = own.get(serviceKeyOfRef(ref));
-    const leaves = service === undefined ? [] : all.filter(({ concerns }) => concerns(service));
-    const { refused } = decideInOrder({ slices: slices.get(serviceKeyOfRef(ref)) ?? [], clientZones, leaves });
-    return refused.get(wanted.zone)?.reason === 'TooManyZones';
+    if (service === undefined || ref.answer === 'NotTouched') return [];
+    const running = others.filter(({ concerns }) => concerns(service));
+    return [{ ref, ...refusalFor(slices.get(serviceKeyOfRef(ref)) ?? [], clientZones, running, wanted) }];
   });
-  if (stay.length === 0) return [];
-  const message = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(stay)} would stay as they are.`;
-  return [{ reason: 'TooManyZones', message, forcible: true }];
+  const lost = asked.filter(({ together }) => together).map(({ ref }) => ref);
+  const wide = asked.filter(({ reason }) => reason === 'TooManyZones').map(({ ref }) => ref);
+  const found: Refusal[] = [];
+  if (lost.length > 0) {
+    const message = `No endpoint would be left: ${named(lost)}.`;
+    found.push({ reason: 'TogetherNoEndpoint', message, forcible: true });
+  }
+  if (wide.length > 0) {
+    const message = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(wide)} would stay as they are.`;
+    found.push({ reason: 'TooManyZones', message, forcible: true });
+  }
+  return found;
+};
+
+/** As an evacuation leaves them: endpoints of the zone, and what is not ready, for no client, all others for clients of every zone. */
+const evacuated = (slice: EndpointSlice, zone: string, clientZones: readonly string[]): EndpointSlice => {
+  const everyZone = { forZones: clientZones.map((name) => ({ name })) };
+  const rebuilt = isRebuilt(slice.metadata?.labels);
+  const endpoints = (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => {
+    const hints = endpoint.zone === zone ? { forZones: [{ name: NOWHERE }] } : hintsNow(endpoint, everyZone, rebuilt);
+    return hints === undefined ? endpoint : { ...endpoint, hints };
+  });
+  return { ...slice, endpoints };
 };
 
 /** Every slice of a Service that moves is written: the endpoints that stay take over the clients of the zone. */
-const writesOf = (
-  snapshot: ClusterSnapshot,
-  { services }: SurvivalReport,
-  zones: ReadonlySet<string>,
-): WritesEstimate => {
-  const slices = slicesByService(itemsOf(snapshot.slices));
-  const moving = services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
-  const written = moving.flatMap((service) =>
-    evacuatedSlices(slices.get(serviceKeyOfRef(service)) ?? [], zones, zonesOf(snapshot)),
+const writesOf = (snapshot: ClusterSnapshot, report: SurvivalReport, zone: string): WritesEstimate => {
+  const [slices, zones] = [slicesByService(itemsOf(snapshot.slices)), zonesOf(snapshot)];
+  const own = moving(report).flatMap((service) => slices.get(serviceKeyOfRef(service)) ?? []);
+  return estimateWrites(
+    own.map((slice) => evacuated(slice, zone, zones)),
+    { proxies: itemsOf(snapshot.nodes).filter(isNodeReady).length },
   );
-  return estimateWrites(written, { proxies: itemsOf(snapshot.nodes).filter(isNodeReady).length });
 };
 
 /** `running`: the others; one of the same zone and scope counts as well, and the larger share of both. */
@@ -175,29 +164,26 @@ export const checkEvacuation = (
   options: Omit<SurvivalOptions, 'zones' | 'leavesOf' | 'selects'>,
 ) => {
   const all = [wanted, ...running];
-  const ask = (evacuations: readonly Evacuation[]): SurvivalReport =>
-    survival(snapshot, {
-      ...options,
-      zones: [wanted.zone],
-      selects: wanted.concerns,
-      leavesOf: (service) => evacuations.filter(({ concerns }) => concerns(service)),
-    });
-  const report = ask(all);
-  const beside = running.filter(({ zone }) => zone !== wanted.zone).map(({ name }) => name);
+  const report = survival(snapshot, {
+    ...options,
+    zones: [wanted.zone],
+    selects: wanted.concerns,
+    leavesOf: (service) => all.filter(({ concerns }) => concerns(service)),
+  });
+  const beside = running.filter(({ zone }) => zone !== wanted.zone);
   return {
     /** Of the Services in scope. */
     survival: report,
     /** Empty: it can go on. */
     refusals: [
       ...lastZone(snapshot, all),
-      ...(beside.length === 0 ? [] : together(report, ask([wanted]))),
-      ...byZones(snapshot, report, [...running, wanted], wanted),
+      ...byLeader(snapshot, report, wanted, beside),
       ...byServices(report),
       ...byRouters(report),
     ],
     /** Names of evacuations of other zones that run already and about which the check is as well. */
-    beside,
-    writes: writesOf(snapshot, report, new Set([wanted.zone])),
+    beside: beside.map(({ name }) => name),
+    writes: writesOf(snapshot, report, wanted.zone),
   };
 };
 

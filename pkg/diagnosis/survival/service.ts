@@ -1,126 +1,73 @@
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
-// Which clients of a Service go to endpoints of a zone although hints send them elsewhere, by routers, bypasses and the Service itself.
-import { type EndpointSlice, zoneOfNode } from '../../apis/core.ts';
-import { NOWHERE } from '../../apis/names.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { sumBy, sumOf } from '../../apis/values.ts';
+import {
+  CAPACITY_LIMIT,
+  ROUNDING,
+  countBy,
+  fairShareScale,
+  replicasToAdd,
+  withoutOthers,
+} from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
-import { hintsNow, isRebuilt } from '../../hints/readiness.ts';
-import { type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
-import { REASONS, type Reason } from '../../upstream/index.ts';
+import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { counted } from '../explain/given.ts';
-import type { Facts } from '../explain/facts.ts';
+import type { ExplainOptions, Facts } from '../explain/facts.ts';
 import { serviceKeyOfRef } from '../models/lookup.ts';
-import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import { capacityOf } from '../simulate/context.ts';
 import { readyForProxies } from '../simulate/verdict.ts';
-import { type FlowPolicySummary, itemsOf } from '../snapshot.ts';
-import { ROUNDING, type ZoneLoad, peakOf, replicasToAdd } from './load.ts';
-import { UNMOVED } from './types.ts';
-import type { Answer, LoadReport, ServiceSurvival, SurvivalOptions, Unmoved, UnmovedReason } from './types.ts';
+import { itemsOf } from '../snapshot.ts';
 
-/** As an evacuation leaves them: endpoints of the zones, and what is not ready, for no client, all others for clients of every zone. */
-export const evacuatedSlices = (
-  slices: readonly EndpointSlice[],
-  zones: ReadonlySet<string>,
-  clientZones: readonly string[],
-): readonly EndpointSlice[] => {
-  const everyZone = clientZones.map((name) => ({ name }));
-  return slices.map((slice) => {
-    const rebuilt = isRebuilt(slice.metadata?.labels);
-    return {
-      ...slice,
-      endpoints: (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => {
-        const hints = zones.has(endpoint.zone ?? '')
-          ? { forZones: [{ name: NOWHERE }] }
-          : hintsNow(endpoint, { forZones: everyZone }, rebuilt);
-        return hints === undefined ? endpoint : { ...endpoint, hints };
-      }),
-    };
-  });
-};
+/** Stable codes, in the order of a report: worst first. */
+export const ANSWERS = {
+  NoEndpointElsewhere: {
+    sentence:
+      'Every ready endpoint of the Service, or of one of its ports, is in the zone: it is down without the zone.',
+    remedy:
+      'Run replicas in other zones (topology spread constraints with whenUnsatisfiable: DoNotSchedule). An evacuation leaves such a Service as it is.',
+  },
+  Overloaded: {
+    sentence: 'The endpoints of the other zones get more than the limit.',
+    remedy: 'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can handle more.',
+  },
+  Survives: { sentence: 'The endpoints of the other zones take over within the limit.', remedy: 'Nothing to do.' },
+  NoEndpointThere: {
+    sentence: 'No ready endpoint of the Service is in the zone: nothing changes for it.',
+    remedy: 'Nothing to do.',
+  },
+  LessThanOne: {
+    sentence: 'The share to evacuate is less than one endpoint and is rounded down: nothing moves.',
+    remedy: 'Nothing to do, or `--round up`.',
+  },
+  NotTouched: {
+    sentence:
+      'No prediction is possible, and no evacuation changes it: it has no endpoints, or it is the Service of the API server itself.',
+    remedy: 'Nothing to do.',
+  },
+} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
 
-const unmoved = (reason: UnmovedReason, evidence: string, all = false): Unmoved => ({
-  reason,
-  evidence,
-  remedy: UNMOVED[reason].remedy,
-  all,
-});
+export type Answer = keyof typeof ANSWERS;
 
-const nodesOf = (routes: readonly GroupRoute[]): number =>
-  new Set(routes.flatMap(({ nodes }) => nodes).map(({ metadata }) => metadata?.name)).size;
+export const rankOf = (answer: Answer): number => Object.keys(ANSWERS).indexOf(answer);
 
-/** Nodes whose proxy still uses endpoints of the zones, or has none left. */
-const byRoutes = ({ service, slices, families, index, nodes }: Facts, zones: ReadonlySet<string>): Unmoved[] => {
-  if (nodes.length === 0 || service.spec?.clusterIP === 'None') return [];
-  const hinted = evacuatedSlices(
-    slices,
-    zones,
-    [...index.zones].filter((zone) => zone !== ''),
-  );
-  const routing = (node: Parameters<typeof index.routers.of>[0]) => index.routers.of(node).routing;
-  const routes = families.flatMap(({ family }) =>
-    groupRoutesOf({ service, slices: hinted, groups: index.groups, routing, family }),
-  );
-  const strays = routes.filter(
-    ({ used, reason }) =>
-      reason === 'RouterUnknown' || reason === 'NoBackendForZone' || used.some(({ zone }) => zones.has(zone)),
-  );
-  return [...Map.groupBy(strays, ({ reason }) => reason)].map(([reason, own]) => ({
-    reason,
-    evidence: `${nodesOf(own)} of ${counted(nodes.length, 'Node')}: ${own[0]?.message ?? ''}`,
-    remedy: REASONS[reason satisfies Reason].remedy,
-    all: nodesOf(own) === nodes.length,
-  }));
-};
-
-const byBypasses = ({ bypasses }: Facts): Unmoved[] =>
-  bypasses.map(({ client, evidence, decides, setting, all }) => {
-    if (client === 'headless') return unmoved('HeadlessClients', 'spec.clusterIP is None.', true);
-    const found = unmoved('BypassesProxies', `${client} (${evidence.object}): ${decides}.`, all);
-    return setting === '' ? found : { ...found, remedy: `${setting}.` };
-  });
-
-const ETCD = 2379;
-
-/** With layer-7 load balancing the gateways send to the latter two. */
-const GATEWAY_TARGETS = new Set(['kube-apiserver', 'kube-apiserver-mtls', 'kube-apiserver-connection-upgrade']);
-
-/** API servers that Gardener exposes by its ingress gateways: of Shoots in a seed, and of the virtual garden. */
-const isExposedByGardener = ({ namespace, name }: Facts['ref']): boolean =>
-  (GATEWAY_TARGETS.has(name) && namespace.startsWith('shoot--')) ||
-  (name === 'virtual-garden-kube-apiserver' && namespace === 'garden');
-
-const byService = ({ service, ref }: Facts): Unmoved[] => {
-  const { type = 'ClusterIP', externalTrafficPolicy, ports = [] } = service.spec ?? {};
-  const external = type === 'LoadBalancer' || type === 'NodePort';
-  const udp = ports.filter(({ protocol }) => protocol === 'UDP').map(({ port }) => String(port));
-  const found: Unmoved[] = [];
-  if (external && externalTrafficPolicy === 'Local') {
-    found.push(unmoved('ExternalTrafficPolicyLocal', 'spec.externalTrafficPolicy is Local.'));
-  } else if (type === 'LoadBalancer') {
-    found.push(unmoved('LoadBalancerNodes', 'spec.type is LoadBalancer.'));
-  }
-  if (isExposedByGardener(ref)) {
-    found.push(unmoved('GardenerIngressGateway', `It is ${ref.name} in a namespace of Gardener's.`));
-  }
-  if (ports.some(({ port }) => port === ETCD)) found.push(unmoved('LongConnections', `Port ${ETCD} is etcd's.`));
-  if (udp.length > 0) found.push(unmoved('FixedTupleUdp', `Port ${udp.join(', ')} is UDP.`));
-  return found;
-};
-
-/** Each reason once for each object that shows it. */
-const unmovedOf = (facts: Facts, zones: ReadonlySet<string>, zoneless: number): Unmoved[] => [
-  ...byRoutes(facts, zones),
-  ...byBypasses(facts),
-  ...byService(facts),
-  ...(zoneless === 0
-    ? []
-    : [unmoved('EndpointsWithoutZone', `${counted(zoneless, 'ready endpoint')} without a zone.`)]),
-];
+export interface SurvivalOptions extends ExplainOptions {
+  /** That are lost, at least one. */
+  readonly zones: readonly string[];
+  /** What leaves of a Service, where that is not all of those zones. */
+  readonly leavesOf?: (service: Service) => readonly Leave[];
+  /** Where clients of Services are, as measured. Default: by the CPU of the Nodes. */
+  readonly measured?: Measured;
+  /** Services of this namespace only. Default: of all. */
+  readonly namespace?: string;
+  /** Default: every Service. */
+  readonly selects?: (service: Service) => boolean;
+  /** Most that the busiest endpoint may reach where load is measured, as a fraction of its capacity. Default 1. */
+  readonly maxUtilization?: number;
+  /** How far it may be above a fair share of today where load is not measured: 1 = twice as much. Default 1. */
+  readonly maxOverload?: number;
+}
 
 const HUNDRED = 100;
-const DEFAULT_UTILIZATION = 1;
-const DEFAULT_OVERLOAD = 1;
 
 /** Ready endpoints of one family and port: what one connection chooses among. */
 interface Path {
@@ -142,9 +89,6 @@ const pathsOf = ({ service, slices, families }: Facts): Path[] => {
   );
 };
 
-const countBy = <T>(items: readonly T[], zoneOf: (item: T) => string): ReadonlyMap<string, number> =>
-  new Map([...Map.groupBy(items, zoneOf)].map(([zone, own]) => [zone, own.length]));
-
 /** Fraction of the Nodes of each zone whose proxies keep clients in it now; of a planned strategy none: plans are made anew. */
 const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   if (planned !== undefined) return new Map();
@@ -152,15 +96,6 @@ const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   const size = (own: Facts['routes']): number => sumBy(own, ({ nodes }) => nodes.length);
   return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
 };
-
-interface Scale {
-  readonly basis: LoadReport['basis'];
-  readonly clientsMeasured: boolean;
-  readonly demand: ReadonlyMap<string, number>;
-  /** Load of an endpoint of a zone, in the unit of the report. */
-  readonly weigh: (load: number, zone: string) => number;
-  readonly limit: number;
-}
 
 /** Measured flows by the Service that they are of. */
 type FlowsOf = ReadonlyMap<string, readonly MeasuredFlow[]>;
@@ -180,66 +115,37 @@ const assumedClients = ({ index }: Facts): ReadonlyMap<string, number> => {
   return sumOf(known.values()) > 0 ? known : new Map([['', 1]]);
 };
 
-/** A fair share of today's endpoints is 1. */
-const fairShare = (
-  facts: Facts,
-  { endpoints }: Path,
-  { maxOverload = DEFAULT_OVERLOAD }: SurvivalOptions,
-  flows: FlowsOf,
-): Scale => {
+const fairShare = (facts: Facts, { endpoints }: Path, { maxOverload }: SurvivalOptions, flows: FlowsOf) => {
   const measuredHere = measuredClients(flows.get(facts.name) ?? []);
   const clientsMeasured = sumOf(measuredHere.values()) > 0;
   const demand = clientsMeasured ? measuredHere : assumedClients(facts);
-  const fair = sumOf(demand.values()) / endpoints.length;
-  return { basis: 'fairShare', clientsMeasured, demand, weigh: (load) => load / fair, limit: 1 + maxOverload };
+  return {
+    basis: 'fairShare',
+    clientsMeasured,
+    demand,
+    ...fairShareScale(demand, endpoints.length, maxOverload),
+  } as const;
 };
 
-const policyOf = ({ snapshot, name }: Facts): FlowPolicySummary | undefined =>
-  itemsOf(snapshot.flowPolicies).find((policy) => serviceKeyOfRef(policy) === name);
-
 /** By what a FlowPolicy observed; undefined where it does not know load, or what an endpoint can do is not known. */
-const measured = (facts: Facts, { endpoints }: Path, { maxUtilization }: SurvivalOptions): Scale | undefined => {
-  const policy = policyOf(facts);
+const measured = (
+  { snapshot, name, slices }: Facts,
+  { endpoints }: Path,
+  { maxUtilization: limit = CAPACITY_LIMIT }: SurvivalOptions,
+) => {
+  const policy = itemsOf(snapshot.flowPolicies).find((own) => serviceKeyOfRef(own) === name);
   if (policy?.demand === undefined) return undefined;
   const addresses = new Set(endpoints.map(({ address }) => address));
-  const pods = itemsOf(facts.snapshot.pods);
-  const capacity = capacityOf({ addresses, slices: facts.slices, pods, given: undefined, policy });
+  const capacity = capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: undefined, policy });
   if (capacity === null) return undefined;
   const least = Math.min(...capacity.byAddress.values());
   const zones = new Map<string, number>();
   for (const { address, zone } of endpoints) {
     zones.set(zone, Math.min(zones.get(zone) ?? Infinity, capacity.byAddress.get(address) ?? least));
   }
-  return {
-    basis: 'measured',
-    clientsMeasured: true,
-    demand: new Map(Object.entries(policy.demand)),
-    weigh: (load, zone) => load / (zones.get(zone) ?? least),
-    limit: maxUtilization ?? DEFAULT_UTILIZATION,
-  };
-};
-
-interface Judged {
-  readonly path: Path;
-  /** Endpoints in the zones, and those of them that leave. */
-  readonly there: number;
-  readonly leaving: number;
-  readonly load: LoadReport;
-  readonly replicas: Readonly<Record<string, number>>;
-  readonly answer: Exclude<Answer, 'NotTouched'>;
-}
-
-interface Counts {
-  readonly all: number;
-  readonly there: number;
-  readonly leaving: number;
-}
-
-const answerOf = ({ all, there, leaving }: Counts, { now, after, limit }: LoadReport): Judged['answer'] => {
-  if (there === 0) return 'NoEndpointThere';
-  if (leaving === 0) return 'LessThanOne';
-  if (leaving === all) return 'NoEndpointElsewhere';
-  return after !== null && after > limit + ROUNDING && after > now + ROUNDING ? 'Overloaded' : 'Survives';
+  const weigh = (load: number, zone: string): number => load / (zones.get(zone) ?? least);
+  const demand = new Map(Object.entries(policy.demand));
+  return { basis: 'measured', clientsMeasured: true, demand, weigh, limit } as const;
 };
 
 /** Zones that Pods can move to: of Nodes that run workloads, else of any. */
@@ -256,53 +162,51 @@ const leavingOf = (zone: string, count: number, leaves: readonly Leave[]): numbe
     )
     .reduce((most, share) => Math.max(most, Math.floor(share)), 0);
 
-const judge = (
-  facts: Facts,
-  path: Path,
-  leaves: readonly Leave[],
-  options: SurvivalOptions,
-  flows: FlowsOf,
-): Judged => {
+const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: SurvivalOptions, flows: FlowsOf) => {
   const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
-  const { basis, clientsMeasured, demand, weigh, limit } = scale;
+  const { basis, clientsMeasured, demand, weigh } = scale;
   const zones = new Set(leaves.map(({ zone }) => zone));
   const all = countBy(path.endpoints, ({ zone }) => zone);
   const left = new Map([...all].map(([zone, count]) => [zone, count - leavingOf(zone, count, leaves)]));
-  const keeps = keepsOf(facts);
-  const before: ZoneLoad = { endpoints: all, demand, keeps };
-  const after: ZoneLoad = { ...before, endpoints: left };
-  const peak = peakOf(after, weigh);
-  const load: LoadReport = {
-    basis,
-    clientsMeasured,
-    now: peakOf(before, weigh).load,
-    after: Number.isFinite(peak.load) ? peak.load : null,
-    limit,
-    zone: peak.zone,
-  };
-  const there = path.endpoints.filter(({ zone }) => zones.has(zone)).length;
+  const today = { endpoints: all, demand, keeps: keepsOf(facts) };
+  const { now, after, limit, zone, tooMuch } = withoutOthers(today, left, scale);
+  const there = path.endpoints.filter((endpoint) => zones.has(endpoint.zone)).length;
   const leaving = path.endpoints.length - sumOf(left.values());
-  const answer = answerOf({ all: path.endpoints.length, there, leaving }, load);
-  const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
-  const replicas = short ? (replicasToAdd(after, otherZones(facts, zones), limit, weigh) ?? {}) : {};
-  return { path, there, leaving, load, replicas, answer };
+  const answer = (): Exclude<Answer, 'NotTouched'> => {
+    if (there === 0) return 'NoEndpointThere';
+    if (leaving === 0) return 'LessThanOne';
+    if (leaving === path.endpoints.length) return 'NoEndpointElsewhere';
+    return tooMuch ? 'Overloaded' : 'Survives';
+  };
+  const short = answer() === 'Overloaded' || answer() === 'NoEndpointElsewhere';
+  return {
+    path,
+    answer: answer(),
+    /** Endpoints in the zones, and those of them that leave. */
+    there,
+    leaving,
+    load: {
+      /** `measured`: fractions of its capacity; `fairShare`: multiples of what each endpoint gets today where all get the same. */
+      basis,
+      now,
+      /** Null where no endpoint is left. */
+      after: Number.isFinite(after) ? after : null,
+      limit,
+      /** Clients of the Service are where they were measured. */
+      clientsMeasured,
+      /** Zone of the busiest afterwards; empty where no endpoint is left, or where it has none. */
+      zone,
+    },
+    replicas: short ? (replicasToAdd({ ...today, endpoints: left }, otherZones(facts, zones), limit, weigh) ?? {}) : {},
+  };
 };
 
-const RANK = {
-  NoEndpointElsewhere: 0,
-  Overloaded: 1,
-  Survives: 2,
-  LessThanOne: 3,
-  NoEndpointThere: 4,
-  NotTouched: 5,
-} as const satisfies Record<Answer, number>;
+type Judged = ReturnType<typeof judge>;
 
-export const rankOf = (answer: Answer): number => RANK[answer];
+/** Load of the busiest endpoint, before and after. */
+export type LoadReport = Judged['load'];
 
 const excess = ({ load: { after, limit } }: Judged): number => (after ?? Infinity) / limit;
-
-const worstOf = (judged: readonly Judged[]): Judged | undefined =>
-  [...judged].sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || excess(b) - excess(a))[0];
 
 const amount = ({ basis }: LoadReport, value: number): string =>
   basis === 'measured'
@@ -320,43 +224,46 @@ const sentenceOf = ({ answer, load, there, leaving, path }: Judged, zones: reado
   return `${there} of ${all} are in ${names}${part}; the busiest that stays, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
 };
 
-/** Never evacuated: API servers write its endpoints themselves, most without a zone. */
-const isApiServer = ({ namespace, name }: Facts['ref']): boolean => namespace === 'default' && name === 'kubernetes';
+/** Why nothing can be said of a Service: API servers write their own endpoints, most without a zone, and are never evacuated. */
+const untouchedBecause = ({ ref, service }: Facts): string => {
+  if (ref.namespace === 'default' && ref.name === 'kubernetes')
+    return 'It is the Service of the API server itself, which writes its endpoints.';
+  return service.spec?.type === 'ExternalName' ? 'It is a DNS name and has no endpoints.' : '';
+};
 
-const untouched = ({ ref, service }: Facts, message: string): ServiceSurvival => ({
-  namespace: ref.namespace,
-  name: ref.name,
-  type: service.spec?.type ?? 'ClusterIP',
-  answer: 'NotTouched',
-  message,
-  endpoints: { count: 0, of: 0 },
-  zoneless: 0,
-  load: null,
-  replicas: {},
-  unmoved: [],
-});
-
-export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsOf): ServiceSurvival => {
+export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsOf) => {
   const { ref, service } = facts;
-  if (isApiServer(ref))
-    return untouched(facts, 'It is the Service of the API server itself, which writes its endpoints.');
-  if (service.spec?.type === 'ExternalName') return untouched(facts, 'It is a DNS name and has no endpoints.');
+  const untouched = untouchedBecause(facts);
   const leaves =
     options.leavesOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
-  const paths = pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0);
-  const worst = worstOf(paths.map((path) => judge(facts, path, leaves, options, flows)));
-  if (worst === undefined) return untouched(facts, 'No endpoint is ready.');
-  const { path, leaving, load, replicas, answer } = worst;
-  const moves = leaving > 0 && leaving < path.endpoints.length;
-  const zones = leaves.map(({ zone }) => zone);
-  const zoneless = path.endpoints.filter(({ zone }) => zone === '').length;
+  const paths = untouched === '' ? pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0) : [];
+  const [worst] = paths
+    .map((path) => judge(facts, path, leaves, options, flows))
+    .sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || excess(b) - excess(a));
+  const endpoints = worst?.path.endpoints ?? [];
+  const answer: Answer = worst?.answer ?? 'NotTouched';
   return {
-    ...untouched(facts, sentenceOf(worst, zones)),
+    namespace: ref.namespace,
+    name: ref.name,
+    type: service.spec?.type ?? 'ClusterIP',
     answer,
-    endpoints: { count: leaving, of: path.endpoints.length },
-    zoneless,
-    load,
-    replicas,
-    unmoved: moves ? unmovedOf(facts, new Set(zones), zoneless) : [],
+    /** The answer as a sentence, with figures. */
+    message:
+      worst === undefined
+        ? untouched || 'No endpoint is ready.'
+        : sentenceOf(
+            worst,
+            leaves.map(({ zone }) => zone),
+          ),
+    /** Ready endpoints that leave, of all of the Service's. Of the port and family that is worst off. */
+    endpoints: { count: worst?.leaving ?? 0, of: endpoints.length },
+    /** Ready endpoints without a zone; they count as being elsewhere. */
+    zoneless: endpoints.filter(({ zone }) => zone === '').length,
+    /** Null where the Service has no endpoint, or none that is known. */
+    load: worst?.load ?? null,
+    /** Endpoints to add by zone, so that the busiest stays within the limit. */
+    replicas: worst?.replicas ?? {},
   };
 };
+
+export type ServiceSurvival = ReturnType<typeof survivalOf>;

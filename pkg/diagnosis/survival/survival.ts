@@ -1,4 +1,4 @@
-// Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
+// Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first.
 import { byText, sumBy, sumOf } from '../../apis/values.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -6,9 +6,8 @@ import { unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { routersReport } from '../routers/types.ts';
-import { type ClusterSnapshot, type CollectionName, itemsOf } from '../snapshot.ts';
-import { rankOf, survivalOf } from './service.ts';
-import type { ServiceSurvival, SurvivalOptions, Unmoved } from './types.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { type ServiceSurvival, type SurvivalOptions, rankOf, survivalOf } from './service.ts';
 
 /** Of Nodes and endpoints, in name order. */
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
@@ -73,24 +72,6 @@ const sumUp = (
   } as const;
 };
 
-/** A Service counts once for each reason; evidence is that of the first. */
-const groupsOf = (services: readonly ServiceSurvival[]) => {
-  const groups = new Map<Unmoved['reason'], { first: Unmoved; of: Set<ServiceSurvival> }>();
-  for (const service of services) {
-    for (const item of service.unmoved) {
-      const group = groups.get(item.reason) ?? { first: item, of: new Set() };
-      group.of.add(service);
-      groups.set(item.reason, group);
-    }
-  }
-  return [...groups]
-    .map(([reason, { first, of }]) => ({ reason, services: of.size, evidence: first.evidence, remedy: first.remedy }))
-    .sort((a, b) => b.services - a.services || byText(a.reason, b.reason));
-};
-
-/** What shows clients that hints do not move. */
-const SHOWING: readonly CollectionName[] = ['pods', 'routers', 'ingresses'];
-
 /** Clients of the zones still call, as they do in an evacuation; only what serves there is gone. */
 export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) => {
   const { namespace, zones, selects = () => true } = options;
@@ -114,9 +95,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
     /** Worst first. */
     services,
     sum,
-    /** What hints do not move, most Services first. */
-    unmoved: groupsOf(services),
-    unseen: unseenOf(snapshot, SHOWING),
+    unseen: unseenOf(snapshot, ['routers']),
   };
 };
 

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { type SurvivalReport, survival } from '../../../../pkg/diagnosis/survival/survival.ts';
-import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/types.ts';
+import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/service.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 

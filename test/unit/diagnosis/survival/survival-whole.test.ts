@@ -1,102 +1,16 @@
-// The loss of a zone: what hints do not move, all Services together, and a comparison with the proxy models.
+// The loss of a zone: all Services together, and a comparison with the proxy models.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
-import type { ServiceSurvival } from '../../../../pkg/diagnosis/survival/types.ts';
 import { baseOf, evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
 import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
 import { kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
-import { A, B, C, NODES, SAME_ZONE, answered, ask, endpointsIn, web } from './survival-support.ts';
-
-const reasonsOf = ({ unmoved }: ServiceSurvival): string[] => unmoved.map(({ reason }) => reason);
-
-describe('survival: what hints do not move', () => {
-  const cases: readonly (readonly [name: string, objects: readonly KubernetesObject[], expected: readonly string[]])[] =
-    [
-      ['nothing on a kube-proxy that needs no annotation', [kubeProxy(), ...web([A, B, C])], []],
-      [
-        'a kube-proxy up to 1.30 without annotation',
-        [kubeProxy('v1.30.4'), ...web([A, B, C])],
-        ['ProxyNeedsAnnotation'],
-      ],
-      ['a Node without zone', [kubeProxy(), node({ zone: '' }), ...web([A, B, C])], ['ClientNodeWithoutZone']],
-      ['a headless Service', [kubeProxy(), ...web([A, B, C], { clusterIP: 'None' })], ['HeadlessClients']],
-      [
-        'internalTrafficPolicy Local',
-        [kubeProxy(), ...web([A, B, C], { internalTrafficPolicy: 'Local' })],
-        ['InternalTrafficPolicyLocal'],
-      ],
-      [
-        'externalTrafficPolicy Local',
-        [kubeProxy(), ...web([A, B, C], { type: 'LoadBalancer', externalTrafficPolicy: 'Local' })],
-        ['ExternalTrafficPolicyLocal'],
-      ],
-      [
-        'a load balancer with Nodes in the zone',
-        [kubeProxy(), ...web([A, B, C], { type: 'LoadBalancer' })],
-        ['LoadBalancerNodes'],
-      ],
-      [
-        'UDP from one port',
-        [kubeProxy(), ...web([A, B, C], { ports: [{ name: 'https', port: 53, protocol: 'UDP' }] })],
-        ['FixedTupleUdp'],
-      ],
-      [
-        'clients of etcd, which hold their connections',
-        [kubeProxy(), ...web([A, B, C], { ports: [{ name: 'https', port: 2379 }] })],
-        ['LongConnections'],
-      ],
-      ['endpoints without zone', [kubeProxy(), ...web([A, B, ''])], ['EndpointsWithoutZone']],
-    ];
-  for (const [name, objects, expected] of cases) {
-    it(name, () => {
-      const [first] = ask([...NODES, ...objects]).services;
-      expect(first === undefined ? undefined : reasonsOf(first)).to.deep.equal(expected);
-    });
-  }
-
-  it("Gardener's ingress gateway, and only for API servers that it exposes", () => {
-    const shown = (namespace: string, name: string): string[] =>
-      reasonsOf(
-        answered([
-          service({ metadata: { name, namespace } }),
-          slice({ service: name, metadata: { namespace }, endpoints: endpointsIn([A, B, C]) }),
-        ]),
-      );
-    expect(shown('shoot--garden--x', 'kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
-    expect(shown('shoot--garden--x', 'kube-apiserver-mtls')).to.deep.equal(['GardenerIngressGateway']);
-    expect(shown('garden', 'virtual-garden-kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
-    expect(shown('shop', 'kube-apiserver')).to.deep.equal([]);
-  });
-
-  it('a target group of Pods, and a router that is not known', () => {
-    const binding = {
-      apiVersion: 'elbv2.k8s.aws/v1beta1',
-      kind: 'TargetGroupBinding',
-      metadata: { name: 'tgb', namespace: 'default' },
-      spec: { targetType: 'ip', serviceRef: { name: 'web' } },
-    };
-    const found = answered([...web([A, B, C]), binding]);
-    expect(reasonsOf(found)).to.deep.equal(['BypassesProxies']);
-    expect(found.unmoved[0]?.evidence).to.contain('TargetGroupBinding default/tgb');
-    const virtual = node({ zone: B, metadata: { name: 'virtual', labels: { type: 'virtual-kubelet' } } });
-    expect(reasonsOf(answered([virtual, ...web([A, B, C])]))).to.deep.equal(['RouterUnknown']);
-  });
-
-  it('groups what concerns many Services, and counts each Service once', () => {
-    const more = [
-      service({ metadata: { name: 'more' }, spec: { clusterIP: 'None' } }),
-      slice({ service: 'more', endpoints: endpointsIn([A, B]) }),
-    ];
-    const { unmoved } = ask([...NODES, kubeProxy(), ...web([A, B], { clusterIP: 'None' }), ...more]);
-    expect(unmoved.map(({ reason, services }) => [reason, services])).to.deep.equal([['HeadlessClients', 2]]);
-  });
-});
+import { A, B, C, NODES, SAME_ZONE, ask, endpointsIn } from './survival-support.ts';
 
 describe('survival: the whole', () => {
   const named = (name: string, zones: readonly string[]): KubernetesObject[] => [

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/types.ts';
+import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/service.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
 import { A, B, C, SAME_ZONE, answered, endpointsIn, web } from './survival-support.ts';
 
@@ -16,7 +16,7 @@ describe('survival: the answer for one Service', () => {
     ['survives with one of three gone', [A, B, C], {}, { answer: 'Survives', endpoints: { count: 1, of: 3 } }],
     ['is overloaded where a third is left of four', [A, A, A, C], {}, { answer: 'Overloaded', replicas: { [B]: 1 } }],
     ['is down where all are there', [A, A], {}, { answer: 'NoEndpointElsewhere', replicas: { [B]: 1 } }],
-    ['has nothing there', [B, C], {}, { answer: 'NoEndpointThere', endpoints: { count: 0, of: 2 }, unmoved: [] }],
+    ['has nothing there', [B, C], {}, { answer: 'NoEndpointThere', endpoints: { count: 0, of: 2 } }],
     ['is down where both zones go', [A, B], { zones: [A, B] }, { answer: 'NoEndpointElsewhere', replicas: { [C]: 1 } }],
     [
       'is overloaded by a stricter limit',

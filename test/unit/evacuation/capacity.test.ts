@@ -1,8 +1,18 @@
-// Load of the busiest endpoint by zones, and how many more bring it down: known figures, and what holds for any.
+// The N-1 model: load of the busiest endpoint, how many more bring it down, and what a controller finds too much.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type ZoneLoad, loadByZone, peakOf, replicasToAdd } from '../../../../pkg/diagnosis/survival/load.ts';
+import {
+  type Overload,
+  type OverloadInput,
+  type ZoneLoad,
+  loadByZone,
+  overloadOf,
+  peakOf,
+  replicasToAdd,
+} from '../../../pkg/evacuation/capacity.ts';
+import type { Leave } from '../../../pkg/evacuation/decide.ts';
+import { endpoint, slice } from '../../fixtures/core.ts';
 
 const load = (
   endpoints: Record<string, number>,
@@ -16,7 +26,7 @@ const load = (
 
 const ALL = { a: 1, b: 1, c: 1 };
 
-describe('survival: load of an endpoint by zone', () => {
+describe('capacity: load of an endpoint by zone', () => {
   const cases: readonly (readonly [name: string, load: ZoneLoad, expected: Record<string, number>])[] = [
     ['is even where clients spread over all', load({ a: 1, b: 2 }, { a: 3, b: 3 }), { a: 2, b: 2 }],
     ['is the demand of the zone where clients keep to it', load({ a: 1, b: 2 }, { a: 3, b: 3 }, ALL), { a: 3, b: 1.5 }],
@@ -30,7 +40,7 @@ describe('survival: load of an endpoint by zone', () => {
     ['is nothing where nothing serves', load({ a: 0 }, { a: 1 }), {}],
   ];
   for (const [name, input, expected] of cases) {
-    it(name, () => expect(Object.fromEntries(loadByZone(input))).to.deep.equal(expected));
+    it(name, () => expect(Object.fromEntries(loadByZone(input).loads)).to.deep.equal(expected));
   }
 
   it('adds up to the demand, whatever keeps to what', () => {
@@ -40,7 +50,7 @@ describe('survival: load of an endpoint by zone', () => {
       fc.property(zones, zones, fractions, (endpoints, demand, keeps) => {
         fc.pre(Object.values(endpoints).some((count) => count > 0));
         const input = load(endpoints, demand, keeps);
-        const served = [...loadByZone(input)].reduce((sum, [zone, own]) => sum + own * (endpoints[zone] ?? 0), 0);
+        const served = [...loadByZone(input).loads].reduce((sum, [zone, own]) => sum + own * (endpoints[zone] ?? 0), 0);
         expect(served).to.be.closeTo(
           Object.values(demand).reduce((sum, own) => sum + own, 0),
           1e-9,
@@ -50,7 +60,7 @@ describe('survival: load of an endpoint by zone', () => {
   });
 });
 
-describe('survival: the busiest endpoint', () => {
+describe('capacity: the busiest endpoint', () => {
   it('is the first in name order of equals', () => {
     expect(peakOf(load({ b: 1, a: 1 }, { a: 1 }))).to.deep.equal({ zone: 'a', load: 0.5 });
   });
@@ -66,7 +76,7 @@ describe('survival: the busiest endpoint', () => {
   });
 });
 
-describe('survival: endpoints to add', () => {
+describe('capacity: endpoints to add', () => {
   const cases: readonly (readonly [string, ZoneLoad, string[], number, Record<string, number> | null])[] = [
     ['none where the load fits', load({ b: 2 }, { a: 2 }), ['b'], 1, {}],
     ['where the fewest are, of zones that are equally busy', load({ b: 2, c: 1 }, { a: 4 }), ['b', 'c'], 1, { c: 1 }],
@@ -107,4 +117,79 @@ describe('survival: endpoints to add', () => {
       ),
     );
   });
+});
+
+const leave = (zone: string, percent = 100): Leave => ({ zone, percent, rounding: 'Up' });
+/** `hints` of each endpoint are its own zone. */
+const sliceIn = (zones: string, hinted = false) =>
+  slice({
+    service: 'web',
+    endpoints: Array.from(zones, (zone, index) => ({
+      ...endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }),
+      ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
+    })),
+  });
+const nodes = (a: number, b: number, c = 0) => new Map(Object.entries({ a, b, c }).filter(([, count]) => count > 0));
+
+describe('capacity: overload under an evacuation', () => {
+  const cases: { name: string; input: Partial<OverloadInput>; want: Overload | undefined }[] = [
+    { name: 'is none where two zones take over for the third', input: { slices: [sliceIn('abc')] }, want: undefined },
+    { name: 'is none at twice a fair share', input: { slices: [sliceIn('ab')] }, want: undefined },
+    {
+      name: 'is found where one of four endpoints stays',
+      input: { slices: [sliceIn('aaab')] },
+      want: { kind: 'overloaded', after: 4, limit: 2 },
+    },
+    { name: 'is none of a share', input: { slices: [sliceIn('aaab')], wanted: leave('a', 33) }, want: undefined },
+    {
+      name: 'counts what other evacuations took already',
+      input: { slices: [sliceIn('aabbc')], running: [leave('b')] },
+      want: { kind: 'overloaded', after: 5, limit: 2 },
+    },
+    {
+      name: 'is not found where nothing of the Service is in the zone, however loaded others make it',
+      input: { slices: [sliceIn('bbbc')], running: [leave('b')] },
+      want: undefined,
+    },
+    {
+      name: 'is found where clients keep to a zone with few endpoints',
+      input: { slices: [sliceIn('aaaaabcccccc', true)], nodes: nodes(4, 4, 1) },
+      want: { kind: 'overloaded', after: (4 * 12) / 9 + ((4 / 7) * 12) / 9, limit: 2 },
+    },
+    {
+      name: 'is judged by measured load where that is known, which may be low',
+      input: { slices: [sliceIn('aaab')], measured: { demand: new Map([['a', 1]]), utilization: 0.2 } },
+      want: undefined,
+    },
+    {
+      name: 'is judged by measured load where that is known, which may be high',
+      input: { slices: [sliceIn('abc')], measured: { demand: new Map([['a', 1]]), utilization: 0.8 } },
+      want: { kind: 'overloaded', after: 0.8 * 1.5, limit: 1 },
+    },
+    {
+      name: 'is none where no endpoint is elsewhere: the Service stays',
+      input: { slices: [sliceIn('aa')] },
+      want: undefined,
+    },
+    {
+      name: 'is told apart from two evacuations that together leave no endpoint',
+      input: { slices: [sliceIn('ab')], running: [leave('b')] },
+      want: { kind: 'together' },
+    },
+    { name: 'is none of a Service without endpoints', input: { slices: [] }, want: undefined },
+  ];
+  for (const { name, input, want } of cases)
+    it(name, () => {
+      const found = overloadOf({
+        slices: [],
+        running: [],
+        wanted: leave('a'),
+        nodes: nodes(1, 1, 1),
+        measured: undefined,
+        ...input,
+      });
+      const rounded = (one: Overload | undefined) =>
+        one?.kind === 'overloaded' ? { ...one, after: Number(one.after.toFixed(6)) } : one;
+      expect(rounded(found)).to.deep.equal(rounded(want));
+    });
 });
