@@ -16,10 +16,8 @@ import {
   ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
-import { checkEvacuation } from '../../pkg/diagnosis/survival/check.ts';
 import { CATALOGUE } from '../../pkg/gardener/catalogue.ts';
-import { endpoint, hintSwitch, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { snapshotOf } from '../fixtures/snapshot.ts';
+import { endpoint, hintSwitch, node, service, slice } from '../fixtures/core.ts';
 import { eventually } from './controller-bed.ts';
 import { CILIUM, configMap, daemonSet } from '../fixtures/data-planes.ts';
 import { startEvacuationAdmission } from './evacuation-support.ts';
