@@ -48,78 +48,69 @@ export interface Client {
 const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
 
 /** By the controller of an IngressClass, or the class's usual name where only that is known. */
-export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, className: RegExp, client: Client])[] = [
-  [
-    /^k8s\.io\/ingress-nginx/,
-    /^nginx$/,
-    {
-      client: 'ingress-nginx',
-      decides: NO_ZONES,
-      setting:
-        '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
-      source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
-      usesClusterIp: ['nginx.ingress.kubernetes.io/service-upstream'],
-    },
-  ],
-  [
-    /^nginx\.org\/ingress-controller/,
-    /^$/,
-    {
-      client: 'f5-nginx-ingress',
-      decides: NO_ZONES,
-      setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
-      source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
-      usesClusterIp: ['nginx.org/use-cluster-ip'],
-    },
-  ],
-  [
-    /^traefik\.io\/ingress-controller/,
-    /^traefik$/,
-    {
-      client: 'traefik',
-      decides: NO_ZONES,
-      setting:
-        '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
-      source: 'traefik/traefik docs/content',
-      usesClusterIp: ['traefik.ingress.kubernetes.io/service.nativelb'],
-    },
-  ],
-  [
-    /^haproxy-ingress\.github\.io\//,
-    /^$/,
-    {
-      client: 'haproxy-ingress',
-      decides: NO_ZONES,
-      setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
-      source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
-      usesClusterIp: ['haproxy-ingress.github.io/service-upstream'],
-    },
-  ],
-  [
-    /^haproxy\.org\//,
-    /^haproxy$/,
-    { client: 'haproxy', decides: NO_ZONES, setting: '', source: 'haproxytech/kubernetes-ingress: no setting found' },
-  ],
-  [
-    /^ingress\.k8s\.aws\/alb/,
-    /^alb$/,
-    {
-      client: 'aws-alb',
-      decides: 'with target type ip the load balancer sends to Pods, by default across zones',
-      setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
-      source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide',
-    },
-  ],
-  [
-    /^azure\/application-gateway/,
-    /^azure[-/]application-gateway$/,
-    {
-      client: 'azure-application-gateway',
-      decides: 'the gateway sends to Pods',
-      setting: '',
-      source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
-    },
-  ],
+export const INGRESS_CONTROLLERS: readonly (Client & { readonly controller: RegExp; readonly className: RegExp })[] = [
+  {
+    controller: /^k8s\.io\/ingress-nginx/,
+    className: /^nginx$/,
+    client: 'ingress-nginx',
+    decides: NO_ZONES,
+    setting:
+      '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
+    source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
+    usesClusterIp: ['nginx.ingress.kubernetes.io/service-upstream'],
+  },
+  {
+    controller: /^nginx\.org\/ingress-controller/,
+    className: /^$/,
+    client: 'f5-nginx-ingress',
+    decides: NO_ZONES,
+    setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
+    source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
+    usesClusterIp: ['nginx.org/use-cluster-ip'],
+  },
+  {
+    controller: /^traefik\.io\/ingress-controller/,
+    className: /^traefik$/,
+    client: 'traefik',
+    decides: NO_ZONES,
+    setting:
+      '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+    source: 'traefik/traefik docs/content',
+    usesClusterIp: ['traefik.ingress.kubernetes.io/service.nativelb'],
+  },
+  {
+    controller: /^haproxy-ingress\.github\.io\//,
+    className: /^$/,
+    client: 'haproxy-ingress',
+    decides: NO_ZONES,
+    setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
+    source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
+    usesClusterIp: ['haproxy-ingress.github.io/service-upstream'],
+  },
+  {
+    controller: /^haproxy\.org\//,
+    className: /^haproxy$/,
+    client: 'haproxy',
+    decides: NO_ZONES,
+    setting: '',
+    source: 'haproxytech/kubernetes-ingress: no setting found',
+  },
+  {
+    controller: /^ingress\.k8s\.aws\/alb/,
+    className: /^alb$/,
+    client: 'aws-alb',
+    decides: 'with target type ip the load balancer sends to Pods, by default across zones',
+    setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide',
+  },
+  {
+    controller: /^azure\/application-gateway/,
+    className: /^azure[-/]application-gateway$/,
+    client: 'azure-application-gateway',
+    decides: 'the gateway sends to Pods',
+    setting: '',
+    source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
+  },
 ];
 
 export const UNKNOWN_INGRESS: Client = {
@@ -129,58 +120,52 @@ export const UNKNOWN_INGRESS: Client = {
   source: 'IngressClass spec.controller',
 };
 
-export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: Client])[] = [
-  [
-    /^gateway\.envoyproxy\.io\//,
-    {
-      client: 'envoy-gateway',
-      decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
-      setting:
-        '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
-      source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
-    },
-  ],
-  [
-    /^istio\.io\//,
-    {
-      client: 'istio-gateway',
-      decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
-      setting: '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25)',
-      source: 'istio/istio pilot/pkg/model/service.go; #54715',
-    },
-  ],
-  [
-    /^io\.cilium\/gateway-controller/,
-    {
-      client: 'cilium-gateway',
-      decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
-      setting: '',
-      source: 'cilium#48738 (open)',
-    },
-  ],
-  [
-    /^traefik\.io\//,
-    {
-      client: 'traefik',
-      decides: NO_ZONES,
-      setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
-      source: 'traefik/traefik docs/content',
-      usesClusterIp: ['traefik.io/service.nativelb'],
-    },
-  ],
-  [
-    /^projectcontour\.io\//,
-    {
-      client: 'contour',
-      decides: 'Envoy sees all endpoints as one locality',
-      setting: '',
-      source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
-    },
-  ],
-  [
-    /^networking\.gke\.io\//,
-    { client: 'gke-neg', decides: "Google's load balancer sends to Pods", setting: '', source: 'ingress-gce' },
-  ],
+const CONTOUR: Client = {
+  client: 'contour',
+  decides: 'Envoy sees all endpoints as one locality',
+  setting: '',
+  source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
+};
+
+export const GATEWAY_CONTROLLERS: readonly (Client & { readonly controller: RegExp })[] = [
+  {
+    controller: /^gateway\.envoyproxy\.io\//,
+    client: 'envoy-gateway',
+    decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
+    setting:
+      '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
+    source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
+  },
+  {
+    controller: /^istio\.io\//,
+    client: 'istio-gateway',
+    decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
+    setting: '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25)',
+    source: 'istio/istio pilot/pkg/model/service.go; #54715',
+  },
+  {
+    controller: /^io\.cilium\/gateway-controller/,
+    client: 'cilium-gateway',
+    decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
+    setting: '',
+    source: 'cilium#48738 (open)',
+  },
+  {
+    controller: /^traefik\.io\//,
+    client: 'traefik',
+    decides: NO_ZONES,
+    setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
+    source: 'traefik/traefik docs/content',
+    usesClusterIp: ['traefik.io/service.nativelb'],
+  },
+  { controller: /^projectcontour\.io\//, ...CONTOUR },
+  {
+    controller: /^networking\.gke\.io\//,
+    client: 'gke-neg',
+    decides: "Google's load balancer sends to Pods",
+    setting: '',
+    source: 'ingress-gce',
+  },
 ];
 
 export const UNKNOWN_GATEWAY: Client = {
@@ -199,12 +184,7 @@ export const OWN_ROUTES: Readonly<Record<string, Client>> = {
       '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
     source: 'traefik/traefik docs/content',
   },
-  HTTPProxy: {
-    client: 'contour',
-    decides: 'Envoy sees all endpoints as one locality',
-    setting: '',
-    source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
-  },
+  HTTPProxy: CONTOUR,
   VirtualServer: {
     client: 'f5-nginx-ingress',
     decides: NO_ZONES,
@@ -236,6 +216,13 @@ export const SERVICE_ANNOTATIONS: readonly (readonly [key: string, value: RegExp
   ],
 ];
 
+export const ISTIO_AMBIENT: Client = {
+  client: 'istio-ambient',
+  decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
+  setting: '`spec.trafficDistribution: PreferClose` of the Service',
+  source: 'istio/istio serviceregistry/ambient; #50519, #53435',
+};
+
 /** By the name of a mesh, which Pods show. */
 export const MESHES: Readonly<Record<string, Client>> = {
   istio: {
@@ -245,12 +232,6 @@ export const MESHES: Readonly<Record<string, Client>> = {
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule with `localityLbSetting` and `outlierDetection`',
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #54715, #58701',
-  },
-  'istio-ambient': {
-    client: 'istio-ambient',
-    decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
-    setting: '`spec.trafficDistribution: PreferClose` of the Service',
-    source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   linkerd: {
     client: 'linkerd',

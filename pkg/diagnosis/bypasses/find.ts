@@ -2,14 +2,15 @@
 import type { Service } from '../../apis/core.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { routerObjectTitle } from '../routers/kube-proxy.ts';
-import type { Evidence, RouterObject } from '../routers/types.ts';
-import { type ClusterSnapshot, type PodSummary, itemsOf } from '../snapshot.ts';
+import type { Evidence } from '../routers/types.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
   API_SERVER,
   API_SERVER_KINDS,
   AWS_TARGETS,
   GATEWAY_CONTROLLERS,
   HEADLESS,
+  ISTIO_AMBIENT,
   INGRESS_CONTROLLERS,
   MESHES,
   NODE_LOCAL_DNS,
@@ -22,15 +23,7 @@ import type { Bypass, Client, EntryObject } from './clients.ts';
 import { byText } from '../../apis/values.ts';
 
 /** What many Services of one snapshot share. */
-export interface BypassIndex {
-  readonly byService: ReadonlyMap<string, readonly EntryObject[]>;
-  readonly entries: readonly EntryObject[];
-  /** Meshes whose sidecars Pods carry, with one of them and how many there are. */
-  readonly meshes: readonly { readonly mesh: string; readonly pod: PodSummary; readonly count: number }[];
-  readonly daemonSets: readonly RouterObject[];
-}
-
-export const bypassIndex = (snapshot: ClusterSnapshot): BypassIndex => {
+export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const entries = itemsOf(snapshot.ingresses);
   const pairs = entries.flatMap((entry) => entry.services.map((service) => [service, entry] as const));
   const groups = Map.groupBy(pairs, ([service]) => service);
@@ -38,12 +31,15 @@ export const bypassIndex = (snapshot: ClusterSnapshot): BypassIndex => {
   return {
     byService: new Map([...groups].map(([service, own]) => [service, own.map(([, entry]) => entry)])),
     entries,
+    /** Meshes whose sidecars Pods carry, with one of them and how many there are. */
     meshes: [...Map.groupBy(meshed, ({ mesh = '' }) => mesh)].flatMap(([mesh, pods]) =>
       pods[0] === undefined ? [] : [{ mesh, pod: pods[0], count: pods.length }],
     ),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
   };
 };
+
+type BypassIndex = ReturnType<typeof bypassIndex>;
 
 const entryName = ({ kind, namespace, name }: EntryObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
@@ -60,10 +56,10 @@ const classOf = ({ className, annotations }: EntryObject): string =>
 const ingressClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
   const className = classOf(entry);
   const known = entries.find(({ kind, name }) => kind === 'IngressClass' && name === className)?.controller;
-  const row = INGRESS_CONTROLLERS.find(([controller, usual]) =>
+  const row = INGRESS_CONTROLLERS.find(({ controller, className: usual }) =>
     known === undefined ? className !== '' && usual.test(className) : controller.test(known),
   );
-  return row?.[2] ?? UNKNOWN_INGRESS;
+  return row ?? UNKNOWN_INGRESS;
 };
 
 const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
@@ -72,8 +68,7 @@ const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): Client => 
   );
   const names = new Set(gateways.map(({ className }) => className));
   const controller = entries.find(({ kind, name }) => kind === 'GatewayClass' && names.has(name))?.controller;
-  if (controller === undefined) return UNKNOWN_GATEWAY;
-  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(controller))?.[1] ?? UNKNOWN_GATEWAY;
+  return GATEWAY_CONTROLLERS.find((row) => row.controller.test(controller ?? '')) ?? UNKNOWN_GATEWAY;
 };
 
 const isTrue = (value: string | undefined): boolean => value === 'true';
@@ -110,60 +105,36 @@ const byAnnotations = ({ metadata }: Service, name: string): Found[] =>
       : [];
   });
 
+const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daemonSets']): Found[] =>
+  daemonSets
+    .filter((set) => set.name === name)
+    .slice(0, 1)
+    .map((set) => ({ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }));
+
 const byMeshes = ({ meshes, daemonSets }: BypassIndex): Found[] => {
-  const ztunnel = daemonSets.find(({ name }) => name === 'ztunnel');
-  const ambient = MESHES['istio-ambient'];
-  return [
-    ...meshes.flatMap(({ mesh, pod, count }) => {
-      const client = MESHES[mesh];
-      const object = `Pod ${pod.namespace}/${pod.name}`;
-      const value = `${count} Pod${count === 1 ? '' : 's'} with its sidecar`;
-      return client === undefined ? [] : [{ client, evidence: { object, field: 'sidecar', value } }];
-    }),
-    ...(ztunnel === undefined || ambient === undefined
-      ? []
-      : [
-          {
-            client: ambient,
-            evidence: { object: routerObjectTitle(ztunnel), field: 'metadata.name', value: 'ztunnel' },
-          },
-        ]),
-  ];
+  const sidecars = meshes.flatMap(({ mesh, pod, count }) => {
+    const client = MESHES[mesh];
+    const object = `Pod ${pod.namespace}/${pod.name}`;
+    const value = `${count} Pod${count === 1 ? '' : 's'} with its sidecar`;
+    return client === undefined ? [] : [{ client, evidence: { object, field: 'sidecar', value } }];
+  });
+  return [...sidecars, ...byDaemonSet('ztunnel', ISTIO_AMBIENT, daemonSets)];
 };
 
 const DNS = 'kube-system/kube-dns';
-
-const byNodeCache = (name: string, { daemonSets }: BypassIndex): Found[] => {
-  const cache = daemonSets.find((set) => set.name === 'node-local-dns');
-  if (name !== DNS || cache === undefined) return [];
-  return [
-    {
-      client: NODE_LOCAL_DNS,
-      evidence: { object: routerObjectTitle(cache), field: 'metadata.name', value: cache.name },
-    },
-  ];
-};
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
-  const headless: Found[] =
-    service.spec?.clusterIP === 'None'
-      ? [
-          {
-            client: HEADLESS,
-            evidence: { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' },
-            all: true,
-          },
-        ]
-      : [];
-  const found = [
-    ...headless,
+  const isHeadless = service.spec?.clusterIP === 'None';
+  const headless = { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' };
+  const found: Found[] = [
+    ...(isHeadless ? [{ client: HEADLESS, evidence: headless, all: true }] : []),
     ...byEntries(service, index),
     ...byAnnotations(service, key),
-    ...byNodeCache(key, index),
+    ...(key === DNS ? byDaemonSet('node-local-dns', NODE_LOCAL_DNS, index.daemonSets) : []),
     ...byMeshes(index),
   ];
   return found
