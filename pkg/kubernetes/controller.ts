@@ -19,8 +19,6 @@ export interface ControllerOptions {
   concurrency?: number;
   /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
   reconcileTimeoutMs?: number;
-  /** How long `run` waits for reconciles that ignore their signal when it stops, milliseconds; default 10,000. */
-  stopGraceMs?: number;
   logger: Logger;
   /** What happens, for metrics. */
   hooks?: {
@@ -40,6 +38,9 @@ export class ReconcileTimeoutError extends Error {
     this.timeoutMs = timeoutMs;
   }
 }
+
+/** How long `run` waits for reconciles that ignore their signal when it stops. */
+const STOP_GRACE_MS = 10_000;
 
 /** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
 const UNINTERRUPTED_MS = 10;
@@ -97,7 +98,6 @@ export const createController = (options: ControllerOptions) => {
     clock,
     concurrency = 1,
     reconcileTimeoutMs = 120_000,
-    stopGraceMs = 10_000,
     hooks = {},
   } = options;
   const logger = options.logger.child({ controller: name });
@@ -145,7 +145,7 @@ export const createController = (options: ControllerOptions) => {
       else stop.addEventListener('abort', onStop, { once: true });
       const workers = Promise.all(Array.from({ length: concurrency }, () => worker(stop)));
       await Promise.race([workers, aborted(stop)]);
-      if (!(await within(workers, stopGraceMs, clock))) {
+      if (!(await within(workers, STOP_GRACE_MS, clock))) {
         logger.warn('stopped although reconciles ignored their abort signal', { items: [...active] });
       }
     },

@@ -2,6 +2,7 @@
 // Contents of small files that rotate under us (tokens, certificates), read again only when they changed on disk.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from './types.ts';
 
 /** TLS options of a connection; PEM unless noted. Values are compared by content to decide whether a new connection is due. */
@@ -45,23 +46,12 @@ export interface KubeConfigSource {
   refresh(): void;
 }
 
-const same = (left: string | Buffer | undefined, right: string | Buffer | undefined): boolean =>
-  left === right ||
-  (left !== undefined && right !== undefined && Buffer.compare(Buffer.from(left), Buffer.from(right)) === 0);
-
 /** Whether fresh credentials are others than those that were refused. */
 export const sameHeaders = (one: Credentials, other: Credentials): boolean =>
   JSON.stringify(one.headers) === JSON.stringify(other.headers);
 
 /** Whether a connection opened with `left` may serve requests that need `right`. */
-export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean =>
-  same(left.ca, right.ca) &&
-  same(left.cert, right.cert) &&
-  same(left.key, right.key) &&
-  same(left.pfx, right.pfx) &&
-  left.passphrase === right.passphrase &&
-  left.servername === right.servername &&
-  left.rejectUnauthorized === right.rejectUnauthorized;
+export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean => isDeepStrictEqual(left, right);
 
 // A mounted Secret or token changes by a swapped symbolic link: another inode, which stat sees through the link.
 const stampOf = (path: string): string => {

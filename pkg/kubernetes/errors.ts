@@ -9,7 +9,7 @@ export interface RequestIdentity {
   readonly path: string;
 }
 
-export interface ApiErrorInput extends RequestIdentity {
+interface ApiErrorInput extends RequestIdentity {
   /** HTTP status, or the `code` of a Status that came inside a watch. */
   status: number;
   /** `reason` of the Status body; when absent it is derived from the HTTP status. */
@@ -77,7 +77,7 @@ export class ApiError extends Error {
  */
 export type ConnectionErrorReason = 'Unreachable' | 'Cut' | 'Timeout' | 'InvalidResponse' | 'Credentials';
 
-export interface ConnectionErrorInput extends RequestIdentity {
+interface ConnectionErrorInput extends RequestIdentity {
   reason: ConnectionErrorReason;
   /** A clause for a person; the logger of the chain appends the cause's own message. */
   message: string;

@@ -18,12 +18,12 @@ export interface LeaderElectionOptions {
   clock: Clock;
   /** In [0, 1); spreads the tries of candidates. */
   random: () => number;
-  /** How long candidates wait after the last renewal they saw, milliseconds; default 15,000. Written in whole seconds, rounded up. */
-  leaseDurationMs?: number;
-  /** A leader that could not renew for this long stops, milliseconds; default 10,000. Less than the lease duration. */
-  renewDeadlineMs?: number;
-  /** Between two tries, milliseconds; default 2,000. Candidates add up to 1.2 times as much at random. */
-  retryPeriodMs?: number;
+  /** How long candidates wait after the last renewal they saw, milliseconds. Written in whole seconds, rounded up. */
+  leaseDurationMs: number;
+  /** A leader that could not renew for this long stops, milliseconds. Less than the lease duration. */
+  renewDeadlineMs: number;
+  /** Between two tries, milliseconds. Candidates add up to 1.2 times as much at random. */
+  retryPeriodMs: number;
   /**
    * The leader's work. Its signal aborts when leadership ends; the work must stop then. `holds` says the same by the
    * clock: a process that was frozen for longer than its lease may get to write before the signal's timer fires
@@ -50,15 +50,7 @@ type Lost = Extract<LeaderElectionResult, { kind: 'lost' }>;
 /** client-go's jitter of candidates. */
 const JITTER = 1.2;
 
-interface Settings extends LeaderElectionOptions {
-  leaseDurationMs: number;
-  renewDeadlineMs: number;
-  retryPeriodMs: number;
-}
-
-const withDefaults = (options: LeaderElectionOptions): Settings => {
-  const settings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = settings;
+const checkOptions = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs, identity }: LeaderElectionOptions): void => {
   if (!(leaseDurationMs > renewDeadlineMs)) {
     throw new RangeError(`leaseDurationMs (${leaseDurationMs}) must be above renewDeadlineMs (${renewDeadlineMs})`);
   }
@@ -67,12 +59,11 @@ const withDefaults = (options: LeaderElectionOptions): Settings => {
       `renewDeadlineMs (${renewDeadlineMs}) must be above ${JITTER} × retryPeriodMs (${retryPeriodMs})`,
     );
   }
-  if (settings.identity === '') throw new RangeError('identity must not be empty');
-  return settings;
+  if (identity === '') throw new RangeError('identity must not be empty');
 };
 
 /** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
-const attempt = async (lock: LeaseLock, limitMs: number, settings: Settings, signal: AbortSignal): Promise<Attempt> => {
+const attempt = async (lock: LeaseLock, limitMs: number, settings: LeaderElectionOptions, signal: AbortSignal): Promise<Attempt> => {
   const { clock, logger } = settings;
   const deadline = createDeadline(clock, limitMs, signal);
   try {
@@ -87,7 +78,7 @@ const attempt = async (lock: LeaseLock, limitMs: number, settings: Settings, sig
 };
 
 /** Resolves with the moment (monotonic) from which leadership counts, or undefined when the signal aborts first. */
-const acquire = async (lock: LeaseLock, settings: Settings, signal: AbortSignal): Promise<number | undefined> => {
+const acquire = async (lock: LeaseLock, settings: LeaderElectionOptions, signal: AbortSignal): Promise<number | undefined> => {
   const { clock, random, retryPeriodMs, renewDeadlineMs } = settings;
   while (!signal.aborted) {
     const result = await attempt(lock, renewDeadlineMs, settings, signal);
@@ -111,7 +102,7 @@ interface Term {
  * candidates wait from when they *saw* it, which is later: with a lease longer than the deadline the leader is
  * first, whatever the clocks say.
  */
-const renew = async (lock: LeaseLock, term: Term, settings: Settings): Promise<void> => {
+const renew = async (lock: LeaseLock, term: Term, settings: LeaderElectionOptions): Promise<void> => {
   const { clock, retryPeriodMs, renewDeadlineMs } = settings;
   const { signal } = term.deadline;
   while (!signal.aborted) {
@@ -129,7 +120,7 @@ const renew = async (lock: LeaseLock, term: Term, settings: Settings): Promise<v
   }
 };
 
-const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: Settings): Lost | undefined => {
+const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: LeaderElectionOptions): Lost | undefined => {
   if (stolenBy !== undefined)
     return { kind: 'lost', reason: 'LeaseStolen', message: `the lease is held by ${stolenBy}` };
   if (!deadline.expired) return undefined;
@@ -140,7 +131,7 @@ const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: Settings): Lo
   };
 };
 
-const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Settings): Promise<void> => {
+const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: LeaderElectionOptions): Promise<void> => {
   const deadline = createDeadline(clock, renewDeadlineMs / 2);
   try {
     await lock.release(deadline.signal);
@@ -155,7 +146,7 @@ const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Sett
 const lead = async (
   lock: LeaseLock,
   since: number,
-  settings: Settings,
+  settings: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<LeaderElectionResult> => {
   const { clock, logger, leaseDurationMs, renewDeadlineMs } = settings;
@@ -196,7 +187,8 @@ export const runLeaderElection = async (
 ): Promise<LeaderElectionResult> => {
   const { namespace, name, identity } = options;
   const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
-  const settings = withDefaults({ ...options, logger });
+  checkOptions(options);
+  const settings = { ...options, logger };
   const onHolder = (holder: string): void => logger.info('observed leader', { leader: holder });
   const lock = createLeaseLock({ ...settings, onHolder });
   const since = await acquire(lock, settings, signal);

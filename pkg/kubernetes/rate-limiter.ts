@@ -1,19 +1,21 @@
-// The two limits of client-go's default controller rate limiter: per-item exponential back-off and one overall token bucket.
+// The overall limit of client-go's default controller rate limiter: a token bucket.
 // A map that forgets what was used longest ago once it is full.
 // Limits log lines by what they are about: an object that changes again and again gets no more than a few.
 import type { LogFields, Logger } from '../telemetry/log.ts';
 import type { Clock } from './types.ts';
 
-interface TokenBucketOptions {
-  clock: Clock;
+/** Behaves as golang.org/x/time/rate.Limiter: reservations queue up behind each other, time is monotonic. */
+export const createTokenBucket = ({
+  clock,
+  ratePerSecond,
+  burst,
+}: {
+  clock: Pick<Clock, 'monotonic'>;
   /** Tokens that flow in each second; above 0. */
   ratePerSecond: number;
   /** Most tokens that can wait, and what the bucket starts with; at least 1. */
   burst: number;
-}
-
-/** Behaves as golang.org/x/time/rate.Limiter: reservations queue up behind each other, time is monotonic. */
-export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOptions) => {
+}) => {
   if (!(ratePerSecond > 0)) throw new RangeError(`ratePerSecond must be above 0, got ${ratePerSecond}`);
   if (!(burst >= 1)) throw new RangeError(`burst must be at least 1, got ${burst}`);
   let tokens = burst;
@@ -49,32 +51,6 @@ export const createTokenBucket = ({ clock, ratePerSecond, burst }: TokenBucketOp
 
 export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
-interface ItemBackoffOptions {
-  /** Delay after the first failure, milliseconds. */
-  baseDelayMs: number;
-  /** Longest delay, milliseconds. */
-  maxDelayMs: number;
-}
-
-/** client-go's ItemExponentialFailureRateLimiter. */
-export const createItemBackoff = ({ baseDelayMs, maxDelayMs }: ItemBackoffOptions) => {
-  const failures = new Map<string, number>();
-  return {
-    /** Counts one more failure of `key` and returns its delay: base × 2^(failures before), at most the maximum. */
-    next(key: string): number {
-      const before = failures.get(key) ?? 0;
-      failures.set(key, before + 1);
-      return Math.min(maxDelayMs, baseDelayMs * 2 ** before);
-    },
-    forget: (key: string): void => void failures.delete(key),
-    failures: (key: string): number => failures.get(key) ?? 0,
-    /** Keys with failures. */
-    get size(): number {
-      return failures.size;
-    },
-  };
-};
-
 /** Holds at most `capacity` entries; reading an entry counts as use. */
 export const createLru = <V>(capacity: number) => {
   const entries = new Map<string, V>();
@@ -99,7 +75,14 @@ export const createLru = <V>(capacity: number) => {
   };
 };
 
-interface LogLimitOptions {
+/** Things that are remembered; of the others the limit begins anew. */
+const REMEMBERED = 4_096;
+
+/**
+ * A logger that leaves lines out beyond the limit, except errors. The next line about the same says how many in `leftOut`;
+ * what must be counted in full is a metric.
+ */
+export const limitLog = (options: {
   logger: Logger;
   clock: Clock;
   /** What a line is about, for example a namespace. Lines about the same share one limit. */
@@ -108,22 +91,9 @@ interface LogLimitOptions {
   burst?: number;
   /** Lines about one thing in the long run, a second. Default one in ten seconds. */
   ratePerSecond?: number;
-  /** Things that are remembered; of the others the limit begins anew. Default 4,096. */
-  remembered?: number;
-}
-
-interface About {
-  readonly bucket: TokenBucket;
-  leftOut: number;
-}
-
-/**
- * A logger that leaves lines out beyond the limit, except errors. The next line about the same says how many in `leftOut`;
- * what must be counted in full is a metric.
- */
-export const limitLog = (options: LogLimitOptions): Logger => {
-  const { clock, about, burst = 50, ratePerSecond = 0.1, remembered = 4_096 } = options;
-  const known = createLru<About>(remembered);
+}): Logger => {
+  const { clock, about, burst = 50, ratePerSecond = 0.1 } = options;
+  const known = createLru<{ readonly bucket: TokenBucket; leftOut: number }>(REMEMBERED);
 
   /** How many lines were left out before this one; undefined where it is left out itself. */
   const admit = (fields: LogFields): number | undefined => {

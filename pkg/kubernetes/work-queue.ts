@@ -1,5 +1,5 @@
 // The work queue between event handlers and reconcilers, with the semantics of client-go's rate-limiting queue.
-import { createItemBackoff, createTokenBucket } from './rate-limiter.ts';
+import { createTokenBucket } from './rate-limiter.ts';
 import type { Clock, TimerHandle } from './types.ts';
 
 /** What happens in the queue, for metrics; all durations in milliseconds. */
@@ -12,18 +12,10 @@ interface WorkQueueHooks {
   onRetry?(): void;
 }
 
-interface WorkQueueOptions {
-  clock: Clock;
-  /** First delay of a failing key, milliseconds; default 5, doubles with each failure (client-go's values). */
-  baseDelayMs?: number;
-  /** Longest back-off of a key, milliseconds; default 1,000,000. */
-  maxDelayMs?: number;
-  /** Rate-limited additions a second over all keys; default 10. */
-  ratePerSecond?: number;
-  /** Rate-limited additions that may come at once; default 100. */
-  burst?: number;
-  hooks?: WorkQueueHooks;
-}
+/** First delay of a failing key, doubled with each failure, and the longest one: client-go's values, as are those below. */
+const [BASE_DELAY_MS, MAX_DELAY_MS] = [5, 1_000_000];
+/** Rate-limited additions over all keys. */
+const LIMIT = { ratePerSecond: 10, burst: 100 };
 
 /**
  * client-go's work queue: a key is never with two workers, additions while it is processed coalesce into one more turn.
@@ -32,10 +24,10 @@ interface WorkQueueOptions {
  * is dirty and not processing, so it can be there once only and never with two workers; what is added during its
  * turn stays dirty and becomes ready at `done`.
  */
-export const createWorkQueue = (options: WorkQueueOptions) => {
-  const { clock, baseDelayMs = 5, maxDelayMs = 1_000_000, ratePerSecond = 10, burst = 100, hooks = {} } = options;
-  const backoff = createItemBackoff({ baseDelayMs, maxDelayMs });
-  const bucket = createTokenBucket({ clock, ratePerSecond, burst });
+export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: WorkQueueHooks }) => {
+  const bucket = createTokenBucket({ clock, ...LIMIT });
+  /** Key → failures in a row. */
+  const failures = new Map<string, number>();
   /** In the order they came. */
   const ready = new Set<string>();
   /** Key → when it became dirty. */
@@ -45,6 +37,12 @@ export const createWorkQueue = (options: WorkQueueOptions) => {
   const delayed = new Map<string, { readonly dueAt: number; readonly timer: TimerHandle }>();
   const waiters = new Set<(key: string | undefined) => void>();
   let stopped = false;
+
+  const backoffMs = (key: string): number => {
+    const before = failures.get(key) ?? 0;
+    failures.set(key, before + 1);
+    return Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** before);
+  };
 
   const take = (): string | undefined => {
     const [key] = ready;
@@ -98,10 +96,10 @@ export const createWorkQueue = (options: WorkQueueOptions) => {
     addRateLimited(key: string): void {
       if (stopped) return;
       hooks.onRetry?.();
-      addAfter(key, Math.max(backoff.next(key), bucket.reserve()));
+      addAfter(key, Math.max(backoffMs(key), bucket.reserve()));
     },
     /** Ends the key's back-off. */
-    forget: (key: string): void => backoff.forget(key),
+    forget: (key: string): void => void failures.delete(key),
     /** Resolves with the next key, or undefined once shut down. The caller must call `done`. */
     async get(): Promise<string | undefined> {
       const key = take();

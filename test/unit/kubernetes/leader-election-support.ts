@@ -9,6 +9,9 @@ import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
+/** The values of client-go. */
+export const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
 export const ref = { namespace: 'garden', name: 'settings-reconciler' };
 
 interface Candidate {
@@ -58,6 +61,7 @@ export const useElection = () => {
       {
         client: server.client((call, signal) => candidate.before(call, signal)),
         ...ref,
+        ...TIMES,
         identity,
         clock,
         random: () => 0.5,

@@ -9,7 +9,7 @@ import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import { ref, useElection } from './leader-election-support.ts';
+import { TIMES, ref, useElection } from './leader-election-support.ts';
 
 describe('runLeaderElection', () => {
   const bed = useElection();
@@ -235,6 +235,7 @@ describe('runLeaderElection', () => {
       const options_: LeaderElectionOptions = {
         client: bed.server.client(),
         ...ref,
+        ...TIMES,
         identity: 'one',
         clock: bed.clock,
         random: () => 0,

@@ -114,16 +114,12 @@ describe('guardConnection', () => {
   });
 });
 
-const base: TlsMaterial = { ca: 'CA', cert: 'CERT', key: 'KEY', servername: 's' };
+const base: TlsMaterial = { ca: Buffer.from('CA'), cert: 'CERT', key: 'KEY', servername: 's' };
 
 describe('sameTls', () => {
   const cases: Array<{ name: string; other: TlsMaterial; same: boolean }> = [
     { name: 'equal values', other: { ...base }, same: true },
-    {
-      name: 'equal content in buffers',
-      other: { ...base, ca: Buffer.from('CA'), key: Buffer.from('KEY') },
-      same: true,
-    },
+    { name: 'equal content in other buffers', other: { ...base, ca: Buffer.from('CA') }, same: true },
     { name: 'another authority', other: { ...base, ca: 'CB' }, same: false },
     { name: 'another certificate', other: { ...base, cert: 'CERT2' }, same: false },
     { name: 'another key', other: { ...base, key: 'KEY2' }, same: false },
