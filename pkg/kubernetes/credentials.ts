@@ -124,7 +124,9 @@ export const inClusterSource = ({
   const authority = createFileSource(join(folder, 'ca.crt'), clock, CHECK_INTERVAL_MS);
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    namespace: undefined,
+    namespace: existsSync(join(folder, 'namespace'))
+      ? readFileSync(join(folder, 'namespace'), 'utf8').trim()
+      : undefined,
     context: 'in-cluster',
     proxyUrl: undefined,
     // Asynchronous as the type has it: what cannot be read is a rejection.
