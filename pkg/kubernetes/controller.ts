@@ -92,14 +92,7 @@ const settleTurn = (
 };
 
 export const createController = (options: ControllerOptions) => {
-  const {
-    name,
-    queue,
-    clock,
-    concurrency = 1,
-    reconcileTimeoutMs = 120_000,
-    hooks = {},
-  } = options;
+  const { name, queue, clock, concurrency = 1, reconcileTimeoutMs = 120_000, hooks = {} } = options;
   const logger = options.logger.child({ controller: name });
   const scoped = { ...options, logger };
   const active = new Set<string>();

@@ -204,7 +204,7 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
   follow(fileAt(entry, 'tokenFile'), (token) => (user.token = token.toString('utf8').trim()));
   // It remembers what plug-ins and OpenID Connect issued.
   const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster as Cluster, user as User);
+  config.loadFromClusterAndUser(cluster, user);
   return {
     context: selected.context,
     namespace: selected.namespace,

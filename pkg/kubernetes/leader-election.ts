@@ -63,7 +63,12 @@ const checkOptions = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs, identit
 };
 
 /** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
-const attempt = async (lock: LeaseLock, limitMs: number, settings: LeaderElectionOptions, signal: AbortSignal): Promise<Attempt> => {
+const attempt = async (
+  lock: LeaseLock,
+  limitMs: number,
+  settings: LeaderElectionOptions,
+  signal: AbortSignal,
+): Promise<Attempt> => {
   const { clock, logger } = settings;
   const deadline = createDeadline(clock, limitMs, signal);
   try {
@@ -78,7 +83,11 @@ const attempt = async (lock: LeaseLock, limitMs: number, settings: LeaderElectio
 };
 
 /** Resolves with the moment (monotonic) from which leadership counts, or undefined when the signal aborts first. */
-const acquire = async (lock: LeaseLock, settings: LeaderElectionOptions, signal: AbortSignal): Promise<number | undefined> => {
+const acquire = async (
+  lock: LeaseLock,
+  settings: LeaderElectionOptions,
+  signal: AbortSignal,
+): Promise<number | undefined> => {
   const { clock, random, retryPeriodMs, renewDeadlineMs } = settings;
   while (!signal.aborted) {
     const result = await attempt(lock, renewDeadlineMs, settings, signal);
