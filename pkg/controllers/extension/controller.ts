@@ -11,14 +11,14 @@ import {
   isResponsible,
 } from '../../gardener/extension/select.ts';
 import {
-  type OperationDecision,
   beginPatch,
   conditionOf,
   conditionPatch,
   decideOperation,
-  decideOutcome,
   endPatch,
+  isOperation,
   letGoPatch,
+  misconfiguration,
   takeUpPatch,
 } from '../../gardener/extension/status.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -88,7 +88,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     return project(await client.patch<Extension>(EXTENSIONS, refOfKey(key), 'merge', body, write, signal));
   };
 
-  const decide = (extension: ReadExtension): OperationDecision =>
+  const decide = (extension: ReadExtension) =>
     decideOperation({
       extension,
       shoot: caches.clusters?.get({ name: extension.metadata?.namespace ?? '' })?.spec?.shoot,
@@ -133,7 +133,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     if (type === 'Delete' && waits(cached, key)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
     const own = extensionClassOf(current) ?? 'shoot';
     const here = current.metadata?.namespace ?? '';
-    const outcome = decideOutcome({
+    const problem = misconfiguration({
       extension: current,
       type,
       namespace: extensionNamespaceOf(own, here, modes),
@@ -141,17 +141,15 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     });
     const leaves = type === 'Delete' || type === 'Migrate';
     const condition = leaves ? undefined : conditionFor(current);
-    current = await patch(current, endPatch(current, type, outcome, condition, clock.now()), 'status', signal);
-    if (outcome.kind === 'succeeded') {
+    current = await patch(current, endPatch(current, type, problem, condition, clock.now()), 'status', signal);
+    if (problem === undefined) {
       memory.failed.delete(key);
       await patch(current, letGoPatch(current, type), undefined, signal);
     } else memory.failed.set(key, { generation: live.metadata?.generation, at: clock.monotonic() });
-    const detail = outcome.kind === 'failed' ? { detail: outcome.description } : {};
     logger.info('operation on the Extension ended', {
       extension: key,
       operation: type,
-      outcome: outcome.kind,
-      ...detail,
+      ...(problem === undefined ? { outcome: 'succeeded' } : { outcome: 'failed', detail: problem }),
     });
     memory.seen.add(key);
     return DONE;
@@ -171,10 +169,9 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
   };
 
   /** How long a restoration that failed waits for its next try: its order stays, and our own writes bring it back to us. */
-  const restWaitMs = (key: string, { metadata }: ReadExtension, decision: OperationDecision): number => {
+  const restWaitMs = (key: string, { metadata }: ReadExtension, type: string): number => {
     const failed = memory.failed.get(key);
-    if (decision.kind !== 'run' || decision.type !== 'Restore') return 0;
-    if (failed === undefined || failed.generation !== metadata?.generation) return 0;
+    if (type !== 'Restore' || failed === undefined || failed.generation !== metadata?.generation) return 0;
     return failed.at + FAILED_AGAIN_MS - clock.monotonic();
   };
 
@@ -182,14 +179,13 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     const due = decide(cached);
     const afterMs = restWaitMs(key, cached, due);
     if (afterMs > 0) return { kind: 'requeue', afterMs };
-    if (due.kind === 'run') {
+    if (isOperation(due)) {
       // The operation is decided on what the server holds: the cache may be behind our own last write.
       const live = project(await client.get<Extension>(EXTENSIONS, refOfKey(key), signal));
-      const decision = decide(live);
-      if (decision.kind === 'run') return run(cached, live, decision.type, signal);
+      const type = decide(live);
+      if (isOperation(type)) return run(cached, live, type, signal);
     }
-    const decision = decide(cached);
-    return decision.kind === 'none' && decision.why === 'settled' ? follow(cached, signal) : DONE;
+    return decide(cached) === 'settled' ? follow(cached, signal) : DONE;
   };
 
   return {

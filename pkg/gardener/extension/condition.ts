@@ -12,18 +12,18 @@ export interface SeenService {
   /** The decision for it, or for the Etcd that it is made from. */
   readonly decision: RoutingDecision;
   /** Undefined: on, but not checked yet. */
-  readonly effect?: { readonly kind: 'effective' } | Trouble | Effect<'assumed'> | Effect<'evacuated'> | undefined;
+  readonly effect?: { readonly kind: 'effective' } | Effect | undefined;
 }
 
 /** `assumed`: nothing is wrong with it, and nothing shows that it has effect; `evacuated`: an operator sends its clients elsewhere. */
-interface Effect<K extends 'ineffective' | 'assumed' | 'evacuated'> {
-  readonly kind: K;
+interface Effect {
+  readonly kind: 'ineffective' | 'assumed' | 'evacuated';
   /** Stable word, for example `HintsMissing`. */
   readonly reason: string;
   readonly message: string;
 }
 
-type Trouble = Effect<'ineffective'>;
+type Trouble = Omit<Effect, 'kind'>;
 
 export interface SeenNamespace {
   readonly name: string;
@@ -55,11 +55,6 @@ const state = (status: ConditionState['status'], reason: string, message: string
   message,
 });
 
-type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
-
-const refusalOf = ({ decision }: { decision: RoutingDecision }): Refusal[] =>
-  decision.kind === 'refused' ? [decision] : [];
-
 /** Services that the configuration names and that no namespace has. */
 const missing = ({ reading, namespaces }: ConditionInput): Trouble[] => {
   if (reading.kind !== 'valid') return [];
@@ -71,7 +66,7 @@ const missing = ({ reading, namespaces }: ConditionInput): Trouble[] => {
     const where = namespace ?? (on.length === 1 ? (on[0]?.name ?? '') : undefined);
     const subject = where === undefined ? `Service ${name}` : `Service ${where}/${name}`;
     const message = `${PROVIDER_CONFIG_FIELD}.services[${index}]: ${subject} does not exist`;
-    return [{ kind: 'ineffective', reason: 'ServiceMissing', message }];
+    return [{ reason: 'ServiceMissing', message }];
   });
 };
 
@@ -79,7 +74,7 @@ const troublesOf = ({ services }: SeenNamespace): Trouble[] =>
   services.flatMap((service): Trouble[] => {
     if (service.decision.kind === 'refused') {
       const { reason, message } = service.decision;
-      return FAULTS.has(reason) ? [{ kind: 'ineffective', reason, message }] : [];
+      return FAULTS.has(reason) ? [{ reason, message }] : [];
     }
     return service.effect?.kind === 'ineffective' ? [service.effect] : [];
   });
@@ -103,10 +98,10 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   const { name, reading, namespaces } = input;
   if (reading.kind === 'invalid')
     return state('False', 'ConfigurationInvalid', describeProblems(name, reading.problems));
-  const [refusal] = namespaces.flatMap(refusalOf);
+  const refusal = namespaces.map(({ decision }) => decision).find(({ kind }) => kind === 'refused');
   const on = namespaces.filter(({ decision }) => decision.kind === 'enabled');
   if (on.length === 0) {
-    return refusal === undefined
+    return refusal?.kind !== 'refused'
       ? state('Unknown', 'NothingToRoute', `Extension ${name}: there is no namespace that it applies to`)
       : state('False', refusal.reason, refusal.message);
   }

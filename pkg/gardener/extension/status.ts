@@ -9,14 +9,8 @@ import type { Governing, ReadExtension } from './select.ts';
 // Sources: gardener docs/extensions/reconcile-trigger.md (when an extension acts), docs/extensions/migration.md (migrate and
 // restore take their annotation away at the end, reconcile at the beginning), and the library's default predicates.
 
-/** What is to be done with an Extension now. */
-export type OperationDecision =
-  | {
-      readonly kind: 'none';
-      /** `settled`: nothing was asked for; the others: Gardener wants us to leave it alone. */
-      readonly why: 'settled' | 'waitForState' | 'shootFailed' | 'migrated' | 'released';
-    }
-  | { readonly kind: 'run'; readonly type: OperationType };
+/** What is to be done with an Extension now. `settled`: nothing was asked for; the others: Gardener wants us to leave it alone. */
+type OperationDecision = OperationType | 'settled' | 'waitForState' | 'shootFailed' | 'migrated' | 'released';
 
 interface OperationInput {
   readonly extension: Extension;
@@ -34,9 +28,6 @@ const operationOf = ({ metadata }: Extension): string | undefined => metadata?.a
 /** Gardener gave up on this generation of the Shoot: nothing is done until it changes. */
 const isFailed = (shoot: OperationInput['shoot']): boolean =>
   shoot?.status?.lastOperation?.state === 'Failed' && shoot.metadata?.generation === shoot.status.observedGeneration;
-
-const run = (type: OperationType): OperationDecision => ({ kind: 'run', type });
-const none = (why: Extract<OperationDecision, { kind: 'none' }>['why']): OperationDecision => ({ kind: 'none', why });
 
 /** What was begun goes on under its own name; everything after it is Reconcile. */
 const typeToGoOnWith = ({ status }: Extension): OperationType => {
@@ -59,18 +50,16 @@ export const decideOperation = ({ extension, shoot, firstSight }: OperationInput
   const last = extension.status?.lastOperation;
   // What is deleted has no state to wait for.
   const deleted = extension.metadata?.deletionTimestamp !== undefined;
-  if (annotation === 'wait-for-state' && !deleted) return none('waitForState');
-  if (isFailed(shoot)) return none('shootFailed');
-  if (annotation === 'migrate') return run('Migrate');
+  if (annotation === 'wait-for-state' && !deleted) return 'waitForState';
+  if (isFailed(shoot)) return 'shootFailed';
+  if (annotation === 'migrate') return 'Migrate';
   if (last?.type === 'Migrate' && annotation !== 'restore') {
-    return last.state === 'Succeeded' ? none('migrated') : run('Migrate');
+    return last.state === 'Succeeded' ? 'migrated' : 'Migrate';
   }
-  if (deleted) {
-    return hasFinalizer(extension) ? run('Delete') : none('released');
-  }
-  if (annotation === 'restore') return run('Restore');
-  if (annotation === 'reconcile' || isDue(extension, firstSight)) return run(typeToGoOnWith(extension));
-  return none('settled');
+  if (deleted) return hasFinalizer(extension) ? 'Delete' : 'released';
+  if (annotation === 'restore') return 'Restore';
+  if (annotation === 'reconcile' || isDue(extension, firstSight)) return typeToGoOnWith(extension);
+  return 'settled';
 };
 
 export interface OutcomeInput {
@@ -82,36 +71,23 @@ export interface OutcomeInput {
   readonly governing: Governing | undefined;
 }
 
-const SUCCEEDED: Outcome = { kind: 'succeeded' };
-
-const misconfigured = (description: string): Outcome => ({
-  kind: 'failed',
-  description,
-  code: 'ERR_CONFIGURATION_PROBLEM',
-});
-
 /**
- * Effect is not waited for: the condition reports routing that does nothing. Who leaves (Delete, Migrate) leaves,
- * whatever the configuration says.
+ * What is wrong with the configuration, which is its author's to mend; undefined: the operation succeeds. Effect is not waited for: the
+ * condition reports routing that does nothing. Who leaves (Delete, Migrate) leaves, whatever the configuration says.
  */
-export const decideOutcome = ({ extension, type, namespace, governing }: OutcomeInput): Outcome => {
-  if (type === 'Delete' || type === 'Migrate') return SUCCEEDED;
+export const misconfiguration = ({ extension, type, namespace, governing }: OutcomeInput): string | undefined => {
+  if (type === 'Delete' || type === 'Migrate') return undefined;
   const name = extensionNameOf(extension);
   const own = extensionClassOf(extension) ?? 'shoot';
   if (extension.metadata?.namespace !== namespace) {
-    return misconfigured(`Extension ${name}: class ${own} applies in namespace ${namespace} only`);
+    return `Extension ${name}: class ${own} applies in namespace ${namespace} only`;
   }
   if (governing !== undefined && governing.name !== name) {
-    return misconfigured(`Extension ${name}: Extension ${governing.name} of the same class applies here; remove one`);
+    return `Extension ${name}: Extension ${governing.name} of the same class applies here; remove one`;
   }
   const reading = assessReading(extension.reading ?? { kind: 'absent' }, own);
-  return reading.kind === 'invalid' ? misconfigured(describeProblems(name, reading.problems)) : SUCCEEDED;
+  return reading.kind === 'invalid' ? describeProblems(name, reading.problems) : undefined;
 };
-
-/** How an operation ended. `code` is one of Gardener's error codes. */
-type Outcome =
-  | { readonly kind: 'succeeded' }
-  | { readonly kind: 'failed'; readonly description: string; readonly code?: 'ERR_CONFIGURATION_PROBLEM' };
 
 type Patch = Readonly<Record<string, unknown>>;
 
@@ -122,6 +98,8 @@ const WORDS: Readonly<Record<OperationType, readonly [doing: string, done: strin
   Migrate: ['Migrating the Extension', 'Successfully migrated Extension', 'Error migrating Extension'],
   Delete: ['Deleting the Extension', 'Successfully deleted Extension', 'Error deleting Extension'],
 };
+
+export const isOperation = (decision: OperationDecision): decision is OperationType => decision in WORDS;
 
 /** metav1.Time: RFC 3339 in whole seconds, which Gardener compares its own timestamps with. */
 export const timeText = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
@@ -154,17 +132,18 @@ export const takeUpPatch = (extension: Extension, type: OperationType): Patch | 
   });
 };
 
+/** @param problem what is wrong with the configuration; undefined: success. */
 export const endPatch = (
   extension: Extension,
   type: OperationType,
-  outcome: Outcome,
+  problem: string | undefined,
   condition: ExtensionCondition | undefined,
   epochMs: number,
 ): Patch => {
   const lastUpdateTime = timeText(epochMs);
-  const failed = outcome.kind === 'failed';
-  const description = failed ? `${WORDS[type][2]}: ${outcome.description}` : WORDS[type][1];
-  const codes = failed && outcome.code !== undefined ? { codes: [outcome.code] } : {};
+  const failed = problem !== undefined;
+  const [, done, failure] = WORDS[type];
+  const description = failed ? `${failure}: ${problem}` : done;
   const status = {
     lastOperation: {
       type,
@@ -173,8 +152,8 @@ export const endPatch = (
       description,
       lastUpdateTime,
     },
-    // The whole of it: codes of an error before this one must not stay.
-    lastError: failed ? { codes: null, ...codes, description, lastUpdateTime } : null,
+    // One of Gardener's codes: the user's to mend.
+    lastError: failed ? { codes: ['ERR_CONFIGURATION_PROBLEM'], description, lastUpdateTime } : null,
     observedGeneration: extension.metadata?.generation,
     ...(condition === undefined ? {} : { conditions: withCondition(extension, condition) }),
   };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { ExtensionCondition } from '../../../../pkg/apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
-import { decideOutcome, endPatch, letGoPatch, takeUpPatch } from '../../../../pkg/gardener/extension/status.ts';
+import { endPatch, letGoPatch, misconfiguration, takeUpPatch } from '../../../../pkg/gardener/extension/status.ts';
 import type { OutcomeInput } from '../../../../pkg/gardener/extension/status.ts';
 import { NAME, NOW, NOW_TEXT, extensionIn, governing, read, readingOf, settled } from './support.ts';
 
@@ -15,7 +15,7 @@ const ours: ExtensionCondition = { type: CONDITION_EFFECTIVE, status: 'True', re
 describe('patches of an Extension', () => {
   it('end with success: the generation that was looked at, no error, conditions of others kept', () => {
     const before = extensionIn({ status: { ...settled, conditions: [others, { ...ours, status: 'False' }] } });
-    expect(endPatch(before, 'Reconcile', { kind: 'succeeded' }, ours, NOW)).to.deep.equal({
+    expect(endPatch(before, 'Reconcile', undefined, ours, NOW)).to.deep.equal({
       metadata: LOCK,
       status: {
         lastOperation: {
@@ -32,9 +32,13 @@ describe('patches of an Extension', () => {
     });
   });
 
-  it('an error without a code takes the code of the one before away', () => {
-    const patch = endPatch(extensionIn(), 'Create', { kind: 'failed', description: 'x' }, undefined, NOW);
-    expect(patch).to.have.nested.property('status.lastError.codes', null);
+  it("end with an error that is the user's to mend", () => {
+    const patch = endPatch(extensionIn(), 'Create', 'x', undefined, NOW);
+    expect(patch).to.deep.nested.include({
+      'status.lastOperation.state': 'Error',
+      'status.lastError.codes': ['ERR_CONFIGURATION_PROBLEM'],
+      'status.lastError.description': 'Error creating Extension: x',
+    });
   });
 
   const metadata = (patch: { metadata?: unknown } | undefined): unknown => patch?.metadata;
@@ -96,14 +100,20 @@ describe('patches of an Extension', () => {
 
 const HOME = 'shoot--foo--bar';
 
-const outcome = (input: Partial<OutcomeInput>) =>
-  decideOutcome({ extension: extensionIn(), type: 'Reconcile', namespace: HOME, governing: governing({}), ...input });
+const problemOf = (input: Partial<OutcomeInput>) =>
+  misconfiguration({
+    extension: extensionIn(),
+    type: 'Reconcile',
+    namespace: HOME,
+    governing: governing({}),
+    ...input,
+  });
 
-describe('decideOutcome', () => {
-  it('succeeds without waiting for effect, also before the cache has the Extension', () => {
+describe('what is wrong with an Extension', () => {
+  it('is not that it has no effect yet, nor that it is looked at before the cache has the Extension', () => {
     const reading = readingOf({ services: [{ name: 'not-there' }] });
-    expect(outcome({ extension: extensionIn({ reading }) })).to.deep.equal({ kind: 'succeeded' });
-    expect(outcome({ governing: undefined })).to.deep.equal({ kind: 'succeeded' });
+    expect(problemOf({ extension: extensionIn({ reading }) })).to.equal(undefined);
+    expect(problemOf({ governing: undefined })).to.equal(undefined);
   });
 
   const wrong: { name: string; input: Partial<OutcomeInput>; says: string }[] = [
@@ -129,14 +139,10 @@ describe('decideOutcome', () => {
     },
   ];
   for (const { name, input, says } of wrong) {
-    it(`is the user's to mend: ${name}`, () => {
-      const result = outcome(input);
-      expect(result).to.include({ kind: 'failed', code: 'ERR_CONFIGURATION_PROBLEM' });
-      expect(result).to.have.property('description').that.contains(says);
-    });
+    it(`is named: ${name}`, () => expect(problemOf(input)).to.contain(says));
     for (const type of ['Delete', 'Migrate'] as const) {
-      it(`but does not keep an Extension from leaving (${type}): ${name}`, () =>
-        expect(outcome({ ...input, type })).to.deep.equal({ kind: 'succeeded' }));
+      it(`does not keep it from leaving (${type}): ${name}`, () =>
+        expect(problemOf({ ...input, type })).to.equal(undefined));
     }
   }
 });
