@@ -9,12 +9,11 @@ import { createEffectivenessController } from '../../pkg/controllers/effectivene
 import { returnSlices } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { createEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
-import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { runHeartbeat } from '../../pkg/controllers/heartbeat/heartbeat.ts';
 import { createHintControllers } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
-import { type CleanupReport, cleanUpSettings } from '../../pkg/controllers/settings/cleanup.ts';
+import { cleanUpSettings, releaseExtensions } from '../../pkg/controllers/settings/cleanup.ts';
 import { createContext, isOwnedElsewhere, ownersIn } from '../../pkg/controllers/settings/context.ts';
 import type { EnabledSettings } from '../../pkg/controllers/settings/context.ts';
 import { createSettingsController } from '../../pkg/controllers/settings/controller.ts';
@@ -89,7 +88,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
   }
 };
 
-const describe = ({ services, namespaces, slices }: CleanupReport): string =>
+const describe = ({ services, namespaces, slices }: Awaited<ReturnType<typeof cleanUpSettings>>): string =>
   `settings removed from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is reverted. */

@@ -5,23 +5,14 @@ import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, canonicalRecord, pathOf, s
 import type { SettingsLike, Slot } from './slots.ts';
 import type { ServiceLike } from './types.ts';
 
-/** One row of the table of what is kept. */
-export interface KeptSlot {
-  readonly slot: Slot;
-  /** True where a domain-prefixed value names a custom heuristic of its owner, which is never changed. */
-  readonly yieldsToHeuristic: boolean;
-  /** The API refuses a Service in which this slot has another value: the owner's value excludes this one. */
-  readonly agreesWith?: Slot;
-}
-
-const keptSlotOf = (slot: Slot): KeptSlot => {
-  if (slot === HINTS_SLOT) return { slot, yieldsToHeuristic: false, agreesWith: MODE_SLOT };
-  if (slot === MODE_SLOT) return { slot, yieldsToHeuristic: true, agreesWith: HINTS_SLOT };
-  return { slot, yieldsToHeuristic: false };
-};
-
 /** What is kept on a Service. Its strategy label follows its annotation and is decided there. */
-export const KEPT_SLOTS: readonly KeptSlot[] = SLOTS.filter((slot) => slot !== STRATEGY_SLOT).map(keptSlotOf);
+const KEPT = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);
+
+/** The API refuses a Service in which these two differ: the owner's value of one excludes ours of the other. */
+const TWINS = new Map<Slot, Slot>([
+  [HINTS_SLOT, MODE_SLOT],
+  [MODE_SLOT, HINTS_SLOT],
+]);
 
 /** Gardener expects that these Services are not mutated at admission; the settings reconciler alone sets them. */
 export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
@@ -31,11 +22,12 @@ const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.a
 /** The values that were dropped, by slot, whether or not something keeps them away. */
 const droppedValues = (record: SettingsLike, old: SettingsLike, next: SettingsLike): ReadonlyMap<Slot, string> =>
   new Map(
-    KEPT_SLOTS.flatMap(({ slot, yieldsToHeuristic }) => {
+    KEPT.flatMap((slot) => {
       const value = valueOf(record, slot);
       const current = valueOf(next, slot);
       if (value === undefined || valueOf(old, slot) !== value || current === value) return [];
-      return yieldsToHeuristic && current?.includes('/') === true ? [] : [[slot, value] as const];
+      // A domain-prefixed mode names a heuristic of the owner's own, which is never changed.
+      return slot === MODE_SLOT && current?.includes('/') === true ? [] : [[slot, value] as const];
     }),
   );
 
@@ -55,10 +47,11 @@ export const keepSettings = (
   const next = settingsOf(object);
   const dropped = droppedValues(record, settingsOf(oldObject), next);
   const patch: Record<string, unknown> = {};
-  for (const { slot, agreesWith } of KEPT_SLOTS) {
+  for (const slot of KEPT) {
     const value = dropped.get(slot);
     // The other one counts as it will be.
-    const other = agreesWith === undefined ? undefined : (dropped.get(agreesWith) ?? valueOf(next, agreesWith));
+    const twin = TWINS.get(slot);
+    const other = twin === undefined ? undefined : (dropped.get(twin) ?? valueOf(next, twin));
     if (value !== undefined && (other === undefined || other === value)) putAt(patch, pathOf(slot), value);
   }
   if (appliedOf(object) === undefined) putAt(patch, ['metadata', 'annotations', ANNOTATION_APPLIED], text);

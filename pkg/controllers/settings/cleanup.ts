@@ -1,10 +1,13 @@
 // Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
+import type { Extension, ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
-import { scopedRefOf } from '../../apis/values.ts';
-import { ENDPOINT_SLICES, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { ANNOTATION_TOUCHED, EXTENSION_FINALIZER, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
+import { keyOf, refOf, scopedRefOf } from '../../apis/values.ts';
+import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
+import { extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
+import { hasFinalizer } from '../../gardener/extension/status.ts';
+import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
@@ -22,42 +25,79 @@ export interface CleanupOptions {
   logger: Logger;
 }
 
-/** Objects that were changed. */
-export interface CleanupReport {
-  readonly services: number;
-  /** Services of etcd-druid's that keep our settings until its next write: no other writer may write them. */
-  readonly leftToDruid: readonly string[];
-  readonly namespaces: number;
-  readonly slices: number;
-  /** Marked namespaces in which nothing was reverted. */
-  readonly left: readonly string[];
-}
-
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
 const TRIES = 5;
 
-const revertService = async (
-  first: Service,
-  { client, logger }: CleanupOptions,
+/** Patches an object, read anew after each conflict; false where it is gone, or `patchOf` finds nothing to do. */
+const patchAnew = async <T extends KubernetesObject>(
+  client: Pick<Client, 'get' | 'patch'>,
+  resource: Resource,
+  first: T,
+  patchOf: (object: T) => { readonly metadata?: unknown } | undefined,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const ref = scopedRefOf(first);
   let object = first;
   for (let tries = 1; ; tries += 1) {
-    const plan = planSettings({ object, want: undefined });
-    if (plan.kind === 'unchanged') return false;
-    const metadata = plan.patch['metadata'] as Record<string, unknown> | undefined;
-    const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
+    const patch = patchOf(object);
+    if (patch === undefined) return false;
+    const metadata = { ...(patch.metadata as object | undefined), resourceVersion: object.metadata?.resourceVersion };
     try {
-      await client.patch(SERVICES, ref, 'merge', patch, {}, signal);
-      logger.info('settings removed', { namespace: ref.namespace, name: ref.name });
+      await client.patch(resource, ref, 'merge', { ...patch, metadata }, {}, signal);
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
       if (!isConflict(error) || tries === TRIES) throw error;
-      object = await client.get<Service>(SERVICES, ref, signal);
+      object = await client.get<T>(resource, ref, signal);
     }
   }
+};
+
+const revertService = async (
+  service: Service,
+  { client, logger }: CleanupOptions,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const patchOf = (object: Service) => {
+    const plan = planSettings({ object, want: undefined });
+    return plan.kind === 'unchanged' ? undefined : plan.patch;
+  };
+  const reverted = await patchAnew(client, SERVICES, service, patchOf, signal);
+  if (reverted) logger.info('settings removed', { ...refOf(service) });
+  return reverted;
+};
+
+/**
+ * Removes our finalizer from Extensions of these classes: no controller would be left to release them. Of other classes another
+ * installation takes care. None where Extensions are not served or may not be read.
+ */
+export const releaseExtensions = async (
+  {
+    client,
+    classes,
+    logger,
+  }: Omit<CleanupOptions, 'clock' | 'leaves'> & { readonly classes: readonly ExtensionClass[] },
+  signal: AbortSignal,
+): Promise<number> => {
+  const ours: Extension[] = [];
+  try {
+    for await (const page of client.pages<Extension>(EXTENSIONS, {}, signal)) {
+      ours.push(...page.items.filter((item) => isResponsible(item, classes) && hasFinalizer(item)));
+    }
+  } catch (error) {
+    if (!isNotFound(error) && !isForbidden(error)) throw error;
+  }
+  const patchOf = (extension: Extension) =>
+    hasFinalizer(extension)
+      ? { metadata: { finalizers: extension.metadata?.finalizers?.filter((name) => name !== EXTENSION_FINALIZER) } }
+      : undefined;
+  let count = 0;
+  for (const extension of ours) {
+    if (!(await patchAnew(client, EXTENSIONS, extension, patchOf, signal))) continue;
+    logger.info('finalizer removed', { extension: extensionNameOf(extension) });
+    count += 1;
+  }
+  return count;
 };
 
 /** All matching objects of a resource; none where the resource is not served or may not be read. */
@@ -118,8 +158,6 @@ const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: Ab
   };
 };
 
-const pathOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
-
 /** Hints of Etcds' client Services, which nothing asks for once the namespaces' label is gone. */
 const removeHints = async (
   services: readonly Service[],
@@ -127,7 +165,7 @@ const removeHints = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { client, clock, logger } = options;
-  const known = new Map(services.filter(isEtcdClient).map((item) => [pathOf(item), item]));
+  const known = new Map(services.filter(isEtcdClient).map((item) => [keyOf(item), item]));
   const view = {
     namespace: () => undefined,
     service: (namespace: string, name: string) => known.get(`${namespace}/${name}`),
@@ -143,8 +181,12 @@ const removeHints = async (
   }
 };
 
-/** What carries our mark is found in the whole cluster, whatever modes are configured, but for `leaves`. */
-export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
+/**
+ * What carries our mark is found in the whole cluster, whatever modes are configured, but for `leaves`. Counts what was changed;
+ * `leftToDruid`: Services of etcd-druid's that keep our settings until its next write, since no other writer may write them; `left`:
+ * marked namespaces in which nothing was reverted.
+ */
+export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSignal) => {
   const report = { services: 0, namespaces: 0, slices: 0 };
   const { left, within } = await createBoundary(options, signal);
   const isInteresting = (item: Service): Service | undefined =>
@@ -165,6 +207,6 @@ export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSign
     report.slices += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
   }
   await removeHints(services, options, signal);
-  const leftToDruid = services.filter((item) => isMadeByDruid(item) && carriesApplied(item)).map(pathOf);
+  const leftToDruid = services.filter((item) => isMadeByDruid(item) && carriesApplied(item)).map(keyOf);
   return { ...report, leftToDruid: leftToDruid.sort(), left: [...left].sort() };
 };

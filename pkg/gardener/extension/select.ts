@@ -1,6 +1,5 @@
 // What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong.
-// Judges a configuration by where it stands: what no schema can say, because it depends on the Extension's class.
-// Which Extensions this installation is responsible for, and whose configuration applies where.
+// Which Extensions this installation is responsible for, whose configuration applies where, and what its class forbids in it.
 import { defined } from '../../apis/values.ts';
 import { EXTENSION_CLASSES, type Extension, type ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
@@ -16,25 +15,15 @@ import { matchesSelector } from '../../routing/types.ts';
 import { type Selection, entryOfService } from '../catalogue.ts';
 import type { RoutingDecision, Scope } from '../types.ts';
 
-const SCOPES: Readonly<Record<ExtensionClass, Scope | undefined>> = {
-  shoot: 'shoot',
-  seed: undefined,
-  garden: 'garden',
-};
+const fieldOf = (list: 'services' | 'exclude', index: number): string => `${PROVIDER_CONFIG_FIELD}.${list}[${index}]`;
 
 /** A Shoot's owner writes the configuration of class shoot: it never reaches beyond the namespace that it stands in. */
 const namespaceProblems = (config: RoutingConfig, extensionClass: ExtensionClass): RoutingConfigProblem[] => {
   if (extensionClass !== 'shoot') return [];
+  const message = "must be left out: class shoot applies to the Services of the Shoot's own namespace.";
   return (['services', 'exclude'] as const).flatMap((list) =>
     config[list].flatMap(({ namespace }, index) =>
-      namespace === undefined
-        ? []
-        : [
-            {
-              field: `${PROVIDER_CONFIG_FIELD}.${list}[${index}].namespace`,
-              message: "must be left out: class shoot applies to the Services of the Shoot's own namespace.",
-            },
-          ],
+      namespace === undefined ? [] : [{ field: `${fieldOf(list, index)}.namespace`, message }],
     ),
   );
 };
@@ -45,7 +34,7 @@ const etcdProblems = ({ services }: RoutingConfig, scope: Scope | undefined): Ro
     const entry = scope === undefined || name === undefined ? undefined : entryOfService(scope, name);
     if (strategy === undefined || entry?.source.kind !== 'Etcd') return [];
     const message = `must be left out: only etcd-druid writes Service ${entry.service}, and it cannot have a strategy.`;
-    return [{ field: `${PROVIDER_CONFIG_FIELD}.services[${index}].strategy`, message }];
+    return [{ field: `${fieldOf('services', index)}.strategy`, message }];
   });
 
 /** The reading as it is, or what is wrong with it in an Extension of this class. */
@@ -53,7 +42,7 @@ export const assessReading = (reading: RoutingConfigReading, extensionClass: Ext
   if (reading.kind !== 'valid') return reading;
   const problems = [
     ...namespaceProblems(reading.config, extensionClass),
-    ...etcdProblems(reading.config, SCOPES[extensionClass]),
+    ...etcdProblems(reading.config, extensionClass === 'seed' ? undefined : extensionClass),
   ];
   return problems.length === 0 ? reading : { kind: 'invalid', problems };
 };
@@ -88,8 +77,6 @@ const fits = ({ name, selector, namespace }: ServiceSelection, { metadata = {} }
   if (name !== undefined) return name === metadata.name;
   return selector !== undefined && matchesSelector(selector, metadata.labels ?? {});
 };
-
-const fieldOf = (list: 'services' | 'exclude', index: number): string => `${PROVIDER_CONFIG_FIELD}.${list}[${index}]`;
 
 const withConfig = (
   selection: Selection,
