@@ -19,19 +19,20 @@ $(MODULES): package.json package-lock.json
 install: $(MODULES) ## Install the dependencies (npm ci) and, where PATH has none, Node.js 24.
 	@$(NODE) --prepare
 
-check: $(MODULES) ## Format, lint, types, layers, dead exports, names, generated files.
+check: $(MODULES) ## Format, lint, types, layers, dead exports, names, generated files, and whether pages say what is so. ARGS=facts for one.
 	$(NODE) hack/check.ts $(ARGS)
 
 format: $(MODULES) ## Format all sources.
 	npm run --silent format
 
-generate: $(MODULES) ## Write the generated parts of docs, README and charts anew.
+generate: $(MODULES) ## Write what is generated anew: parts of docs, README and charts, lists, and what pages show of commands.
 	$(NODE) hack/generate.ts
+	@UPDATE_DOCS=1 $(NODE) test/support/runner/main.ts pages
 
 test: $(MODULES) ## Unit and integration tests; needs no root and no network but npm's. TESTS=file, ARGS="-g 'title'" for some.
 	@$(NODE) test/support/runner/main.ts $(TESTS) $(ARGS)
 
-test-slow: $(MODULES) ## Tests that pack, bundle, fuzz, run the docs' commands, or test the test tools.
+test-slow: $(MODULES) ## Tests that pack, bundle, fuzz, or test the test tools.
 	@$(NODE) test/support/runner/main.ts slow $(ARGS)
 
 coverage: $(MODULES) ## Both with coverage and its thresholds.

@@ -1,4 +1,4 @@
-// `make check`: format, lint, types, layers, dead exports, names, lock files, generated files. Runs all, says which failed, and what each room weighs.
+// `make check`: format, lint, types, layers, dead exports, names, lock files, generated files, facts in pages. Runs all, says which failed, and what each room weighs.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { deadExports } from './lib/dead-exports.ts';
@@ -35,6 +35,8 @@ const steps: readonly (readonly [string, () => string[]])[] = [
   ['names', () => namesWithTwoMeanings(sources())],
   ['dependencies', () => auditLocks(root)],
   ['generated', command('hack/generate.ts', '--check')],
+  // What pages list, link and show is what there is: reasons, events, labels, metrics, commands and their outputs.
+  ['facts', command('test/support/runner/main.ts', 'facts')],
 ];
 
 const only = process.argv.slice(2);

@@ -12,6 +12,7 @@ import { declarations } from './generate/declarations.ts';
 import { definitions } from './generate/definitions.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { krew } from './generate/krew.ts';
+import { pages } from './generate/pages.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { references } from './generate/references.ts';
 import { results } from './generate/results.ts';
@@ -33,6 +34,7 @@ const GENERATORS: readonly Generator[] = [
   ...definitions,
   flowController,
   krew,
+  ...pages,
   reasonsReference,
   ...references,
   ...results,
@@ -51,7 +53,9 @@ const noteFor = (path: string): string => {
 const marks = (section: string) => ({ from: `<!-- generated: ${section} -->`, to: `<!-- /generated: ${section} -->` });
 
 /** The whole file's text with the generator's part replaced. */
-const merge = (generator: Generator, before: string, rendered: string): string => {
+const merge = async (generator: Generator, before: string): Promise<string> => {
+  const rendered = await generator.render(before);
+  if (generator.rewrites === true) return rendered;
   if (generator.section === undefined) return `${noteFor(generator.path)}${rendered.trim()}\n`;
   const { from, to } = marks(generator.section);
   const start = before.indexOf(from);
@@ -65,7 +69,7 @@ let stale = 0;
 for (const generator of GENERATORS) {
   const path = resolve(root, generator.path);
   const before = existsSync(path) ? readFileSync(path, 'utf8') : '';
-  const after = merge(generator, before, await generator.render());
+  const after = await merge(generator, before);
   if (after === before) continue;
   if (!check) {
     writeFileSync(path, after);
@@ -73,8 +77,7 @@ for (const generator of GENERATORS) {
     continue;
   }
   stale += 1;
-  console.log(
-    `${generator.path}${generator.section ? ` (${generator.section})` : ''} is out of date: run make generate`,
-  );
+  const section = generator.section === undefined ? '' : ` (${generator.section})`;
+  console.log(`${generator.path}${section} is out of date: run make generate`);
 }
 process.exitCode = stale === 0 ? 0 : 1;

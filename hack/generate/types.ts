@@ -6,5 +6,8 @@ export interface Generator {
   readonly path: string;
   /** Name in the marks `<!-- generated: NAME -->` … `<!-- /generated: NAME -->`; omitted: the whole file. */
   readonly section?: string;
-  render(): string | Promise<string>;
+  /** It puts right what a file shows where no marks can stand: what it renders is the file itself. */
+  readonly rewrites?: true;
+  /** @param before - text of the file as it is */
+  render(before?: string): string | Promise<string>;
 }

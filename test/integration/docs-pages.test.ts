@@ -1,13 +1,14 @@
-// Pages that show what `explain` finds, and the README's screens: it finds and prints the same.
+// Pages whose commands are run: the questions of the FAQ find what they name, and what was shown at a cluster is what is printed.
+// With UPDATE_DOCS=1, which `make generate` sets, the pages are written anew.
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { describe, it, after, before } from 'mocha';
-import { runTopology, CLUSTERS, clusterFile, clusterFlags, topologyJson } from '../fixtures/topology-command.ts';
-import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
-import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
+import { after, before, describe, it } from 'mocha';
 import { describeDocument } from '../fixtures/document.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
+import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
+import { useStatusWorld } from './topology-status-support.ts';
 
 const PAGE = 'docs/faq.md';
 const EXPLAIN = 'hack/node cmd/kubectl-topology/main.ts explain ';
@@ -61,47 +62,6 @@ describe(PAGE, () => {
   }
 });
 
-const PATH = 'docs/usage/diagnose.md';
-const file = resolve(import.meta.dirname, '../..', PATH);
-const STAGES = ['wanted', 'given', 'used', 'effective', 'prerequisite', ''];
-
-/** The first comment of a file, which says what happened there. */
-const storyOf = (name: string): string =>
-  /^# (.+)$/m.exec(readFileSync(clusterFile(name), 'utf8'))?.[1] ?? 'a file begins with a comment';
-
-/** A row a file: which cause is named, of which stage. */
-const causesTable = async (): Promise<string> => {
-  const names = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));
-  const rows: { stage: string; text: string }[] = [];
-  for (const name of names.sort()) {
-    const args = ['explain', 'shop/web', '-f', clusterFile(name), ...clusterFlags(name)];
-    const [first] = (await topologyJson<Explanation>(args)).causes;
-    const { stage = '', reason = '' } = first ?? {};
-    const cause = reason === '' ? 'none' : `\`${reason}\``;
-    rows.push({ stage, text: `| ${stage === '' ? '-' : stage} | ${cause} | ${storyOf(name)} | \`${name}\` |` });
-  }
-  const sorted = STAGES.flatMap((stage) => rows.filter((row) => row.stage === stage));
-  return ['| stage | cause | what happened | cluster |', '|---|---|---|---|', ...sorted.map(({ text }) => text)].join(
-    '\n',
-  );
-};
-
-describe(`${PATH}: causes`, function causes() {
-  this.timeout(180_000);
-  const pattern = /<!-- causes -->\n\n([\s\S]*?)\n*<!-- \/causes -->/;
-
-  it('has a row for every cluster, with what explain says', async () => {
-    const table = await causesTable();
-    const text = readFileSync(file, 'utf8');
-    if (process.env['UPDATE_DOCS'] === '1') {
-      writeFileSync(
-        file,
-        text.replace(pattern, () => `<!-- causes -->\n\n${table}\n\n<!-- /causes -->`),
-      );
-    } else expect(pattern.exec(text)?.[1]).to.equal(table);
-  });
-});
-
 describe('kubectl', () => {
   let folder: TemporaryFolder;
   before(() => {
@@ -111,26 +71,46 @@ describe('kubectl', () => {
   });
   after(() => folder.remove());
 
-  describeDocument({ path: PATH, kubectl: () => folder.at('.') });
+  describeDocument({ path: 'docs/usage/diagnose.md', kubectl: () => folder.at('.') });
 });
 
-describe('the README', () => {
-  /** Commands of kubectl-topology in the README, each with the text that stands below it. */
-  const pictures = (): { args: string[]; shown: string }[] => {
-    const text = readFileSync(resolve(root, 'README.md'), 'utf8');
-    const pattern = /```sh\nhack\/node cmd\/kubectl-topology\/main\.ts (.+)\n```\n\n```text\n([\s\S]*?)\n```/g;
-    return [...text.matchAll(pattern)].map(([, line = '', shown = '']) => ({ args: line.split(' '), shown }));
-  };
+describe('docs/usage/status.md', function statusPage() {
+  this.timeout(180_000);
+  const world = useStatusWorld();
+  const page = resolve(root, 'docs/usage/status.md');
+  const SCREEN = /<!-- status -->\n\n```text\n([\s\S]*?)```\n\n<!-- \/status -->/;
+  /** Days and times differ from run to run. */
+  const timeless = (text: string): string =>
+    text.replaceAll(/\d{4}-\d\d-\d\d/g, 'DATE').replaceAll(/\b\d+ ms\b/g, 'N ms');
 
-  it('shows commands of kubectl-topology', () => {
-    expect(pictures()).to.have.lengthOf.at.least(2);
+  it('shows what its commands print', async () => {
+    world.install();
+    await world.openShop();
+    const text = readFileSync(page, 'utf8');
+    const lines = shellBlocks('docs/usage/status.md').flatMap((block) => block.text.trim().split('\n'));
+    expect(lines).to.have.lengthOf.above(2);
+    const printed: string[] = [];
+    let time = world.now;
+    const tick = (): number => (time += 6);
+    for (const line of lines) {
+      const [words = [], file] = line
+        .split(' > ')
+        .map((part) => part.replace('cluster.json', world.folder.at('cluster.json')).split(' '));
+      expect(words.slice(0, 2)).to.deep.equal(['kubectl', 'topology']);
+      const args = words.slice(2);
+      const { out, err, code } = await runTopology([...args, ...(args.includes('-f') ? [] : world.access)], {
+        now: tick,
+      });
+      expect(code, `${line}: ${out}${err}`).to.equal(0);
+      printed.push(out);
+      if (file !== undefined) writeFileSync(file.join(' '), out);
+    }
+    const [screen = ''] = printed;
+    if (timeless(screen) === timeless(SCREEN.exec(text)?.[1] ?? '')) return;
+    expect(process.env['UPDATE_DOCS'], `${screen}\nIf that is meant: make generate`).to.equal('1');
+    writeFileSync(
+      page,
+      text.replace(SCREEN, () => `<!-- status -->\n\n\`\`\`text\n${screen}\`\`\`\n\n<!-- /status -->`),
+    );
   });
-
-  for (const { args, shown } of pictures()) {
-    it(`shows the beginning of what \`${args.join(' ')}\` prints`, async () => {
-      const absolute = args.map((arg) => (/^(?:test|example)\//.test(arg) ? resolve(root, arg) : arg));
-      const { out } = await runTopology(absolute);
-      expect(out.slice(0, shown.length)).to.equal(shown);
-    });
-  }
 });

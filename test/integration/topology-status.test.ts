@@ -1,12 +1,8 @@
 // `kubectl topology status` on the sandbox: what it shows, asks for, and needs.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import { installationDefaults } from '../fixtures/installation.ts';
-import { runTopology } from '../fixtures/topology-command.ts';
-import { shellBlocks } from '../support/docs/markdown.ts';
 import { reasonsOf, useStatusWorld } from './topology-status-support.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 
@@ -118,47 +114,6 @@ describe('kubectl topology status', function onSandbox() {
     expect(report.verdict).to.equal('Healthy');
     expect(report.admission.probes[0]?.outcome).to.equal('Unknown');
     expect(report.admission.probes[0]?.message).to.contain('the right to create endpointslices');
-  });
-
-  describe('docs/usage/status.md', () => {
-    const page = resolve(import.meta.dirname, '../../docs/usage/status.md');
-    const SCREEN = /<!-- status -->\n\n```text\n([\s\S]*?)```\n\n<!-- \/status -->/;
-    /** Days and times differ from run to run. */
-    const timeless = (text: string): string =>
-      text.replaceAll(/\d{4}-\d\d-\d\d/g, 'DATE').replaceAll(/\b\d+ ms\b/g, 'N ms');
-
-    it('shows what its commands print (UPDATE_DOCS=1 writes it anew)', async () => {
-      world.install();
-      await world.openShop();
-      const text = readFileSync(page, 'utf8');
-      const lines = shellBlocks('docs/usage/status.md').flatMap((block) => block.text.trim().split('\n'));
-      expect(lines).to.have.lengthOf.above(2);
-      const printed: string[] = [];
-      let time = world.now;
-      const tick = (): number => (time += 6);
-      for (const line of lines) {
-        const [words = [], file] = line
-          .split(' > ')
-          .map((part) => part.replace('cluster.json', world.folder.at('cluster.json')).split(' '));
-        expect(words.slice(0, 2)).to.deep.equal(['kubectl', 'topology']);
-        const args = words.slice(2);
-        const { out, err, code } = await runTopology([...args, ...(args.includes('-f') ? [] : world.access)], {
-          now: tick,
-        });
-        expect(code, `${line}: ${out}${err}`).to.equal(0);
-        printed.push(out);
-        if (file !== undefined) writeFileSync(file.join(' '), out);
-      }
-      if (process.env['UPDATE_DOCS'] === '1') {
-        const block = `<!-- status -->\n\n\`\`\`text\n${printed[0]}\`\`\`\n\n<!-- /status -->`;
-        writeFileSync(
-          page,
-          text.replace(SCREEN, () => block),
-        );
-        return;
-      }
-      expect(timeless(printed[0] ?? '')).to.equal(timeless(SCREEN.exec(text)?.[1] ?? ''));
-    });
   });
 });
 

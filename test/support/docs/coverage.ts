@@ -20,7 +20,7 @@ export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/usage/kubeedge.md': [OPERATOR],
   'docs/usage/load-aware.md': [OPERATOR],
   'docs/usage/migrate.md': [OPERATOR],
-  'docs/usage/status.md': ['test/integration/topology-status.test.ts', OPERATOR],
+  'docs/usage/status.md': ['test/integration/docs-pages.test.ts', OPERATOR],
 };
 
 /** What runs a page whole; nothing where its commands are each looked at. */
