@@ -36,7 +36,6 @@ interface State {
 type Item = EnabledSettings['objects'][number];
 
 const DEFAULT_GRACE_MS = 300_000;
-const DONE: Result = { kind: 'done' };
 
 /** The Service whose traffic an object is about: an Etcd's is made by etcd-druid. */
 export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
@@ -48,21 +47,33 @@ const isPending = ({ kind, want }: Item, service: Service | undefined): boolean 
   service !== undefined &&
   Object.keys(want?.annotations ?? {}).some((key) => !service.metadata?.annotations?.[key]);
 
-const effectStateOf = (result: Effectiveness): string => (result.kind === 'effective' ? 'Effective' : result.reason);
+const stateOf = ({ result }: Pick<State, 'result'>): string =>
+  result.kind === 'effective' ? 'Effective' : result.reason;
 
 /** Normal while Pods start or etcd-druid's owner has not asked it to write: reported in log and metric, not as a warning. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
 
 const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective' && !QUIET.has(result.reason);
 
-const NEW_STATE = { since: undefined, reported: false };
+const sameStates = (before: ReadonlyMap<string, State> | undefined, current: ReadonlyMap<string, State>): boolean =>
+  before?.size === current.size &&
+  [...current].every(([name, state]) => {
+    const earlier = before.get(name);
+    return earlier !== undefined && stateOf(earlier) === stateOf(state);
+  });
 
-const MAX_MESSAGE = 1_000;
+/** The key is a namespace, of which every Service is assessed. */
+export const createEffectivenessReconciler = (options: EffectivenessOptions) => {
+  const { clock, events, logger, graceMs = DEFAULT_GRACE_MS } = options;
+  const states = new Map<string, Map<string, State>>();
+  const callbacks: ((namespace: string) => void)[] = [];
 
-/** What the clients are is found once for all Services of a namespace. */
-const assessor = (namespace: string, options: EffectivenessOptions) => {
-  const clients = options.clients();
-  return (item: Item, before: State | undefined): Pick<State, 'result' | 'known'> => {
+  const assess = (
+    namespace: string,
+    item: Item,
+    clients: readonly Clients[],
+    before: State | undefined,
+  ): Pick<State, 'result' | 'known'> => {
     const name = serviceNameOf(item);
     const service = options.service(namespace, name);
     const slices = options.slices(namespace, name);
@@ -72,100 +83,72 @@ const assessor = (namespace: string, options: EffectivenessOptions) => {
       known: followFigures(before?.known, service, slices, clients),
     };
   };
-};
 
-const next = (
-  before: State | undefined,
-  { result, known }: Pick<State, 'result' | 'known'>,
-  name: string,
-  { clock, logger }: EffectivenessOptions,
-): State => {
-  if (before !== undefined && effectStateOf(before.result) === effectStateOf(result))
-    return { ...before, result, known };
-  const detail = result.kind === 'effective' ? {} : { detail: result.message };
-  // The first look after a start, or after the setting was switched on, reports nothing anew.
-  const level = before === undefined ? 'debug' : 'info';
-  logger[level]('effectiveness changed', { service: name, state: effectStateOf(result), ...detail });
-  // One fault that turns into another is still the same time without effect, and is still reported once.
-  const { since, reported } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
-  return { result, known, since: since ?? clock.monotonic(), reported, alarmed: before?.alarmed ?? false };
-};
+  const next = (name: string, before: State | undefined, found: Pick<State, 'result' | 'known'>): State => {
+    if (before !== undefined && stateOf(before) === stateOf(found)) return { ...before, ...found };
+    const { result } = found;
+    const detail = result.kind === 'effective' ? {} : { detail: result.message };
+    // The first look after a start, or after the setting was switched on, reports nothing anew.
+    const level = before === undefined ? 'debug' : 'info';
+    logger[level]('effectiveness changed', { service: name, state: stateOf(found), ...detail });
+    // One fault that turns into another is still the same time without effect, and is still reported once.
+    const goesOn = before !== undefined && isFault(before.result) && isFault(result);
+    const { since, reported } = goesOn ? before : { since: clock.monotonic(), reported: false };
+    return { ...found, since, reported, alarmed: before?.alarmed ?? false };
+  };
 
-/** One event for all that have been without effect for long enough and were not reported yet; returns when to look again. */
-const reportFaults = (
-  { regarding }: EnabledSettings,
-  current: Map<string, State>,
-  options: EffectivenessOptions,
-): number | undefined => {
-  const { clock, events, graceMs = DEFAULT_GRACE_MS } = options;
-  const due: string[] = [];
-  let waitMs: number | undefined;
-  for (const [name, state] of current) {
-    const { result, reported, since } = state;
-    if (result.kind === 'effective' || reported || !isFault(result)) continue;
-    const remaining = since + graceMs - clock.monotonic();
-    if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
-    else {
-      due.push(result.message);
-      current.set(name, { ...state, reported: true, alarmed: true });
+  /** One event for all that have been without effect for long enough and were not reported yet; returns when to look again. */
+  const reportFaults = ({ regarding }: EnabledSettings, current: Map<string, State>): number | undefined => {
+    const due: string[] = [];
+    let waitMs: number | undefined;
+    for (const [name, state] of current) {
+      const { result, reported, since } = state;
+      if (result.kind === 'effective' || reported || !isFault(result)) continue;
+      const remaining = since + graceMs - clock.monotonic();
+      if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
+      else {
+        due.push(result.message);
+        current.set(name, { ...state, reported: true, alarmed: true });
+      }
     }
-  }
-  const message = due.join('; ').slice(0, MAX_MESSAGE);
-  if (due.length > 0) events.record({ regarding, type: 'Warning', reason: 'RoutingNotEffective', message });
-  return waitMs;
-};
+    const message = due.join('; ');
+    if (due.length > 0) events.record({ regarding, type: 'Warning', reason: 'RoutingNotEffective', message });
+    return waitMs;
+  };
 
-/** One event for all that were reported to be without effect and are effective again. */
-const tellEnded = (
-  namespace: string,
-  { regarding }: EnabledSettings,
-  current: Map<string, State>,
-  { events }: EffectivenessOptions,
-): void => {
-  const ended: string[] = [];
-  for (const [name, state] of current) {
-    if (!state.alarmed || state.result.kind !== 'effective') continue;
-    ended.push(`${namespace}/${name}`);
-    current.set(name, { ...state, alarmed: false });
-  }
-  const message = `routing by zone is effective again: Service ${ended.join(', ')}`.slice(0, MAX_MESSAGE);
-  if (ended.length > 0) events.record({ regarding, type: 'Normal', reason: 'RoutingEffective', message });
-};
-
-const sameStates = (before: ReadonlyMap<string, State> | undefined, current: ReadonlyMap<string, State>): boolean =>
-  before?.size === current.size &&
-  [...current].every(([name, { result }]) => {
-    const earlier = before.get(name);
-    return earlier !== undefined && effectStateOf(earlier.result) === effectStateOf(result);
-  });
-
-/** The key is a namespace, of which every Service is assessed. */
-export const createEffectivenessReconciler = (options: EffectivenessOptions) => {
-  const states = new Map<string, Map<string, State>>();
-  const callbacks: ((namespace: string) => void)[] = [];
-
-  const reconcile = (namespace: string): Result => {
-    const subject = options.enabled.get(namespace);
-    if (subject === undefined) {
-      states.delete(namespace);
-      return DONE;
+  /** One event for all that were reported to be without effect and are effective again. */
+  const reportEnds = (namespace: string, { regarding }: EnabledSettings, current: Map<string, State>): void => {
+    const ended: string[] = [];
+    for (const [name, state] of current) {
+      if (!state.alarmed || state.result.kind !== 'effective') continue;
+      ended.push(`${namespace}/${name}`);
+      current.set(name, { ...state, alarmed: false });
     }
-    const before = states.get(namespace);
-    const current = new Map<string, State>();
-    const assess = assessor(namespace, options);
-    for (const item of subject.objects) {
-      const name = serviceNameOf(item);
-      current.set(name, next(before?.get(name), assess(item, before?.get(name)), `${namespace}/${name}`, options));
-    }
-    states.set(namespace, current);
-    if (!sameStates(before, current)) for (const callback of callbacks) callback(namespace);
-    tellEnded(namespace, subject, current, options);
-    const afterMs = reportFaults(subject, current, options);
-    return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
+    const message = `routing by zone is effective again: Service ${ended.join(', ')}`;
+    if (ended.length > 0) events.record({ regarding, type: 'Normal', reason: 'RoutingEffective', message });
   };
 
   return {
-    reconcile: (namespace: string): Promise<Result> => Promise.resolve(reconcile(namespace)),
+    reconcile(namespace: string): Promise<Result> {
+      const subject = options.enabled.get(namespace);
+      if (subject === undefined) {
+        states.delete(namespace);
+        return Promise.resolve({ kind: 'done' });
+      }
+      const before = states.get(namespace);
+      const current = new Map<string, State>();
+      const clients = options.clients();
+      for (const item of subject.objects) {
+        const name = serviceNameOf(item);
+        const was = before?.get(name);
+        current.set(name, next(`${namespace}/${name}`, was, assess(namespace, item, clients, was)));
+      }
+      states.set(namespace, current);
+      if (!sameStates(before, current)) for (const callback of callbacks) callback(namespace);
+      reportEnds(namespace, subject, current);
+      const afterMs = reportFaults(subject, current);
+      return Promise.resolve(afterMs === undefined ? { kind: 'done' } : { kind: 'requeue', afterMs });
+    },
     /** Calls back when the state of some Service in a namespace became another. */
     onChange: (callback: (namespace: string) => void): void => void callbacks.push(callback),
     /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
@@ -174,8 +157,8 @@ export const createEffectivenessReconciler = (options: EffectivenessOptions) => 
     /** Every Service with its state and figures, for metrics. */
     *services(): Iterable<{ namespace: string; service: string; state: string; figures: ServiceFigures }> {
       for (const [namespace, current] of states)
-        for (const [service, { result, known }] of current)
-          yield { namespace, service, state: effectStateOf(result), figures: known.figures };
+        for (const [service, state] of current)
+          yield { namespace, service, state: stateOf(state), figures: state.known.figures };
     },
   };
 };

@@ -13,11 +13,14 @@ import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { type Reports, createReports, createZoneReconciler } from './zones.ts';
+import { createZoneReconciler } from './zones.ts';
 import { type TouchOutcome, createServiceResync } from './touch.ts';
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const showNodeGroups = (metrics: Metrics, { current }: Pick<Reports, 'current'>): void => {
+export const showNodeGroups = (
+  metrics: Metrics,
+  { current }: Pick<ReturnType<typeof createZoneReconciler>, 'current'>,
+): void => {
   metrics.gauge({
     name: 'node_group_nodes',
     help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
@@ -117,16 +120,13 @@ export const createNodeGroupControllers = (options: {
   const { caches, excludedNamespaces, metrics } = options;
   const { groups, nodes, services } = caches;
   const shared = { ...options, logger: options.logger.child({ part: 'node-groups' }) };
-  /** Undefined while they cannot be read, since a group that is not seen is not gone. */
-  const knownGroups = (): NodeGroup[] | undefined => (groups.state === 'synced' ? groups.list() : undefined);
   const service = (key: string): Service | undefined => {
     const ref = refOfKey(key);
     const found = excludedNamespaces.includes(ref.namespace) ? undefined : services.get(ref);
     return found?.metadata?.deletionTimestamp === undefined ? found : undefined;
   };
 
-  const reports = createReports({ ...shared, group: (name) => groups.get({ name }) });
-  const zones = createZoneReconciler({ ...shared, node: (name) => nodes.get({ name }), groups: knownGroups, reports });
+  const zones = createZoneReconciler({ ...shared, nodes, groups });
   const touched = createTouchCounter(metrics);
   const resync = createServiceResync({
     ...shared,
@@ -138,9 +138,9 @@ export const createNodeGroupControllers = (options: {
     },
     onTouch: touched,
   });
-  showNodeGroups(metrics, reports);
+  showNodeGroups(metrics, zones);
   return {
-    'node-group-zones': { ...zones, watches: nodeWatches(caches) },
+    'node-group-zones': { reconcile: zones.reconcile, watches: nodeWatches(caches) },
     'node-group-touches': {
       ...resync.reconciler,
       watches: touchWatches(caches, resync.concerns),

@@ -1,6 +1,5 @@
 // Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports.
-// Reads, when a Node is about to change its zone, the Pods on it and the volumes of the cluster: that is too seldom for a cache.
-// Reports the zone decision of each Node: once as an event and a log line, always as a count.
+// Pods and volumes are read when a Node is about to change its zone: that is too seldom for a cache.
 import type { Node, NodeGroup } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
@@ -9,17 +8,10 @@ import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, apiVersion
 import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
 import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '../../kubeedge/volumes.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type {
-  Client,
-  Clock,
-  EventInput,
-  EventRecorder,
-  Reconciler,
-  Result,
-  Selection,
-} from '../../kubernetes/types.ts';
+import type { Client, Clock, EventInput, EventRecorder, Result, Selection } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
@@ -90,25 +82,37 @@ const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] 
   ...defined({ uid: metadata?.uid }),
 });
 
-export const createReports = ({
+const DONE: Result = { kind: 'done' };
+/** After a conflict the watch brings the newer Node; a safety resync. */
+const CONFLICT_RETRY_MS = 1_000;
+/** Pods and volumes are not watched: a Node that waits for them is looked at this often. */
+const VOLUME_RETRY_MS = 60_000;
+/** Least time between two reassertions of one zone. */
+const REASSERT_MS = 60_000;
+
+/** The key is the name of a Node. */
+export const createZoneReconciler = ({
+  nodes,
+  groups,
+  client,
+  clock,
   events,
   logger,
-  group,
 }: {
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-  group(name: string): NodeGroup | undefined;
+  readonly nodes: Pick<Cache<GroupNode>, 'get'>;
+  readonly groups: Pick<Cache<NodeGroup>, 'state' | 'list' | 'get'>;
+  readonly client: Pick<Client, 'patch' | 'pages'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly logger: Logger;
 }) => {
+  const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
+  /** The last decision about each Node that is in a group, or was. */
   const known = new Map<string, Reported>();
 
   const regardingGroup = (name: string): EventInput['regarding'] => {
-    const uid = group(name)?.metadata?.uid;
-    return {
-      apiVersion: apiVersionOf(NODE_GROUPS),
-      kind: NODE_GROUPS.kind,
-      name,
-      ...defined({ uid }),
-    };
+    const uid = groups.get({ name })?.metadata?.uid;
+    return { apiVersion: apiVersionOf(NODE_GROUPS), kind: NODE_GROUPS.kind, name, ...defined({ uid }) };
   };
 
   /** The author of the group looks there; the Node's events show both what was done and what was not. */
@@ -128,50 +132,21 @@ export const createReports = ({
     });
   };
 
-  return {
-    /** What was decided, and done where it says so. */
-    report(node: KubernetesObject, decision: ZoneDecision): void {
-      const name = nameOf(node);
-      if (decision.kind === 'none') {
-        known.delete(name);
-        return;
-      }
-      const before = known.get(name);
-      const now = { group: decision.groups.join(), state: decision.reason };
-      const done = decision.kind === 'write' && (decision.reason === 'Restored' || decision.reason === 'Released');
-      if (done) known.delete(name);
-      else known.set(name, now);
-      if (decision.kind === 'settled') return;
-      if (decision.kind === 'write' || before?.state !== now.state || before.group !== now.group)
-        record(node, decision);
-    },
-    forget: (node: string): void => void known.delete(node),
-    /** The last decision about each Node that is in a group, or was. */
-    current: (): Iterable<Reported> => known.values(),
+  /** Once as an event and a log line, always as a count: what was decided, and done where it says so. */
+  const report = (node: KubernetesObject, decision: ZoneDecision): void => {
+    const name = nameOf(node);
+    if (decision.kind === 'none') {
+      known.delete(name);
+      return;
+    }
+    const before = known.get(name);
+    const now = { group: decision.groups.join(), state: decision.reason };
+    const done = decision.kind === 'write' && (decision.reason === 'Restored' || decision.reason === 'Released');
+    if (done) known.delete(name);
+    else known.set(name, now);
+    if (decision.kind === 'settled') return;
+    if (decision.kind === 'write' || before?.state !== now.state || before.group !== now.group) record(node, decision);
   };
-};
-
-export type Reports = ReturnType<typeof createReports>;
-
-const DONE: Result = { kind: 'done' };
-/** After a conflict the watch brings the newer Node; a safety resync. */
-const CONFLICT_RETRY_MS = 1_000;
-/** Pods and volumes are not watched: a Node that waits for them is looked at this often. */
-const VOLUME_RETRY_MS = 60_000;
-/** Least time between two reassertions of one zone. */
-const REASSERT_MS = 60_000;
-
-export const createZoneReconciler = (options: {
-  /** From the cache. */
-  node(name: string): GroupNode | undefined;
-  /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
-  groups(): readonly NodeGroup[] | undefined;
-  client: Pick<Client, 'patch' | 'pages'>;
-  reports: Pick<Reports, 'report' | 'forget'>;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-}): Reconciler => {
-  const { client, reports, clock } = options;
-  const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
 
   const carryOut = async (
     node: GroupNode,
@@ -184,29 +159,30 @@ export const createZoneReconciler = (options: {
     if (permit.kind === 'wait') return { kind: 'requeue', afterMs: permit.afterMs };
     const checked = await checkVolumes(client, name, decision, signal);
     if (checked.kind === 'refused') {
-      reports.report(node, checked);
+      report(node, checked);
       return { kind: 'requeue', afterMs: VOLUME_RETRY_MS };
     }
     const written = await writeZone(node, decision, client, signal);
     if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
     guard.written(name, zone);
-    reports.report(written, decision);
+    report(written, decision);
     return DONE;
   };
 
   return {
-    async reconcile(name, signal) {
-      const node = options.node(name);
-      const groups = options.groups();
-      if (groups === undefined) return DONE;
+    current: (): Iterable<Reported> => known.values(),
+    async reconcile(name: string, signal: AbortSignal): Promise<Result> {
+      // A group that is not seen, because groups cannot be read, is not gone.
+      if (groups.state !== 'synced') return DONE;
+      const node = nodes.get({ name });
       if (node === undefined) {
-        reports.forget(name);
+        known.delete(name);
         guard.forget(name);
         return DONE;
       }
-      const decision = decideZone(node, groups, Math.floor(clock.now() / 1_000));
+      const decision = decideZone(node, groups.list(), Math.floor(clock.now() / 1_000));
       if (decision.kind === 'write') return carryOut(node, decision, signal);
-      reports.report(node, decision);
+      report(node, decision);
       return DONE;
     },
   };

@@ -87,22 +87,17 @@ interface Known {
   readonly fighting: boolean;
 }
 
-/** Events are cut at 1,024 characters by the API server, and a log line quotes what another writer wrote. */
-const MAX_MESSAGE = 1_000;
-const shorten = (message: string): string =>
-  message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
-
 const eventOf = (decision: NamespaceDecision, { reason, message }: Summary): EventInput => ({
   regarding: decision.regarding,
   type: reason === 'Enabled' || reason === 'SettingDisabled' ? 'Normal' : 'Warning',
   reason: reason === 'Enabled' ? 'RoutingEnabled' : reason,
-  message: shorten(message),
+  message,
 });
 
 const fightOf = ({ regarding }: NamespaceDecision, fighting: readonly ObjectDecision[]): EventInput => {
   const names = fighting.map(({ kind, ref }) => `${kind} ${ref.name}`).join(', ');
   const message = `${names}: routing settings are overwritten repeatedly; they are repaired at most once a minute; metadata.managedFields names the other writer`;
-  return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message: shorten(message) };
+  return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message };
 };
 
 export const createReporter = ({ logger, events }: { logger: Logger; events: Pick<EventRecorder, 'record'> }) => {
@@ -114,7 +109,7 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
     const before = known.get(namespace);
     const changed = !isSame(before?.summary, summary);
     const { reason, message } = summary;
-    if (changed) logger.info('routing decided', { namespace, owner, reason, detail: shorten(message) });
+    if (changed) logger.info('routing decided', { namespace, owner, reason, detail: message });
     // Nothing is written just because this process started: the process before reported the same decision.
     const firstLook = before === undefined && adopted.has(namespace) && !summary.faulty;
     const worthReporting = before !== undefined || reason !== 'SettingDisabled';
