@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
-import { readEndpoint, readSlice, sameZone, strategyOf } from './table.ts';
+import { readEndpoint, readSlice, sameNode, sameZone, strategyOf } from './table.ts';
 import type { HintStrategy, HintsDecision, HintsInput, ReadEndpoint, ReadSlice, WantedHints } from './table.ts';
 
 /** Hints to keep for an endpoint, or undefined where the stored slice holds none for it. */
@@ -133,11 +133,11 @@ const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): R
   if (strategy.planned && input.flowControllerUsers.has(input.userName)) return undefined;
   if (strategy.planned && (slice.spread || !input.plannerAlive)) return none;
   const ownZone = ownZoneHints();
-  if (strategy.zones === 'carried-over') {
+  if (strategy.planned) {
     const carriedOver = carryOverFrom(input.oldObject, strategy);
     return (endpoint) => (ownZone(endpoint.zone) && carriedOver(endpoint)) ?? ownZone(endpoint.zone) ?? 'untouched';
   }
-  if (strategy.nodes === 'own' && input.nodeHints) {
+  if (strategy === sameNode && input.nodeHints) {
     return ({ zone, nodeName }) => withOwnNode(ownZone(zone), nodeName) ?? 'untouched';
   }
   return ({ zone }) => ownZone(zone) ?? 'untouched';

@@ -33,27 +33,14 @@ export type HintsDecision =
   | { readonly kind: 'patch'; readonly operations: readonly JsonPatchOperation[] }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** A label with the exact value that selects a strategy. */
-interface SelectingLabel {
-  readonly key: string;
-  readonly value: string;
-}
-
 /** One row of the table of strategies. */
 export interface HintStrategy {
   readonly name: Strategy;
-  /** Any of these labels on the new slice asks for the strategy. */
-  readonly labels: readonly SelectingLabel[];
+  /** Any of these labels on the new slice, with exactly this value, asks for the strategy. */
+  readonly labels: readonly { readonly key: string; readonly value: string }[];
   /**
-   * Where `forZones` comes from. `own`: the endpoint's own zone. `carried-over`: what the stored slice holds for the same
-   * endpoint, its own zone where that holds nothing.
-   */
-  readonly zones: 'own' | 'carried-over';
-  /** Whether `forNodes` names the endpoint's own node or is dropped. */
-  readonly nodes: 'own' | 'none';
-  /**
-   * True where the flow controller writes the hints: its own writes pass untouched, the slice annotation `plan: spread`
-   * removes hints, and without a living flow controller there are none.
+   * True where the flow controller writes the hints: its own writes pass untouched, admission keeps what the stored slice holds for the same
+   * endpoint, the slice annotation `plan: spread` removes hints, and without a living flow controller there are none.
    */
   readonly planned: boolean;
 }
@@ -61,42 +48,24 @@ export interface HintStrategy {
 /** What an endpoint should carry: these hints (replacing all others), none, or whatever it carries now. */
 export type WantedHints = EndpointHints | 'none' | 'untouched';
 
+const strategy = (name: Strategy, planned: boolean, labels: HintStrategy['labels'] = []): HintStrategy => ({
+  name,
+  labels: [{ key: LABEL_STRATEGY, value: name }, ...labels],
+  planned,
+});
+
 /** Every endpoint serves its own zone; also what Gardener's consider label asks for. */
-export const sameZone: HintStrategy = {
-  name: 'same-zone',
-  labels: [
-    { key: LABEL_STRATEGY, value: 'same-zone' },
-    { key: LABEL_CONSIDER, value: 'true' },
-  ],
-  zones: 'own',
-  nodes: 'none',
-  planned: false,
-};
+export const sameZone = strategy('same-zone', false, [{ key: LABEL_CONSIDER, value: 'true' }]);
 
 /** Every endpoint serves its own Node and, for proxies that know no Node hints, its own zone. */
-const sameNode: HintStrategy = {
-  name: 'same-node',
-  labels: [{ key: LABEL_STRATEGY, value: 'same-node' }],
-  zones: 'own',
-  nodes: 'own',
-  planned: false,
-};
-
-/** The flow controller plans; admission keeps the plan through the writes of others. */
-const planned = (name: 'proportional' | 'load-aware'): HintStrategy => ({
-  name,
-  labels: [{ key: LABEL_STRATEGY, value: name }],
-  zones: 'carried-over',
-  nodes: 'none',
-  planned: true,
-});
+export const sameNode = strategy('same-node', false);
 
 /** Every strategy that admission knows; `proportional` is planned by capacity, `load-aware` by measured load. */
 export const HINT_STRATEGIES: readonly HintStrategy[] = [
   sameZone,
   sameNode,
-  planned('proportional'),
-  planned('load-aware'),
+  strategy('proportional', true),
+  strategy('load-aware', true),
 ];
 
 /**
@@ -107,23 +76,13 @@ export const SELECTING_LABELS: readonly string[] = [
   ...new Set([LABEL_STRATEGY, ...HINT_STRATEGIES.flatMap(({ labels }) => labels.map(({ key }) => key))]),
 ];
 
-const byLabel: ReadonlyMap<string, ReadonlyMap<string, HintStrategy>> = new Map(
-  SELECTING_LABELS.map((key) => [
-    key,
-    new Map(
-      HINT_STRATEGIES.flatMap((strategy) =>
-        strategy.labels.filter((label) => label.key === key).map(({ value }) => [value, strategy] as const),
-      ),
-    ),
-  ]),
-);
-
 /** The strategy that the labels ask for. A value that names no strategy asks for nothing: the next label decides. */
 export const strategyOf = (labels: Readonly<Record<string, unknown>>): HintStrategy | undefined => {
-  for (const [key, strategies] of byLabel) {
-    const value = labels[key];
-    const strategy = typeof value === 'string' ? strategies.get(value) : undefined;
-    if (strategy !== undefined) return strategy;
+  for (const key of SELECTING_LABELS) {
+    const isAsked = (label: { key: string; value: string }): boolean =>
+      label.key === key && label.value === labels[key];
+    const found = HINT_STRATEGIES.find((row) => row.labels.some(isAsked));
+    if (found !== undefined) return found;
   }
   return undefined;
 };

@@ -183,29 +183,20 @@ const decideSlots = (options: SlotPlanOptions, record: AppliedRecord): readonly 
   return resolveModeClash(decisions);
 };
 
-/** The record after the plan: as before, with the slots that were decided replaced. */
+/** The record after the plan: as before, with the slots that were decided replaced; what is undefined in it is not written. */
 const nextRecord = (record: AppliedRecord, decisions: readonly SlotDecision[]): AppliedRecord => {
-  const maps = {
-    labels: new Map(Object.entries(record.labels ?? {})),
-    annotations: new Map(Object.entries(record.annotations ?? {})),
-    removed: new Map(Object.entries(record.removedAnnotations ?? {})),
+  const { labels, annotations, removedAnnotations, ...rest } = record;
+  const next: Record<string, unknown> = {
+    ...rest,
+    labels: { ...labels },
+    annotations: { ...annotations },
+    removedAnnotations: { ...removedAnnotations },
   };
-  const put = (map: Map<string, string>, key: string, value: string | undefined): void => {
-    if (value === undefined) map.delete(key);
-    else map.set(key, value);
-  };
-  let { trafficDistribution } = record;
   for (const { slot, claim, removed } of decisions) {
-    if (slot.section === 'trafficDistribution') trafficDistribution = claim;
-    else put(maps[slot.section], slot.key, claim);
-    if (slot.section === 'annotations') put(maps.removed, slot.key, removed);
+    putAt(next, slot.section === 'trafficDistribution' ? [slot.section] : [slot.section, slot.key], claim);
+    if (slot.section === 'annotations') putAt(next, ['removedAnnotations', slot.key], removed);
   }
-  return {
-    labels: Object.fromEntries(maps.labels),
-    annotations: Object.fromEntries(maps.annotations),
-    removedAnnotations: Object.fromEntries(maps.removed),
-    ...defined({ trafficDistribution }),
-  };
+  return next;
 };
 
 interface Write {

@@ -111,7 +111,7 @@ export const parseApplied = (text: string | undefined): ParsedApplied => {
 };
 
 const sorted = (map: Readonly<StringMap> | undefined): StringMap | undefined => {
-  const entries = Object.entries(map ?? {});
+  const entries = Object.entries(defined(map ?? {}));
   if (entries.length === 0) return undefined;
   return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
 };
@@ -243,15 +243,12 @@ export const resolveModeClash = (decisions: readonly SlotDecision[]): readonly S
   const hints = decisions.find((decided) => isSlot(decided, HINTS_SLOT));
   const mode = decisions.find((decided) => isSlot(decided, MODE_SLOT));
   if (hints?.next === undefined || mode?.next === undefined || hints.next === mode.next) return decisions;
+  const replaced = (...changed: readonly SlotDecision[]): SlotDecision[] =>
+    decisions.map((decided) => changed.find(({ slot }) => slot === decided.slot) ?? decided);
   if (mode.claim !== undefined) {
-    return decisions.map((decided) => {
-      if (decided === mode) return { ...mode, next: undefined, claim: undefined };
-      return decided === hints ? { ...hints, foreign: true } : decided;
-    });
+    return replaced({ ...mode, next: undefined, claim: undefined }, { ...hints, foreign: true });
   }
   const isRestored = ({ current, next, claim }: SlotDecision): boolean => claim === undefined && next !== current;
-  if (isRestored(hints))
-    return decisions.map((decided) => (decided === hints ? { ...hints, next: undefined } : decided));
-  if (isRestored(mode)) return decisions.map((decided) => (decided === mode ? { ...mode, next: undefined } : decided));
-  return decisions;
+  if (isRestored(hints)) return replaced({ ...hints, next: undefined });
+  return isRestored(mode) ? replaced({ ...mode, next: undefined }) : decisions;
 };

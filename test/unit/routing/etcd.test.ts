@@ -7,7 +7,7 @@ import type { EtcdFieldSupport, RoutingSettings } from '../../../pkg/routing/typ
 import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
 import { CONSIDER, MODE } from './support.ts';
 
-const ALL = ['PreferSameZone', 'PreferSameNode', 'PreferClose'];
+const ALL = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const NONE: EtcdFieldSupport = { trafficDistribution: [], labels: false, annotations: false };
 
 /** A CRD whose clientService has the given schema; `around` goes into every level above. */
