@@ -27,7 +27,11 @@ const crdWith = (clientService: unknown, around: object = {}, version: object = 
 describe('etcdFieldSupportFromCrd', () => {
   const maps = { labels: { type: 'object' }, annotations: { type: 'object' } };
   const cases: { name: string; crd: unknown; version?: string; expected: EtcdFieldSupport }[] = [
-    { name: 'druid 0.36', crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.all), expected: DRUID_FIELD_SUPPORT },
+    {
+      name: 'druid 0.36',
+      crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.all),
+      expected: { ...DRUID_FIELD_SUPPORT, trafficDistribution: ['PreferSameZone', 'PreferSameNode', 'PreferClose'] },
+    },
     {
       name: 'druid up to 0.35',
       crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose),
