@@ -129,19 +129,10 @@ export type Load =
       readonly counts?: { readonly unit: string; readonly pods: readonly PodLoad[] };
     };
 
-export type ObservationInput = Pick<TurnInput, 'time' | 'podCpu' | 'load'> & {
+export interface ObservationInput extends Pick<TurnInput, 'time' | 'podCpu' | 'load'>, ClientZones {
   readonly endpoints: readonly SliceView[];
-  /** Zones of Nodes that are ready. */
-  readonly zones: readonly string[];
-  /** Weight of each zone's clients. */
-  readonly weights: Demand;
   readonly capacity: CapacitySource;
-};
-
-type ObservationResult =
-  | { readonly kind: 'observation'; readonly observation: Observation }
-  /** Endpoints that are ready do not say how much they can serve. */
-  | { readonly kind: 'no-capacity'; readonly endpoints: readonly string[] };
+}
 
 const DEFAULT_WINDOW_SECONDS = 15;
 
@@ -181,8 +172,13 @@ const windowOf = (load: Load | undefined): number => {
   return samples.reduce((longest, { window }) => Math.max(longest, window), 0) || DEFAULT_WINDOW_SECONDS;
 };
 
-/** The observation, or which endpoints keep it from being made. An endpoint whose Pod is not known yet is left out for now. */
-export const observationOf = (input: ObservationInput): ObservationResult => {
+/**
+ * The observation, or which ready endpoints keep it from being made: they do not say how much they can serve. An endpoint whose Pod is not
+ * known yet is left out for now.
+ */
+export const observationOf = (
+  input: ObservationInput,
+): { kind: 'observation'; observation: Observation } | { kind: 'no-capacity'; endpoints: readonly string[] } => {
   const { time, endpoints, zones, weights, load } = input;
   const samples = new Map(podsOf(load).map((sample) => [sample.pod, sample]));
   const observed: ObservedEndpoint[] = [];
@@ -200,14 +196,8 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
   }
   if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
   const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;
-  const observation: Observation = {
-    time,
-    zones,
-    endpoints: observed,
-    clients: weights,
-    window: windowOf(load),
-    ...defined({ measured }),
-  };
+  const clients = { zones, clients: weights };
+  const observation = { time, ...clients, endpoints: observed, window: windowOf(load), ...defined({ measured }) };
   return { kind: 'observation', observation };
 };
 

@@ -157,7 +157,7 @@ export interface HintsInForce {
 }
 
 /** How the clients of each zone are shared. */
-interface Sharing {
+export interface Sharing {
   /** Zones with clients, in name order. */
   readonly zones: readonly string[];
   /** Endpoints that serve each zone; a zone that no endpoint is hinted for uses all. */

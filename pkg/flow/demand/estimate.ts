@@ -1,6 +1,6 @@
 // Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
 import { type Demand, amountOf } from '../types.ts';
-import { type Matrix, at, eigenvalues, inverse, matrixOf, minimiseNonNegative, times } from './matrix.ts';
+import { type Matrix, at, inverse, matrixOf, minimiseNonNegative, rankOf, times } from './matrix.ts';
 
 /** A normal distribution of demand; plain numbers, so that it can be stored. */
 export interface Estimate {
@@ -141,8 +141,6 @@ export interface EstimateUpdate {
   readonly estimate: Estimate;
   /** Rank of the samples: the number of zones if every zone's demand can be separated. */
   readonly rank: number;
-  /** How much the weakest of them is drowned by the strongest, ≥ 1; near 1 is best. Infinite where `rank` is not full. */
-  readonly condition: number;
   /** Some endpoints were saturated: demand is at least this. */
   readonly atLeast: boolean;
   /** Endpoints carried so much more than was expected of them that no noise explains it. */
@@ -194,22 +192,13 @@ const falls = (rows: readonly LoadRow[], { mean }: Estimate): boolean =>
     return load - row.load > SURPRISE * Math.sqrt(varianceOf({ ...row, load }));
   });
 
-/** Rank and condition of the equations, each zone's column at length 1. */
-const observability = (rows: readonly LoadRow[], size: number): Pick<EstimateUpdate, 'rank' | 'condition'> => {
-  const gram = matrixOf(size, (left, right) =>
-    rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
+/** Of the equations: the Gram matrix of their columns. */
+const rankOfRows = (rows: readonly LoadRow[], size: number): number =>
+  rankOf(
+    matrixOf(size, (left, right) =>
+      rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
+    ),
   );
-  const lengths = gram.map((row, index) => Math.sqrt(row[index] ?? 0));
-  const scaled = matrixOf(size, (row, column) => {
-    const length = (lengths[row] ?? 0) * (lengths[column] ?? 0);
-    return length > 0 ? at(gram, row, column) / length : 0;
-  });
-  const values = eigenvalues(scaled);
-  const largest = values[0] ?? 0;
-  const rank = values.filter((value) => value > 1e-9 * largest && value > 0).length;
-  const smallest = values[size - 1] ?? 0;
-  return { rank, condition: rank < size ? Infinity : Math.sqrt(largest / smallest) };
-};
 
 /**
  * What is believed of demand once these samples are known: the non-negative `d` with the least
@@ -221,8 +210,7 @@ const observability = (rows: readonly LoadRow[], size: number): Pick<EstimateUpd
 export const estimateDemand = (before: Estimate, rows: readonly LoadRow[]): EstimateUpdate => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
-  if (rows.length === 0 || size === 0)
-    return { estimate: before, rank: 0, condition: Infinity, atLeast, jump: false, fall: false };
+  if (rows.length === 0 || size === 0) return { estimate: before, rank: 0, atLeast, jump: false, fall: false };
   const factor = widening(rows, before);
   const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
   const weights = rows.map((row) => 1 / varianceOf(row));
@@ -245,5 +233,5 @@ export const estimateDemand = (before: Estimate, rows: readonly LoadRow[]): Esti
     covariance: inverse(hessian),
     time: before.time,
   };
-  return { estimate, ...observability(rows, size), atLeast, jump: jumps(rows, before), fall: falls(rows, before) };
+  return { estimate, rank: rankOfRows(rows, size), atLeast, jump: jumps(rows, before), fall: falls(rows, before) };
 };

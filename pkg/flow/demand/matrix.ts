@@ -54,43 +54,23 @@ export const inverse = (matrix: Matrix): number[][] => {
   return matrixOf(size, (row, column) => (at(columns, row, column) + at(columns, column, row)) / 2);
 };
 
-const SWEEPS = 50;
+/** What is left of a row's square after others are taken out of it; below this fraction it is rounding. */
+const INDEPENDENT = 1e-9;
 
-/** Eigenvalues of a symmetric matrix in descending order, by Jacobi's rotations. */
-export const eigenvalues = (matrix: Matrix): number[] => {
-  const size = matrix.length;
+/** Rank of a positive semidefinite matrix: how many rows are left where each is freed of those before, the longest first. */
+export const rankOf = (matrix: Matrix): number => {
   const work = matrix.map((row) => [...row]);
-  for (let sweep = 0; sweep < SWEEPS && offDiagonal(work) > 1e-24; sweep += 1) {
-    for (let row = 0; row < size; row += 1)
-      for (let column = row + 1; column < size; column += 1) rotate(work, row, column);
-  }
-  return work.map((row, index) => row[index] ?? 0).sort((left, right) => right - left);
-};
-
-const offDiagonal = (matrix: Matrix): number =>
-  matrix.reduce(
-    (sum, row, index) => row.reduce((part, value, column) => part + (column === index ? 0 : value * value), sum),
-    0,
-  );
-
-/** One rotation that makes the value at (p, q) zero. */
-const rotate = (work: number[][], p: number, q: number): void => {
-  const coupling = at(work, p, q);
-  if (coupling === 0) return;
-  const theta = (at(work, q, q) - at(work, p, p)) / (2 * coupling);
-  const tangent = (theta >= 0 ? 1 : -1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
-  const cosine = 1 / Math.sqrt(tangent * tangent + 1);
-  const sine = tangent * cosine;
-  for (const row of work) {
-    const [left, right] = [row[p] ?? 0, row[q] ?? 0];
-    row[p] = cosine * left - sine * right;
-    row[q] = sine * left + cosine * right;
-  }
-  const [upper, lower] = [work[p] ?? [], work[q] ?? []];
-  for (let column = 0; column < work.length; column += 1) {
-    const [left, right] = [upper[column] ?? 0, lower[column] ?? 0];
-    upper[column] = cosine * left - sine * right;
-    lower[column] = sine * left + cosine * right;
+  const left = new Set(matrix.keys());
+  const share = (index: number): number =>
+    at(work, index, index) / Math.max(Number.MIN_VALUE, at(matrix, index, index));
+  for (let rank = 0; ; rank += 1) {
+    const [pivot] = [...left].sort((one, other) => share(other) - share(one));
+    if (pivot === undefined || share(pivot) <= INDEPENDENT) return rank;
+    left.delete(pivot);
+    for (const row of left) {
+      const factor = at(work, row, pivot) / at(work, pivot, pivot);
+      work[row] = (work[row] ?? []).map((value, column) => value - factor * at(work, pivot, column));
+    }
   }
 };
 

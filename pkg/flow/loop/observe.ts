@@ -109,8 +109,6 @@ export interface Observed {
   /** Demand has fallen by more than noise explains. */
   readonly fall: boolean;
   readonly rank: number;
-  /** Of the equations, ≥ 1; null where the samples do not separate all zones. */
-  readonly condition: number | null;
   /** With a source that counts. */
   readonly counting?: Counting;
 }
@@ -208,7 +206,6 @@ const observeMeasured = (
     jump: rose ? afterJump(before, estimate, roomOf(policy, observation)) : null,
     fall: before !== null && differs(before, estimate, -1),
     rank: zones.length,
-    condition: 1,
   };
 };
 
@@ -235,12 +232,11 @@ const observeSamples = (
     carried === null
       ? firstEstimate(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
-  const { estimate, rank, condition, jump, fall, atLeast } = estimateDemand(before, rows);
+  const { estimate, rank, jump, fall, atLeast } = estimateDemand(before, rows);
   return {
     ...nothing,
     estimate,
     rank,
-    condition: Number.isFinite(condition) ? condition : null,
     countedAt,
     saturated: atLeast,
     fall: fall && carried !== null && !atLeast,
@@ -341,7 +337,6 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     jump: null,
     fall: false,
     rank: 0,
-    condition: null,
   };
   const counting = countingOf(state.counting, observation);
   if (counting !== undefined) {

@@ -196,7 +196,6 @@ const decisionOf = (
     reason,
     cutShort,
     rank: observed.rank,
-    condition: observed.condition,
   };
 };
 

@@ -1,5 +1,5 @@
 // The data of the loop's one function: its observation, its state and its answer.
-import type { Arrivals, CoresPerUnit, HintsInForce } from '../demand/arrivals.ts';
+import type { Arrivals, CoresPerUnit, HintsInForce, Sharing } from '../demand/arrivals.ts';
 import type { Estimate } from '../demand/estimate.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
@@ -85,15 +85,9 @@ export interface PastDemand {
   readonly atLeast: boolean;
 }
 
-/** From when on so many endpoints shared each zone's clients. */
-export interface HintPeriod {
+/** From when on the clients were shared like this. */
+export interface HintPeriod extends Sharing {
   readonly from: number;
-  /** Zones with clients, in name order. */
-  readonly zones: readonly string[];
-  /** Endpoints that serve each zone; a zone without any of its own uses all. */
-  readonly sharers: readonly number[];
-  /** Zones that no endpoint is hinted for. */
-  readonly orphans: readonly string[];
 }
 
 /** A plan that was in force, and how the clients were shared under it. */
@@ -185,6 +179,4 @@ export interface LoopDecision {
   readonly cutShort: boolean;
   /** How many zones' demand the last samples could separate; 0 where none were new. */
   readonly rank: number;
-  /** Condition number of the samples, ≥ 1: how much the weakest zone is drowned by the others; null where they do not separate all. */
-  readonly condition: number | null;
 }

@@ -27,7 +27,6 @@ const decision = (more: Partial<LoopDecision> = {}): LoopDecision => ({
   reason: 'Steady',
   cutShort: false,
   rank: 2,
-  condition: 1,
   ...more,
 });
 const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({
