@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import {
-  at,
   inverse,
   matrixOf,
   minimiseNonNegative,
