@@ -7,25 +7,19 @@ export interface ServiceFigures {
   readonly namespace: string;
   readonly service: string;
   readonly strategy: string;
-  /** Reasons of the three conditions. */
-  readonly observed: string;
-  readonly effective: string;
-  readonly stable: string;
+  /** By condition. */
+  readonly findings: Readonly<Record<'Observed' | 'Effective' | 'Stable', { readonly reason: string }>>;
   /** Undefined while nothing is known of demand. */
   readonly figures: TurnFigures | undefined;
   /** Since the newest sample ended, seconds; undefined before there was one. */
   readonly sampleAge: number | undefined;
 }
 
-const CONDITIONS = { Observed: 'observed', Effective: 'effective', Stable: 'stable' } as const;
-
 /** How many Services ask for each strategy and are in each condition. */
 const countByCondition = (services: readonly ServiceFigures[]) => {
   const counts = new Map<string, { readonly labels: Record<'strategy' | 'condition' | 'reason', string>; n: number }>();
-  for (const service of services) {
-    const { strategy } = service;
-    for (const [condition, field] of Object.entries(CONDITIONS)) {
-      const reason = service[field];
+  for (const { strategy, findings } of services) {
+    for (const [condition, { reason }] of Object.entries(findings)) {
       const key = `${strategy} ${condition} ${reason}`;
       const known = counts.get(key);
       if (known === undefined) counts.set(key, { labels: { strategy, condition, reason }, n: 1 });

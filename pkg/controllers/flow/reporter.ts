@@ -27,10 +27,8 @@ export interface FlowReporterOptions {
   logger: Logger;
 }
 
-interface Known {
+interface Known extends Pick<ServiceFigures, 'figures' | 'strategy'> {
   readonly findings: Findings;
-  readonly figures: TurnFigures | undefined;
-  readonly strategy: string;
   readonly freshAt: number | undefined;
   readonly plan: HintsInForce | undefined;
   /** Load was known in this or an earlier turn of this process. */
@@ -100,9 +98,9 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
   const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
   const emit = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
-    const { key: service } = outcome;
-    if (type === 'Warning') logger.warn('flow loop degraded', { service, reason, detail: message });
-    else logger.info('flow loop recovered', { service, reason, detail: message });
+    const fields = { service: outcome.key, reason, detail: message };
+    if (type === 'Warning') logger.warn('flow loop degraded', fields);
+    else logger.info('flow loop recovered', fields);
     events.record({ regarding: regarding(outcome), type, reason, message: message.slice(0, 1_000) });
   };
 
@@ -136,6 +134,7 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     if (strategy !== 'load-aware' && snapshot.policy === undefined) return;
     const previous = status.last(key, snapshot.policy);
     const { decision, plan } = turn ?? {};
+    const change = decision?.changed === true ? decision.reason : undefined;
     const input: StatusInput = {
       previous,
       findings,
@@ -147,13 +146,13 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
       // One that is about to be created begins with the first.
       generation: snapshot.policy === undefined ? 1 : snapshot.policy.metadata.generation,
       now: timeOf(),
-      change: decision?.changed === true ? decision.reason : undefined,
+      change,
       sampleAge: turn?.state?.estimate ? outcome.time - turn.state.freshAt : undefined,
       counting: turn?.state?.counting,
       honored: options.honored?.(key),
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
-    const isNew = known.get(key)?.measured !== true && decision?.changed !== true;
+    const isNew = known.get(key)?.measured !== true && change === undefined;
     if (isNew && isOnlyWaiting(previous, findings, input.generation)) return;
     await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);
   };
@@ -202,16 +201,8 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     *services(): Iterable<ServiceFigures> {
       for (const [key, { findings, figures, strategy, freshAt }] of known) {
         const { namespace, name: service } = refOfKey(key);
-        yield {
-          namespace,
-          service,
-          strategy,
-          observed: findings.Observed.reason,
-          effective: findings.Effective.reason,
-          stable: findings.Stable.reason,
-          figures,
-          sampleAge: freshAt === undefined ? undefined : Math.max(0, clock.now() / 1_000 - freshAt),
-        };
+        const sampleAge = freshAt === undefined ? undefined : Math.max(0, clock.now() / 1_000 - freshAt);
+        yield { namespace, service, strategy, findings, figures, sampleAge };
       }
     },
   };

@@ -136,9 +136,11 @@ const serviceIn = (namespace: string, index: number, zones: number): ServiceFigu
   namespace,
   service: `s${index}`,
   strategy: 'load-aware',
-  observed: 'MetricsFresh',
-  effective: 'PlanInForce',
-  stable: 'Steady',
+  findings: {
+    Observed: { reason: 'MetricsFresh' },
+    Effective: { reason: 'PlanInForce' },
+    Stable: { reason: 'Steady' },
+  },
   figures: figuresOf(zones),
   sampleAge: 3,
 });
