@@ -1,6 +1,6 @@
 // Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
 import { type Demand, amountOf } from '../types.ts';
-import { type Matrix, at, inverse, matrixOf, minimiseNonNegative, rankOf, times } from './matrix.ts';
+import { type Matrix, at, inverse, matrixOf, minimiseNonNegative, matrixRank, times } from './matrix.ts';
 
 /** A normal distribution of demand; plain numbers, so that it can be stored. */
 export interface Estimate {
@@ -194,7 +194,7 @@ const falls = (rows: readonly LoadRow[], { mean }: Estimate): boolean =>
 
 /** Of the equations: the Gram matrix of their columns. */
 const rankOfRows = (rows: readonly LoadRow[], size: number): number =>
-  rankOf(
+  matrixRank(
     matrixOf(size, (left, right) =>
       rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
     ),

@@ -58,7 +58,7 @@ export const inverse = (matrix: Matrix): number[][] => {
 const INDEPENDENT = 1e-9;
 
 /** Rank of a positive semidefinite matrix: how many rows are left where each is freed of those before, the longest first. */
-export const rankOf = (matrix: Matrix): number => {
+export const matrixRank = (matrix: Matrix): number => {
   const work = matrix.map((row) => [...row]);
   const left = new Set(matrix.keys());
   const share = (index: number): number =>

@@ -6,7 +6,7 @@ import {
   inverse,
   matrixOf,
   minimiseNonNegative,
-  rankOf,
+  matrixRank,
   solveLinear,
   times,
 } from '../../../../pkg/flow/demand/matrix.ts';
@@ -103,11 +103,11 @@ describe('matrix', () => {
       const gram = matrixOf(rows[0]!.length, (left, right) =>
         rows.reduce((sum, row) => sum + row[left]! * row[right]!, 0),
       );
-      expect(rankOf(gram)).to.equal(rank);
+      expect(matrixRank(gram)).to.equal(rank);
     });
 
   it('has full rank where it is positive definite', () => {
-    fc.assert(fc.property(positiveDefinite, (matrix) => rankOf(matrix) === matrix.length));
+    fc.assert(fc.property(positiveDefinite, (matrix) => matrixRank(matrix) === matrix.length));
   });
 });
 
