@@ -1,13 +1,6 @@
 // The modes of a simulation side by side: figures, verdicts, traffic matrices, and which mode to take.
-import type {
-  CapacityReport,
-  DemandReport,
-  Matrix,
-  ModeReport,
-  Outcome,
-  SimulationReport,
-  WhatIfReport,
-} from '../diagnosis/simulate/types.ts';
+import type { Matrix, Outcome } from '../diagnosis/simulate/verdict.ts';
+import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
 import { boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import { clean, countText, indented, moneyText, overloadText, paintFor, renderTable, wrapText } from './text.ts';
 import type { Paint } from './text.ts';
@@ -31,7 +24,7 @@ const wrapped = (text: string, columns: number, indent: string): string =>
 const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
 const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
-const SOURCES: Readonly<Record<DemandReport['source'], string>> = {
+const SOURCES: Readonly<Record<SimulationReport['demand']['source'], string>> = {
   demand: 'as given',
   flowPolicy: 'as the FlowPolicy observed them',
   weights: 'by the weights given',
@@ -39,7 +32,7 @@ const SOURCES: Readonly<Record<DemandReport['source'], string>> = {
   nodes: 'by number of Nodes',
 };
 
-const CAPACITIES: Readonly<Record<CapacityReport['source'], string>> = {
+const CAPACITIES: Readonly<Record<NonNullable<SimulationReport['capacity']>['source'], string>> = {
   given: 'as given',
   flowPolicy: 'as in the FlowPolicy',
   requests: 'by requests of their Pods',
@@ -63,7 +56,7 @@ const clientsText = ({ demand, capacity }: SimulationReport, columns: number, pa
   return `${title}${indented(renderTable(headers, rows), INDENT)}${remark}`;
 };
 
-const whatIfText = ({ replicas }: WhatIfReport, columns: number, paint: Paint): string => {
+const whatIfText = ({ replicas }: NonNullable<SimulationReport['whatIf']>, columns: number, paint: Paint): string => {
   const parts = Object.entries(replicas).map(
     ([zone, { before, after }]) => `${countText(after, 'ready endpoint')} in ${zone}, not ${before}`,
   );

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import type { SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const FILES = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));

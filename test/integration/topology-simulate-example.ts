@@ -1,6 +1,6 @@
 // The shipped example of `kubectl topology simulate`, as its tests ask it.
 import { resolve } from 'node:path';
-import type { ModeReport, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import type { ModeReport, SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { topologyJson } from '../fixtures/topology-command.ts';
 
 export const root = resolve(import.meta.dirname, '../..');

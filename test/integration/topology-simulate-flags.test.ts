@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'mocha';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
-import type { SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { node, service } from '../fixtures/core.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';

@@ -7,7 +7,8 @@ import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { BUILT_IN_PRICES } from '../../pkg/diagnosis/prices.ts';
-import { MODE_NAMES, type SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import { MODE_NAMES } from '../../pkg/diagnosis/simulate/types.ts';
+import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { DEMAND, EXAMPLE, PRICES, example, modeOf, root, simulated } from './topology-simulate-example.ts';
 

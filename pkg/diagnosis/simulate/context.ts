@@ -6,7 +6,6 @@ import { byText, defined } from '../../apis/values.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { type ProxyEndpoint, type ZoneShares, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import {
@@ -19,10 +18,9 @@ import {
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
-import type { Routers } from '../routers/types.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
-import type { CapacityReport, DemandReport, SimulateOptions, Weights, WhatIfReport } from './types.ts';
+import type { SimulateOptions } from './types.ts';
 import { SimulationError, changeReplicas, hintFor } from './what-if.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
@@ -32,15 +30,10 @@ export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {
   return workers.length > 0 ? workers : ready;
 };
 
-interface DemandOptions {
-  readonly weights?: Weights;
-  readonly demand?: Demand;
-  /** In cores, where neither of the two is given. */
-  readonly observed?: Demand;
-}
-
 interface Weighed {
-  readonly source: DemandReport['source'];
+  /** `demand`: cores, as given; `flowPolicy`: cores, as observed; `weights`: as given. */
+  readonly source: 'demand' | 'flowPolicy' | 'weights' | 'cpu' | 'nodes';
+  /** What was asked for and could not be had, one sentence; empty if nothing. */
   readonly note: string;
   /** By zone, in any unit; the empty name is for Nodes without zone. */
   readonly weights: Demand;
@@ -92,8 +85,11 @@ const observedNow = (clients: readonly Node[], observed: Demand | undefined): We
   return { source: 'flowPolicy', note: '', weights: Object.fromEntries(there) };
 };
 
-/** Throws a SimulationError for demand in a zone without Nodes: its clients could not be anywhere. */
-export const weigh = (nodes: readonly Node[], { weights, demand, observed }: DemandOptions): Weighed => {
+/** `observed`: in cores. Throws a SimulationError for demand in a zone without Nodes: its clients could not be anywhere. */
+export const weigh = (
+  nodes: readonly Node[],
+  { weights, demand, observed }: Pick<SimulateOptions, 'weights' | 'demand'> & { readonly observed?: Demand },
+): Weighed => {
   const clients = clientNodes(nodes);
   if (clients.length === 0) {
     throw new SimulationError('NoNodes', 'no ready Node is known, so no prediction is possible');
@@ -110,7 +106,7 @@ export const demandReport = (
   { source, note, weights }: Weighed,
   clients: readonly Node[],
   endpoints: ReadonlyMap<string, number>,
-): DemandReport => {
+) => {
   const nodes = countNodes(clients);
   const inCores = source === 'demand' || source === 'flowPolicy';
   const cores = new Map(Object.entries(weights));
@@ -120,8 +116,11 @@ export const demandReport = (
     return [
       zone,
       {
+        /** Fraction of all demand. */
         share: total === 0 ? 0 : own / total,
+        /** Null where weights are no cores. */
         cores: inCores ? own : null,
+        /** Ready ones with clients. */
         nodes: nodes.get(zone) ?? 0,
         endpoints: endpoints.get(zone) ?? 0,
       },
@@ -129,12 +128,6 @@ export const demandReport = (
   });
   return { source, note, cores: inCores ? total : null, zones: Object.fromEntries(zones) };
 };
-
-interface Capacity {
-  readonly source: CapacityReport['source'];
-  /** Cores by address of every ready endpoint. */
-  readonly byAddress: ReadonlyMap<string, number>;
-}
 
 interface CapacityInput {
   /** Of the ready endpoints. */
@@ -149,11 +142,11 @@ interface CapacityInput {
 
 const MILLI = 1000;
 
-/** Null where nothing is given and the Pod of an endpoint is not known or requests no CPU. */
-export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityInput): Capacity | null => {
+/** In cores by address of every ready endpoint; null where nothing is given and the Pod of one is not known or requests no CPU. */
+export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityInput) => {
   const each = (cores: number) => new Map([...addresses].map((own) => [own, cores]));
-  if (given !== undefined) return { source: 'given', byAddress: each(given) };
-  if (policy?.capacity !== undefined) return { source: 'flowPolicy', byAddress: each(policy.capacity) };
+  if (given !== undefined) return { source: 'given', byAddress: each(given) } as const;
+  if (policy?.capacity !== undefined) return { source: 'flowPolicy', byAddress: each(policy.capacity) } as const;
   // A snapshot has requests of Pods, no limits.
   if (policy !== undefined && policy.capacityFrom !== 'Requests') return null;
   const requests = new Map(
@@ -167,7 +160,7 @@ export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityI
       if (milli > 0 && addresses.has(address)) byAddress.set(address, milli / MILLI);
     }
   }
-  return byAddress.size === addresses.size ? { source: 'requests', byAddress } : null;
+  return byAddress.size === addresses.size ? ({ source: 'requests', byAddress } as const) : null;
 };
 
 /** First minor of kube-proxy that uses hints without annotation. */
@@ -175,28 +168,6 @@ const NO_ANNOTATION_SINCE = 31;
 const DEFAULT_TARGET = 0.7;
 /** Upstream's limit for its own heuristic, and the planner's default for `proportional`. */
 const DEFAULT_OVERLOAD = 0.2;
-
-export interface Context {
-  readonly service: Service;
-  readonly slices: readonly EndpointSlice[];
-  readonly shares: ZoneShares;
-  readonly version: KubernetesVersion;
-  /** Some client Node's kube-proxy is 1.30 or older. */
-  readonly oldProxies: boolean;
-  readonly routers: Routers;
-  readonly ready: readonly ProxyEndpoint[];
-  readonly frame: Frame;
-  readonly whatIf: WhatIfReport | null;
-  readonly demand: DemandReport;
-  /** In cores, where it was given or observed. */
-  readonly given: Demand | undefined;
-  /** By which `proportional` plans. */
-  readonly planWeights: Demand;
-  readonly capacity: Capacity | null;
-  readonly targetUtilization: number;
-  readonly maxOverload: number;
-  readonly limit: Limit;
-}
 
 const checkKind = ({ spec, metadata }: Service, name: string): void => {
   if (spec?.type === 'ExternalName') {
@@ -214,12 +185,7 @@ const checkKind = ({ spec, metadata }: Service, name: string): void => {
   }
 };
 
-const policyOf = (snapshot: ClusterSnapshot, service: Service): FlowPolicySummary | undefined => {
-  const ref = serviceRefOf(service);
-  return itemsOf(snapshot.flowPolicies).find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
-};
-
-export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions): Context => {
+export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions) => {
   const name = serviceKeyOfRef(serviceRefOf(service));
   checkKind(service, name);
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
@@ -228,10 +194,12 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const { replicas } = options;
   const nodes = itemsOf(snapshot.nodes);
   const clients = clientNodes(nodes);
-  const world = { service, slices: stored, nodes: clients };
-  const changed = replicas === undefined ? undefined : changeReplicas(world, { family, port, replicas });
+  const changed =
+    replicas === undefined
+      ? undefined
+      : changeReplicas({ service, slices: stored, nodes: clients, family, port, replicas });
   const slices = changed?.slices ?? stored;
-  const policy = policyOf(snapshot, service);
+  const policy = itemsOf(snapshot.flowPolicies).find((own) => serviceKeyOfRef(own) === name);
   const weighed = weigh(nodes, { ...options, ...defined({ observed: policy?.demand }) });
   const observing = weighed.source === 'flowPolicy' ? policy : undefined;
   const given = observing === undefined ? options.demand : weighed.weights;
@@ -261,11 +229,30 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
     options;
   const table = options.prices ?? BUILT_IN_PRICES[DEFAULT_PRICES];
+  const limit: Limit =
+    capacity === null
+      ? { kind: 'fairShare', overload: maxOverload }
+      : { kind: 'utilization', target: targetUtilization };
+  const frame: Frame = {
+    groups: groupNodes(clients, (node) => routers.keyOf(node)),
+    family,
+    port,
+    routing: (node) => routers.of(node).routing,
+    gates: options.gates,
+    weights: weighed.weights,
+    cores: demand.cores,
+    capacity: capacity?.byAddress ?? null,
+    bill:
+      options.gigabytesPerDay === undefined
+        ? null
+        : { tariff: tariffOf(table, nodes), gigabytesPerDay: options.gigabytesPerDay },
+  };
   return {
     service,
     slices,
     shares: zoneShares(nodes),
     version,
+    /** Some client Node's kube-proxy is 1.30 or older. */
     oldProxies: clients.some((node) => {
       const { router, routing } = routers.of(node);
       return router === 'kube-proxy' && !atLeast(routing.version, NO_ANNOTATION_SINCE);
@@ -274,28 +261,16 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     ready,
     whatIf: changed === undefined ? null : { replicas: changed.changes },
     demand,
+    /** In cores, where it was given or observed. */
     given,
+    /** By which `proportional` plans. */
     planWeights: weigh(nodes, defined({ weights: options.weights })).weights,
     capacity,
     targetUtilization,
     maxOverload,
-    limit:
-      capacity === null
-        ? { kind: 'fairShare', overload: maxOverload }
-        : { kind: 'utilization', target: targetUtilization },
-    frame: {
-      groups: groupNodes(clients, (node) => routers.keyOf(node)),
-      family,
-      port,
-      routing: (node) => routers.of(node).routing,
-      gates: options.gates,
-      weights: weighed.weights,
-      cores: demand.cores,
-      capacity: capacity?.byAddress ?? null,
-      bill:
-        options.gigabytesPerDay === undefined
-          ? null
-          : { tariff: tariffOf(table, nodes), gigabytesPerDay: options.gigabytesPerDay },
-    },
+    limit,
+    frame,
   };
 };
+
+export type Context = ReturnType<typeof prepare>;

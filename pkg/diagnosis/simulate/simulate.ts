@@ -2,10 +2,10 @@
 // The planned strategies: the flow planner's hints, laid over slices as the flow controller would write them.
 // One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, sumOf } from '../../apis/values.ts';
 import { ANNOTATION_PLAN } from '../../apis/names.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
-import type { Demand, Plan, ZoneCost } from '../../flow/types.ts';
+import type { Plan, ZoneCost } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -19,16 +19,10 @@ import { routersReport } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { type Context, prepare } from './context.ts';
 import {
-  type CapacityReport,
   MODE_NAMES,
   type ModeName,
-  type ModeReport,
   OWN_LABELS,
-  type Outcome,
-  type PricesReport,
   type SimulateOptions,
-  type Simulation,
-  type SimulationReport,
   type Verdict,
   neededComponentOf,
   isKnown,
@@ -43,7 +37,7 @@ import { type Frame, flowOf, judge, recommend } from './verdict.ts';
 import { SimulationError } from './what-if.ts';
 
 /** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
-export const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {
+const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
   const hinted = ({ hints: _, ...endpoint }: Endpoint): Endpoint => {
     const zones = hints.get(endpoint.addresses[0] ?? '') ?? [];
@@ -68,42 +62,8 @@ const flowEndpoints = (endpoints: readonly ProxyEndpoint[]): { name: string; zon
   ...new Map(endpoints.map(({ address, zone }) => [address, { name: address, zone }])).values(),
 ];
 
-/** Weights are what the strategy goes by, whatever the demand is: it knows nothing of load. */
-export const proportionalPlan = (
-  endpoints: readonly ProxyEndpoint[],
-  frame: Frame,
-  { weights, maxOverload }: { readonly weights: Demand; readonly maxOverload: number },
-): Plan =>
-  planProportional({
-    weights,
-    maxOverload,
-    endpoints: flowEndpoints(endpoints),
-    ...costOf(frame, endpoints),
-  });
-
-export interface LoadAwareOptions {
-  readonly demand: Demand;
-  readonly capacity: ReadonlyMap<string, number>;
-  readonly targetUtilization: number;
-}
-
-export const loadAwarePlan = (
-  endpoints: readonly ProxyEndpoint[],
-  frame: Frame,
-  { demand, capacity, targetUtilization }: LoadAwareOptions,
-): Plan =>
-  planHints({
-    endpoints: flowEndpoints(endpoints).map((endpoint) => ({
-      ...endpoint,
-      capacity: capacity.get(endpoint.name) ?? 0,
-    })),
-    demand,
-    targetUtilization,
-    ...costOf(frame, endpoints),
-  });
-
 /** What a Service asks for as it is. */
-export const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
+const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
   const strategy = strategyOf(labelsOf(service, slices));
   if (strategy !== undefined) return strategy.name;
   const { mode } = hintRequest(service, version, gates);
@@ -129,14 +89,8 @@ const relabelled = (slices: readonly EndpointSlice[], { labels }: RoutingSetting
     },
   }));
 
-interface Given {
-  readonly slices: readonly EndpointSlice[];
-  /** Why the control plane gave what it gave. */
-  readonly why: Explained;
-}
-
-/** What control plane and webhook would store for a Service with slices as they are. */
-export const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context: Context): Given => {
+/** What control plane and webhook would store for a Service with slices as they are, and why the control plane gave what it gave. */
+const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context: Context) => {
   const { shares, version, frame } = context;
   const families = finalHints(service, slices, {
     shares,
@@ -156,13 +110,16 @@ const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
     ? explained('EndpointWithoutZone', { service: serviceKeyOfRef(serviceRefOf(service)) })
     : why;
 
-const planFor = (
-  mode: ModeName,
-  { ready, planWeights, frame, given, capacity, targetUtilization, maxOverload }: Context,
-): Plan | undefined => {
-  if (mode === 'proportional') return proportionalPlan(ready, frame, { weights: planWeights, maxOverload });
-  if (mode !== 'load-aware' || given === undefined || capacity === null) return undefined;
-  return loadAwarePlan(ready, frame, { demand: given, capacity: capacity.byAddress, targetUtilization });
+const planFor = (mode: ModeName, context: Context): Plan | undefined => {
+  const { ready, frame, given: demand, capacity, targetUtilization, maxOverload } = context;
+  const cost = costOf(frame, ready);
+  const endpoints = flowEndpoints(ready);
+  // Weights are what the strategy goes by, whatever the demand is: it knows nothing of load.
+  if (mode === 'proportional')
+    return planProportional({ weights: context.planWeights, maxOverload, endpoints, ...cost });
+  if (mode !== 'load-aware' || demand === undefined || capacity === null) return undefined;
+  const able = endpoints.map((own) => ({ ...own, capacity: capacity.byAddress.get(own.name) ?? 0 }));
+  return planHints({ endpoints: able, demand, targetUtilization, ...cost });
 };
 
 /** Why a mode cannot be simulated; undefined if it can. */
@@ -188,9 +145,8 @@ const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context):
     : undefined;
 };
 
-export type SimulatedMode = { readonly mode: ModeName; readonly verdict: Verdict; readonly outcome: Outcome | null };
-
-export const simulateMode = (mode: ModeName, context: Context): SimulatedMode => {
+/** The outcome is null where the mode cannot be simulated; the verdict says why. */
+const simulateMode = (mode: ModeName, context: Context) => {
   const verdict = obstacle(mode, context);
   if (verdict !== undefined) return { mode, verdict, outcome: null };
   const { version, oldProxies, frame, limit } = context;
@@ -207,24 +163,14 @@ export const simulateMode = (mode: ModeName, context: Context): SimulatedMode =>
   };
 };
 
-const capacityReport = ({ capacity, targetUtilization }: Context): CapacityReport | null =>
-  capacity === null
-    ? null
-    : {
-        source: capacity.source,
-        cores: [...capacity.byAddress.values()].reduce((sum, cores) => sum + cores, 0),
-        targetUtilization,
-      };
-
-const pricesReport = ({ frame: { bill } }: Context): { prices?: PricesReport } => {
+const pricesReport = ({ bill }: Frame) => {
   if (bill === null) return {};
-  const { gigabytesPerDay, tariff } = bill;
-  const { currency, source, date } = tariff.table;
-  return { prices: { gigabytesPerDay, currency, source, date } };
+  const { currency, source, date } = bill.tariff.table;
+  return { prices: { gigabytesPerDay: bill.gigabytesPerDay, currency, source, date } };
 };
 
-const reportOf = (context: Context): SimulationReport => {
-  const { service, version, frame, oldProxies, whatIf } = context;
+const reportOf = (context: Context) => {
+  const { service, version, frame, oldProxies, whatIf, capacity, targetUtilization } = context;
   const routers = routersReport(frame.groups.flat(), context.routers);
   const inForce = modeInForce(service, context);
   // What is stored is what proxies see; after a what-if it would be written anew.
@@ -234,13 +180,15 @@ const reportOf = (context: Context): SimulationReport => {
   const candidates = simulated.flatMap(({ mode, outcome }) => (outcome === null ? [] : [{ mode, outcome }]));
   const recommendation = recommend(candidates, now, context.limit);
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
-  const modes = simulated.map(({ mode, outcome, verdict }): ModeReport => {
+  const modes = simulated.map(({ mode, outcome, verdict }) => {
     const settings = settingsOfMode(mode, { version, oldProxies });
     return {
       mode,
       since: sinceOf(mode, frame.gates),
       neededComponent: neededComponentOf(mode, settings, managed),
+      /** What to set on the Service, `field=value` each. */
       settings: outcome === null ? [] : settingsText(settings),
+      /** What the Service asks for as it is. */
       inForce: mode === inForce,
       recommended: mode === recommendation.mode,
       outcome,
@@ -253,24 +201,36 @@ const reportOf = (context: Context): SimulationReport => {
     ...routers,
     addressType: frame.family,
     port: frame.port,
+    /** Null where nothing but the cluster as it is was asked about. */
     whatIf,
+    /** Ready ones. */
     endpoints: context.ready.length,
     demand: context.demand,
+    /** How far an endpoint may be above its fair share: what counts as overload where `capacity` is null. */
     maxOverload: context.maxOverload,
-    capacity: capacityReport(context),
-    ...pricesReport(context),
+    /** Null where demand or capacity is not known; cores: of all ready endpoints together. */
+    capacity:
+      capacity === null
+        ? null
+        : { source: capacity.source, cores: sumOf(capacity.byAddress.values()), targetUtilization },
+    ...pricesReport(frame),
+    /** With the hints as they are stored; in a what-if with those that the Service's own settings lead to. */
     now: { mode: inForce, ...now },
     modes,
     recommendation,
   };
 };
 
+/** The JSON of `kubectl topology simulate`. */
+export type SimulationReport = ReturnType<typeof reportOf>;
+export type ModeReport = SimulationReport['modes'][number];
+
 /** Refused where there is nothing to simulate or the question does not fit the objects. */
-export const simulate = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions): Simulation => {
+export const simulate = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions) => {
   try {
-    return { kind: 'simulated', report: reportOf(prepare(snapshot, service, options)) };
+    return { kind: 'simulated', report: reportOf(prepare(snapshot, service, options)) } as const;
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
-    return { kind: 'refused', reason: error.reason, message: error.message };
+    return { kind: 'refused', reason: error.reason, message: error.message } as const;
   }
 };

@@ -1,4 +1,4 @@
-// What `kubectl topology simulate` takes and answers; the report is its JSON, field by field.
+// What `kubectl topology simulate` takes.
 // Verdicts on modes and reasons of recommendations that only a simulation knows, beside the rules of the models.
 // The ways to keep a Service's traffic in its zone, as settings of the Service, and which version knows them.
 import type { Service } from '../../apis/core.ts';
@@ -20,11 +20,7 @@ import { type FeatureGates, type Reason, distributionOf } from '../../upstream/i
 import type { PriceTable } from '../prices.ts';
 import type { RoutersReport, Stated } from '../routers/types.ts';
 
-interface SimulationRule {
-  /** What it means, for the reference. */
-  readonly sentence: string;
-  readonly remedy: string;
-}
+type SimulationRule = Readonly<Record<'sentence' | 'remedy', string>>;
 
 const NOTHING_TO_DO = 'Nothing to do.';
 
@@ -90,7 +86,7 @@ export const RECOMMENDATION_REASONS = {
 
 /** Stable code of a verdict: the rule of the models that decided, or one of these. */
 type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
-type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
+export type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
 
 /** In the order in which reports show them. */
 export const MODE_NAMES = ['none', 'Auto', ...TRAFFIC_DISTRIBUTIONS, ...STRATEGIES] as const;
@@ -109,11 +105,11 @@ export const SIMPLEST_FIRST: readonly ModeName[] = [
   ...STRATEGIES,
 ];
 
-/** `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it. */
-type NeededComponent = 'controlPlane' | 'webhook' | 'planner';
-
-/** `settings`: of the mode. The control plane alone carries a strategy where the field says the same. */
-export const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean): NeededComponent => {
+/**
+ * `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it.
+ * `settings`: of the mode. The control plane alone carries a strategy where the field says the same.
+ */
+export const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean) => {
   if (mode === 'proportional' || mode === 'load-aware') return 'planner';
   const byField = managed && settings.trafficDistribution !== undefined;
   return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
@@ -121,16 +117,12 @@ export const neededComponentOf = (mode: ModeName, settings: RoutingSettings, man
 
 const minor = (number: number): KubernetesVersion => ({ major: 1, minor: number });
 
-/** First version that knows the mode with the gates given; undefined: none does. */
-const firstVersion = (mode: ModeName, gates: FeatureGates | undefined): KubernetesVersion => {
-  const oldest = OLDEST_SUPPORTED_VERSION.minor;
-  if (!isField(mode)) return OLDEST_SUPPORTED_VERSION;
-  let first = oldest;
-  while (distributionOf(mode, minor(first), gates) === undefined) first += 1;
-  return minor(first);
+/** First version that knows the mode with the gates given, `1.34`. */
+export const sinceOf = (mode: ModeName, gates?: FeatureGates): string => {
+  let first = OLDEST_SUPPORTED_VERSION.minor;
+  if (isField(mode)) while (distributionOf(mode, minor(first), gates) === undefined) first += 1;
+  return formatVersion(minor(first));
 };
-
-export const sinceOf = (mode: ModeName, gates?: FeatureGates): string => formatVersion(firstVersion(mode, gates));
 
 /** Whether the control plane (for strategies: this project) knows the mode on this version. */
 export const isKnown = (mode: ModeName, version: KubernetesVersion, gates?: FeatureGates): boolean => {
@@ -140,14 +132,11 @@ export const isKnown = (mode: ModeName, version: KubernetesVersion, gates?: Feat
 
 const NOTHING: RoutingSettings = { labels: {}, annotations: {} };
 
-interface SettingsFor {
-  readonly version: KubernetesVersion;
-  /** Some kube-proxy is 1.30 or older. */
-  readonly oldProxies: boolean;
-}
-
-/** What the mode consists of: for strategies what this project sets, old proxies included. */
-export const settingsOfMode = (mode: ModeName, { version, oldProxies }: SettingsFor): RoutingSettings => {
+/** What the mode consists of: for strategies what this project sets, `oldProxies` (some kube-proxy is 1.30 or older) included. */
+export const settingsOfMode = (
+  mode: ModeName,
+  { version, oldProxies }: { readonly version: KubernetesVersion; readonly oldProxies: boolean },
+): RoutingSettings => {
   if (mode === 'none') return NOTHING;
   if (mode === 'Auto') {
     const key = atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
@@ -225,132 +214,8 @@ export interface SimulateOptions extends Stated {
   readonly prices?: PriceTable;
 }
 
-/** Shares of all connections, by the client's zone, then the endpoint's; the empty name is for no zone. */
-export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
-
-/** Where traffic goes. */
-export interface Outcome {
-  /** Ready endpoints that carry a hint. */
-  readonly hinted: number;
-  readonly matrix: Matrix;
-  /** Fraction of the connections that arrive which stay in their zone. */
-  readonly inZoneShare: number;
-  /** Fraction of the connections that find no endpoint. */
-  readonly lostShare: number;
-  /** How far the busiest endpoint is above its fair share of the traffic: 0 = all alike, 1 = twice the fair share. */
-  readonly worstOverload: number;
-  /** Zone of that endpoint. */
-  readonly busiestZone: string;
-  /** Load of the busiest endpoint as a fraction of its capacity; null where demand or capacity is not known. */
-  readonly maxUtilization: number | null;
-  /** Only with gigabytes a day. */
-  readonly costPerMonth?: number;
-}
-
 export interface Verdict {
   readonly reason: VerdictReason;
   /** One sentence. */
   readonly message: string;
 }
-
-export interface ModeReport {
-  readonly mode: ModeName;
-  /** Kubernetes version since which the mode exists, `1.34`. */
-  readonly since: string;
-  readonly neededComponent: NeededComponent;
-  /** What to set on the Service, `field=value` each. */
-  readonly settings: readonly string[];
-  /** What the Service asks for as it is. */
-  readonly inForce: boolean;
-  readonly recommended: boolean;
-  /** Null where the mode cannot be simulated; the verdict says why. */
-  readonly outcome: Outcome | null;
-  readonly verdict: Verdict;
-}
-
-export interface DemandReport {
-  /** `demand`: cores, as given; `flowPolicy`: cores, as observed; `weights`: as given. */
-  readonly source: 'demand' | 'flowPolicy' | 'weights' | 'cpu' | 'nodes';
-  /** What was asked for and could not be had, one sentence; empty if nothing. */
-  readonly note: string;
-  /** Sum over the zones; null where weights are no cores. */
-  readonly cores: number | null;
-  readonly zones: Readonly<Record<string, ZoneReport>>;
-}
-
-interface ZoneReport {
-  /** Fraction of all demand. */
-  readonly share: number;
-  /** Null where weights are no cores. */
-  readonly cores: number | null;
-  /** Ready Nodes with clients. */
-  readonly nodes: number;
-  /** Ready endpoints. */
-  readonly endpoints: number;
-}
-
-export interface CapacityReport {
-  readonly source: 'given' | 'flowPolicy' | 'requests';
-  /** Sum over the ready endpoints, in cores. */
-  readonly cores: number;
-  readonly targetUtilization: number;
-}
-
-export interface WhatIfReport {
-  readonly replicas: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-}
-
-export interface PricesReport {
-  readonly gigabytesPerDay: number;
-  readonly currency: string;
-  readonly source: string;
-  readonly date: string;
-}
-
-export interface Recommendation {
-  readonly mode: ModeName;
-  readonly reason: RecommendationReason;
-  /** One sentence. */
-  readonly message: string;
-  /** It is better than what happens now, by more than a hundredth of what crosses in the worst mode. */
-  readonly improves: boolean;
-}
-
-export interface SimulationReport extends RoutersReport {
-  readonly namespace: string;
-  readonly name: string;
-  readonly kubernetesVersion: string;
-  readonly addressType: string;
-  readonly port: string;
-  /** Null where nothing but the cluster as it is was asked about. */
-  readonly whatIf: WhatIfReport | null;
-  /** Ready endpoints. */
-  readonly endpoints: number;
-  readonly demand: DemandReport;
-  /** How far an endpoint may be above its fair share: what counts as overload where `capacity` is null. */
-  readonly maxOverload: number;
-  /** Null where demand or capacity is not known. */
-  readonly capacity: CapacityReport | null;
-  /** Only with gigabytes a day. */
-  readonly prices?: PricesReport;
-  /** With the hints as they are stored; in a what-if with those that the Service's own settings lead to. */
-  readonly now: Outcome & { readonly mode: ModeName };
-  readonly modes: readonly ModeReport[];
-  readonly recommendation: Recommendation;
-}
-
-/** Why there is nothing to simulate. */
-export type RefusalReason =
-  | 'ExternalName'
-  | 'Headless'
-  | 'NotProxied'
-  | 'NoNodes'
-  | 'RouterUnknown'
-  | 'NoReadyEndpoints'
-  | 'EndpointWithoutZone'
-  | 'UnknownZone'
-  | 'NoDemand';
-
-export type Simulation =
-  | { readonly kind: 'simulated'; readonly report: SimulationReport }
-  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string };

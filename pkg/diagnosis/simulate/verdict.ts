@@ -9,7 +9,7 @@ import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import { type Tariff, monthlyCost } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
 import { SIMPLEST_FIRST, isStrategy } from './types.ts';
-import type { Matrix, ModeName, Outcome, Recommendation, Verdict } from './types.ts';
+import type { ModeName, RecommendationReason, Verdict } from './types.ts';
 
 /** The same for every mode of one simulation. */
 export interface Frame {
@@ -29,21 +29,15 @@ export interface Frame {
   readonly bill: { readonly tariff: Tariff; readonly gigabytesPerDay: number } | null;
 }
 
-/** Where traffic goes, and by which rules. */
-interface Flow {
-  readonly outcome: Outcome;
-  /** Of client Nodes. */
-  readonly routes: readonly GroupRoute[];
-  /** Ready endpoints. */
-  readonly ready: number;
-}
-
 /** Ready endpoints of the port, in the order of their keys. */
 export const readyForProxies = (
   slices: readonly EndpointSlice[],
   { family, port }: Pick<Frame, 'family' | 'port'>,
 ): readonly ProxyEndpoint[] =>
   mergeEndpoints(slices, { port, family, duplicates: { prefer: 'running' } }).filter(({ ready }) => ready);
+
+/** Shares of all connections, by the client's zone, then the endpoint's; the empty name is for no zone. */
+export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 const recordOf = (matrix: Traffic['matrix']): Matrix =>
   Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
@@ -59,7 +53,8 @@ const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, 
   return { key: best.key, maxUtilization: known ? best.load : null };
 };
 
-export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame): Flow => {
+/** Where traffic goes, and by which rules. */
+export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame) => {
   const { groups, family, port, routing, weights, bill } = frame;
   const routes = groupRoutesOf({ service, slices, groups, routing, port, family });
   const routeOf = new Map(routes.map((route) => [route.node, route]));
@@ -74,18 +69,26 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
   const ready = readyForProxies(slices, frame);
   const endpoints = new Map(routes.flatMap((route) => route.used).map((endpoint) => [endpoint.key, endpoint]));
   const { key, maxUtilization } = busiest(traffic, (own) => endpoints.get(own)?.address ?? '', frame);
-  const outcome: Outcome = {
+  const outcome = {
+    /** Ready endpoints that carry a hint. */
     hinted: ready.filter(({ zoneHints, nodeHints }) => zoneHints.size + nodeHints.size > 0).length,
     matrix: recordOf(traffic.matrix),
+    /** Fraction of the connections that arrive which stay in their zone. */
     inZoneShare: inZoneShare(traffic),
+    /** Fraction of the connections that find no endpoint. */
     lostShare: traffic.lost,
+    /** How far the busiest endpoint is above its fair share of the traffic: 0 = all alike, 1 = twice the fair share. */
     worstOverload: worstOverload(traffic, ready.length),
     busiestZone: endpoints.get(key)?.zone ?? '',
+    /** Load of the busiest endpoint as a fraction of its capacity; null where demand or capacity is not known. */
     maxUtilization,
     ...(bill === null ? {} : { costPerMonth: monthlyCost(bill.tariff, traffic.matrix, bill.gigabytesPerDay) }),
   };
-  return { outcome, routes, ready: ready.length };
+  return { outcome, routes };
 };
+
+type Flow = ReturnType<typeof flowOf>;
+export type Outcome = Flow['outcome'];
 
 /** Ready endpoints by zone, in name order. */
 export const countByZone = (endpoints: readonly ProxyEndpoint[]): ReadonlyMap<string, number> => {
@@ -231,7 +234,7 @@ const least = (values: readonly number[]): number => values.reduce((a, b) => Mat
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
 /** The best mode of those that were simulated (`none` always was), and whether it is better than `now`. */
-export const recommend = (candidates: readonly Candidate[], now: Outcome, limit: Limit): Recommendation => {
+export const recommend = (candidates: readonly Candidate[], now: Outcome, limit: Limit) => {
   const outcomes = candidates.map(({ outcome }) => outcome);
   const fewestLost = least(outcomes.map(({ lostShare }) => lostShare));
   const whole = candidates.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
@@ -249,8 +252,15 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
     now.lostShare > chosen.outcome.lostShare + ROUNDING ||
     surplusOf(now, limit) > surplusOf(chosen.outcome, limit) + ROUNDING ||
     badness(now) > badness(chosen.outcome) + margin + ROUNDING;
-  return { mode: chosen.mode, ...why(chosen, { candidates, limit, lowest, badness }), improves };
+  return {
+    mode: chosen.mode,
+    ...why(chosen, { candidates, limit, lowest, badness }),
+    /** It is better than what happens now, by more than a hundredth of what crosses in the worst mode. */
+    improves,
+  };
 };
+
+export type Recommendation = ReturnType<typeof recommend>;
 
 interface Background {
   readonly candidates: readonly Candidate[];
@@ -273,7 +283,10 @@ const tempting = (chosen: Candidate, { candidates, limit, badness }: Background)
   return `; with ${better.mode} it would be ${boundedPercentText(better.outcome.inZoneShare)}, but ${utilizationText(better.outcome, limit)}`;
 };
 
-const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'reason' | 'message'> => {
+const why = (
+  chosen: Candidate,
+  background: Background,
+): { readonly reason: RecommendationReason; readonly message: string } => {
   const { limit, lowest } = background;
   const { mode, outcome } = chosen;
   const rest = tempting(chosen, background);

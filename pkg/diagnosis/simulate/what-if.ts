@@ -3,14 +3,18 @@ import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { nearest } from '../models/lookup.ts';
-import type { RefusalReason, WhatIfReport } from './types.ts';
 
-/** Objects of the cluster that a simulation of one Service looks at. */
-export interface World {
-  readonly service: Service;
-  readonly slices: readonly EndpointSlice[];
-  readonly nodes: readonly Node[];
-}
+/** Why there is nothing to simulate. */
+type RefusalReason =
+  | 'ExternalName'
+  | 'Headless'
+  | 'NotProxied'
+  | 'NoNodes'
+  | 'RouterUnknown'
+  | 'NoReadyEndpoints'
+  | 'EndpointWithoutZone'
+  | 'UnknownZone'
+  | 'NoDemand';
 
 /** A question that makes no sense for these objects. */
 export class SimulationError extends Error {
@@ -23,7 +27,10 @@ export class SimulationError extends Error {
   }
 }
 
-export interface WhatIfOptions {
+interface WhatIf {
+  readonly service: Service;
+  readonly slices: readonly EndpointSlice[];
+  readonly nodes: readonly Node[];
   readonly family: string;
   /** Name of the port that is looked at: new endpoints serve it. */
   readonly port: string;
@@ -45,29 +52,19 @@ const newAddress = (index: number, family: string): string => {
   return `240.0.${Math.floor(number / 256)}.${number % 256}`;
 };
 
-interface NewEndpoints {
-  readonly zone: string;
-  /** 0 or less: none. */
-  readonly count: number;
-  /** Ready endpoints of the zone. */
-  readonly existing: readonly Endpoint[];
-  readonly nodes: readonly Node[];
-  /** How many were added before. */
-  readonly at: number;
-  readonly family: string;
-  /** An endpoint whose Pod new ones are like. */
-  readonly like: Endpoint | undefined;
-}
-
-/** The Nodes of a zone that have fewest endpoints get the next ones. */
-const newEndpoints = ({ zone, count, existing, nodes, at, family, like }: NewEndpoints): Endpoint[] => {
-  const load = new Map<string, number>();
-  for (const name of nodes
-    .filter((node) => zoneOfNode(node) === zone)
-    .map(nameOf)
-    .sort(byText)) {
-    load.set(name, existing.filter(({ nodeName }) => nodeName === name).length);
-  }
+/** The Nodes of a zone that have fewest endpoints get the next ones, whose Pods are `like` another; `at`: how many were added before. */
+const newEndpoints = (
+  zone: string,
+  count: number,
+  existing: readonly Endpoint[],
+  { nodes, family }: WhatIf,
+  at: number,
+  like: Endpoint | undefined,
+): Endpoint[] => {
+  const names = nodes.filter((node) => zoneOfNode(node) === zone).map(nameOf);
+  const load = new Map(
+    names.sort(byText).map((name) => [name, existing.filter(({ nodeName }) => nodeName === name).length]),
+  );
   return Array.from({ length: count }, (_, index) => {
     const [nodeName = '', used = 0] = [...load].sort(([, a], [, b]) => a - b)[0] ?? [];
     load.set(nodeName, used + 1);
@@ -87,7 +84,7 @@ const bare = (slice: EndpointSlice): EndpointSlice => ({
 });
 
 /** The slice that new endpoints go to: the first of the family that serves the port. */
-const hostSlice = ({ service, slices }: World, { family, port }: WhatIfOptions): EndpointSlice => {
+const hostSlice = ({ service, slices, family, port }: WhatIf): EndpointSlice => {
   const serves = ({ addressType = 'IPv4', ports }: EndpointSlice): boolean =>
     addressType === family && (ports ?? []).some(({ name = '' }) => name === port);
   const found = slices.find(serves);
@@ -122,12 +119,14 @@ const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<stri
  * slices anew when their Pods change, and so decides anew.
  */
 export const changeReplicas = (
-  world: World,
-  options: WhatIfOptions,
-): { slices: readonly EndpointSlice[]; changes: WhatIfReport['replicas'] } => {
-  const { family, replicas } = options;
-  const zones = new Set(world.nodes.map(zoneOfNode).filter((zone) => zone !== ''));
-  const ready = readyByZone(world.slices, family);
+  whatIf: WhatIf,
+): {
+  slices: readonly EndpointSlice[];
+  changes: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
+} => {
+  const { family, replicas, nodes } = whatIf;
+  const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
+  const ready = readyByZone(whatIf.slices, family);
   const like = [...ready.values()].flat()[0];
   const gone = new Set<string>();
   const added: Endpoint[] = [];
@@ -142,20 +141,10 @@ export const changeReplicas = (
     }
     changes.set(zone, { before: there.length, after });
     for (const endpoint of there.slice(after)) gone.add(addressOf(endpoint));
-    added.push(
-      ...newEndpoints({
-        zone,
-        count: after - there.length,
-        existing: there,
-        nodes: world.nodes,
-        at: added.length,
-        family,
-        like,
-      }),
-    );
+    added.push(...newEndpoints(zone, after - there.length, there, whatIf, added.length, like));
   }
-  const host = hostSlice(world, options);
-  const slices = world.slices.includes(host) ? world.slices : [...world.slices, host];
+  const host = hostSlice(whatIf);
+  const slices = whatIf.slices.includes(host) ? whatIf.slices : [...whatIf.slices, host];
   return {
     changes: Object.fromEntries(changes),
     slices: slices.map(bare).map((slice, index) => {

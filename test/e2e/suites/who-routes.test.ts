@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
-import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
+import type { SimulationReport } from '../../../pkg/diagnosis/simulate/simulate.ts';
 import { runTopology, topologyJson } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type Bed, type BedNode, type BedService, useBed } from '../bed/index.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
+import type { SimulationReport } from '../../../pkg/diagnosis/simulate/simulate.ts';
 import { renderSimulation } from '../../../pkg/report/simulation.ts';
 import { type ClusterCase, reportFor } from '../diagnosis/simulate/cases.ts';
 

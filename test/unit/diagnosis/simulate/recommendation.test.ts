@@ -1,7 +1,8 @@
 // Recommendations of a simulation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { MODE_NAMES, type ModeName, type Outcome, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/types.ts';
+import { MODE_NAMES, type ModeName, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/types.ts';
+import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { type Candidate, type Limit, recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { FAIR_SHARE, TARGET, outcome } from './verdict-support.ts';
 

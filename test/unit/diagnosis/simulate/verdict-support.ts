@@ -1,5 +1,5 @@
 // Rows for the tests of verdicts and recommendations.
-import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
+import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 
 export const FAIR_SHARE: Limit = { kind: 'fairShare', overload: 0.2 };

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { GroupRoute } from '../../../../pkg/diagnosis/models/routes.ts';
-import { type Outcome, RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../../../pkg/diagnosis/simulate/types.ts';
+import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../../../pkg/diagnosis/simulate/types.ts';
 import { surplusOf, judge, utilizationText, boundedPercentText } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { JudgeInput, Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Reason } from '../../../../pkg/upstream/index.ts';
@@ -33,7 +34,7 @@ const judged = (overrides: Partial<JudgeInput> & { outcome?: Outcome; routes?: r
   const { outcome: own = outcome(), routes: ways = [KEPT], ...rest } = overrides;
   return judge({
     mode: 'PreferSameZone',
-    flow: { outcome: own, routes: ways, ready: 3 },
+    flow: { outcome: own, routes: [...ways] },
     given: GIVEN,
     limit: FAIR_SHARE,
     spread: false,

@@ -14,7 +14,7 @@ const change = (
   replicas: Readonly<Record<string, number>>,
   place: { family: string; port: string } = FAMILY,
   own = nodes,
-) => changeReplicas({ service: service(), slices, nodes: own }, { ...place, replicas });
+) => changeReplicas({ service: service(), slices, nodes: own, ...place, replicas });
 
 const addresses = (slices: readonly EndpointSlice[]): string[] =>
   slices.flatMap(({ endpoints }) => (endpoints ?? []).map(({ addresses: [address] }) => address!));
