@@ -260,7 +260,6 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   };
 };
 
-export type Recommendation = ReturnType<typeof recommend>;
 
 interface Background {
   readonly candidates: readonly Candidate[];
