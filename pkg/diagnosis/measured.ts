@@ -14,40 +14,6 @@ const GIGABYTE = 1e9;
 
 const gigabytesPerDay = (bytesPerSecond: number): number => (bytesPerSecond * SECONDS_PER_DAY) / GIGABYTE;
 
-/** Of flows that have something in common. */
-export interface MeasuredPart {
-  readonly gigabytesPerDay: number;
-  /** Between two known zones. */
-  readonly crossZoneGigabytesPerDay: number;
-  /** From or to outside of the cluster: not priced here, providers bill it by other rules. */
-  readonly externalGigabytesPerDay: number;
-  /** One end is in a zone that is not known: not priced. */
-  readonly unknownGigabytesPerDay: number;
-  readonly monthlyCost: number;
-}
-
-/** What one Service's clients really sent and got. */
-export interface MeasuredService {
-  readonly gigabytesPerDay: number;
-  /** Of the bytes between known zones; null where there are none. */
-  readonly crossZoneShare: number | null;
-  /** A second; null where the source counts none. */
-  readonly connections: number | null;
-  /** Bytes a second by client zone, then endpoint zone; zones that are known. */
-  readonly matrix: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
-
-export interface MeasuredReport extends Omit<Measured, 'flows'> {
-  /** Of the Services that are looked at. */
-  readonly services: MeasuredPart;
-  /** Flows that asked for no Service: what no setting of a Service can keep in its zone. */
-  readonly withoutService: MeasuredPart;
-  /** Of Services that are not examined, are gone, or cannot be distinguished. */
-  readonly others: MeasuredPart;
-  /** What routing by zone saves already, a month, by what asks for it; beside endpoints chosen evenly. */
-  readonly savedBy: Readonly<Record<string, number>>;
-}
-
 export const flowsByService = ({ flows }: Measured): ReadonlyMap<string, readonly MeasuredFlow[]> =>
   Map.groupBy(flows.filter(isOfService), ({ service }) => service);
 
@@ -67,28 +33,40 @@ const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, n
 /** Of a matrix of bytes a second. */
 const costOf = (tariff: Tariff, matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay(1));
 
-const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]): MeasuredPart => {
+/** Of flows that have something in common. */
+const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
   const external = flows.filter(({ source, destination }) => source === ZONE_EXTERNAL || destination === ZONE_EXTERNAL);
   const [total, outside] = [sum(flows), sum(external)];
   return {
     gigabytesPerDay: gigabytesPerDay(total),
+    /** Between two known zones. */
     crossZoneGigabytesPerDay: gigabytesPerDay(sum(flows.filter(crosses))),
+    /** From or to outside of the cluster: not priced here, providers bill it by other rules. */
     externalGigabytesPerDay: gigabytesPerDay(outside),
+    /** One end is in a zone that is not known: not priced. */
     unknownGigabytesPerDay: gigabytesPerDay(Math.max(0, total - outside - sum(flows.filter(hasZones)))),
     monthlyCost: costOf(tariff, costMatrixOf(flows)),
   };
 };
 
-export const measuredService = (flows: readonly MeasuredFlow[]): MeasuredService => {
+export type MeasuredPart = ReturnType<typeof partOf>;
+
+/** What one Service's clients really sent and got. */
+export const measuredService = (flows: readonly MeasuredFlow[]) => {
   const [known, counts] = [sum(flows.filter(hasZones)), flows.map(({ connections }) => connections)];
   const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
   return {
     gigabytesPerDay: gigabytesPerDay(sum(flows)),
+    /** Of the bytes between known zones; null where there are none. */
     crossZoneShare: known === 0 ? null : sum(flows.filter(crosses)) / known,
+    /** A second; null where the source counts none. */
     connections: counts.includes(null) ? null : counts.reduce<number>((all, count) => all + (count ?? 0), 0),
+    /** Bytes a second by client zone, then endpoint zone; zones that are known. */
     matrix: Object.fromEntries(rows),
   };
 };
+
+export type MeasuredService = ReturnType<typeof measuredService>;
 
 /** The same bytes of each client zone, led elsewhere; a client zone that `shares` does not have goes where it goes now. */
 const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>
@@ -102,15 +80,6 @@ const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>
     }),
   );
 
-/** Currency a month. */
-interface MeasuredCost {
-  readonly current: number;
-  /** If every client chose evenly among all endpoints. */
-  readonly spread: number;
-  /** If every Node kept to hints, with the endpoints as they are. */
-  readonly routed: number;
-}
-
 /**
  * What a Service's traffic costs now and would cost otherwise. `routed`: shares of the connections by client zone and endpoint
  * zone under routing by zone; `endpoints`: ready ones by zone.
@@ -120,28 +89,28 @@ export const measuredCost = (
   flows: readonly MeasuredFlow[],
   routed: TrafficShares,
   endpoints: ReadonlyMap<string, number>,
-): MeasuredCost => {
+) => {
   const now = costMatrixOf(flows);
   const evenly = new Map([...now.keys()].map((from) => [from, endpoints]));
   return {
     current: costOf(tariff, now),
+    /** If every client chose evenly among all endpoints. */
     spread: costOf(tariff, ledBy(now, evenly)),
+    /** If every Node kept to hints, with the endpoints as they are. */
     routed: costOf(tariff, ledBy(now, routed)),
   };
 };
 
 /** Flows by whether Services that are looked at, no Service, or others carried them. */
-export const measuredParts = (
-  tariff: Tariff,
-  { flows }: Measured,
-  lookedAt: ReadonlySet<string>,
-): Pick<MeasuredReport, 'services' | 'withoutService' | 'others'> => {
+export const measuredParts = (tariff: Tariff, { flows }: Measured, lookedAt: ReadonlySet<string>) => {
   const groups = Map.groupBy(flows, (flow) =>
     passesNoService(flow) ? 'without' : lookedAt.has(flow.service) ? 'own' : 'others',
   );
   return {
     services: partOf(tariff, groups.get('own') ?? []),
+    /** Flows that asked for no Service: what no setting of a Service can keep in its zone. */
     withoutService: partOf(tariff, groups.get('without') ?? []),
+    /** Of Services that are not examined, are gone, or cannot be distinguished. */
     others: partOf(tariff, groups.get('others') ?? []),
   };
 };

@@ -1,14 +1,7 @@
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
-import { AUDIT_GROUPS } from '../diagnosis/audit/sum.ts';
-import type {
-  AuditGroup,
-  AuditReport,
-  AuditSum,
-  CauseGroup,
-  ClusterFinding,
-  Part,
-  ServiceAudit,
-} from '../diagnosis/audit/types.ts';
+import { AUDIT_GROUPS, type AuditGroup, type Part, type ServiceAudit } from '../diagnosis/audit/service.ts';
+import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
+import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
 import {
   type Paint,
   clean,

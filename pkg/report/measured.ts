@@ -1,7 +1,7 @@
 // Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
 // Measured traffic as it is: zone by zone, and the Services that carry most of it.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
-import type { AuditReport } from '../diagnosis/audit/types.ts';
+import type { AuditReport } from '../diagnosis/audit/audit.ts';
 import type { MeasuredPart } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
 import { type Measured, type MeasuredFlow, bytesOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';

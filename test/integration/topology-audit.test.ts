@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';

@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';

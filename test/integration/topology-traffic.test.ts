@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import nock from 'nock';
 import { PODS } from '../../pkg/apis/resources.ts';
-import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import { trafficDocument } from '../../pkg/diagnosis/measured.ts';
 import type { ExplainedTraffic } from '../../pkg/diagnosis/audit/audit.ts';
 import type { Measured, MeasuredFlow } from '../../pkg/traffic/measured.ts';

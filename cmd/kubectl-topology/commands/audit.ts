@@ -1,8 +1,13 @@
 // `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
 import { type Command, Option } from 'commander';
 import { defined } from '../../../pkg/apis/values.ts';
-import { audit as auditCluster, auditFindings } from '../../../pkg/diagnosis/audit/audit.ts';
-import { AUDIT_REASONS, type AuditReport, type Bill } from '../../../pkg/diagnosis/audit/types.ts';
+import {
+  audit as auditCluster,
+  auditFindings,
+  AUDIT_REASONS,
+  type AuditReport,
+} from '../../../pkg/diagnosis/audit/audit.ts';
+import type { Bill } from '../../../pkg/diagnosis/audit/service.ts';
 import { SORT_KEYS, type SortKey, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';

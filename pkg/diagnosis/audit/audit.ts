@@ -1,5 +1,4 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
-// Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
 import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -10,16 +9,48 @@ import { counted, listed } from '../explain/given.ts';
 import { diagnose, racedNodes, unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
-import type { ExplainOptions } from '../explain/types.ts';
-import { type MeasuredReport, type MeasuredService, flowsByService, measuredParts } from '../measured.ts';
+import type { CauseReason, ExplainOptions } from '../explain/types.ts';
+import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
 import { routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
-import { type Assessed, addTo, assessed, plainMatrix, serviceAudit } from './service.ts';
-import { AUDIT_REASONS } from './types.ts';
-import type { AuditGroup, AuditOptions, AuditReport, ClusterFinding, MonthlyCost, ServiceAudit } from './types.ts';
+import {
+  type Assessed,
+  type AuditGroup,
+  type Bill,
+  type ServiceAudit,
+  addTo,
+  assessed,
+  plainMatrix,
+  serviceAudit,
+} from './service.ts';
 import { auditSum, causeGroups, sortServices } from './sum.ts';
+
+export const AUDIT_REASONS = {
+  EndpointZoneDiffers: {
+    sentence:
+      'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
+    remedy:
+      'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
+  },
+} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+
+export interface AuditOptions extends ExplainOptions {
+  /** Services of this namespace only. Default: of all. */
+  readonly namespace?: string;
+  /** Default: shares only, no money. */
+  readonly bill?: Bill;
+}
+
+/** Something about the cluster as a whole, which may concern every Service. */
+export interface ClusterFinding {
+  readonly reason: CauseReason | keyof typeof AUDIT_REASONS;
+  /** It is there; `possible`: objects cannot show whether it is. */
+  readonly certainty: 'seen' | 'possible';
+  readonly evidence: string;
+  readonly remedy: string;
+}
 
 const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
   Fails: 'error',
@@ -103,7 +134,7 @@ const clusterFindings = (
   slices: readonly EndpointSlice[],
 ): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index)];
 
-const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'] => {
+const matrixOf = (all: readonly Assessed[], total: number) => {
   const cells = new Map<string, Map<string, number>>();
   for (const { prediction, weight } of all) {
     if (prediction !== undefined && weight > 0) addTo(cells, prediction.now, weight / total);
@@ -112,7 +143,7 @@ const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'
 };
 
 /** What routing by zone saves already, by what asks for it. */
-const savedBy = (services: readonly ServiceAudit[]): MeasuredReport['savedBy'] => {
+const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
   const sums: Record<string, number> = {};
   for (const { wanted, monthlyCost } of services) {
     const { saved = 0 } = monthlyCost ?? {};
@@ -121,21 +152,26 @@ const savedBy = (services: readonly ServiceAudit[]): MeasuredReport['savedBy'] =
   return sums;
 };
 
+const measuredOf = (tariff: Tariff, measured: Measured, services: readonly ServiceAudit[]) => {
+  const { flows: _, ...about } = measured;
+  const parts = measuredParts(tariff, measured, new Set(services.map(serviceKeyOfRef)));
+  return { ...about, ...parts, savedBy: savedBy(services) };
+};
+
+/** `Assumed`: given as a flag, and divided among Services by their ready endpoints. */
+const pricesOf = ({ table }: Tariff, gigabytesPerDay: number, basis: 'Assumed' | 'Measured') => {
+  const { currency, source, date } = table;
+  return { currency, source, date, gigabytesPerDay, basis };
+};
+
 const billOf = (
-  { bill }: AuditOptions,
+  bill: Bill | undefined,
   services: readonly ServiceAudit[],
-): Pick<AuditReport, 'prices' | 'measured'> => {
+): { readonly prices?: ReturnType<typeof pricesOf>; readonly measured?: ReturnType<typeof measuredOf> } => {
   if (bill === undefined) return {};
-  const { currency, source, date } = bill.tariff.table;
-  if (bill.measured === undefined) {
-    return { prices: { currency, source, date, gigabytesPerDay: bill.gigabytesPerDay, basis: 'Assumed' } };
-  }
-  const { flows: _, ...about } = bill.measured;
-  const parts = measuredParts(bill.tariff, bill.measured, new Set(services.map(serviceKeyOfRef)));
-  return {
-    prices: { currency, source, date, gigabytesPerDay: parts.services.gigabytesPerDay, basis: 'Measured' },
-    measured: { ...about, ...parts, savedBy: savedBy(services) },
-  };
+  if (bill.measured === undefined) return { prices: pricesOf(bill.tariff, bill.gigabytesPerDay, 'Assumed') };
+  const measured = measuredOf(bill.tariff, bill.measured, services);
+  return { prices: pricesOf(bill.tariff, measured.services.gigabytesPerDay, 'Measured'), measured };
 };
 
 /** Pods and events add to the evidence of a cause and change none; from a cluster they are not even read. */
@@ -146,7 +182,7 @@ const JUDGED_BY: readonly CollectionName[] = [
 ];
 
 /** Services come worst first: what fails, then what crosses most of all connections, or costs most where prices are given. */
-export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditReport => {
+export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const { namespace, bill } = options;
   const index = indexSnapshot(snapshot, options);
   const chosen = sortedServices(snapshot).filter(
@@ -160,31 +196,33 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),
+    /** Of all Services the one audited; null for all. */
     namespace: namespace ?? null,
     services: sortServices(services, 'worst'),
     sum: auditSum(services, index.readyNodes.length, index.weights === undefined ? 'nodes' : 'cpu'),
     causes: causeGroups(services),
+    /** Fractions of all connections by client zone, then endpoint zone; the empty name is for no zone. */
     matrix: matrixOf(all, total),
     findings: clusterFindings(snapshot, index, slices),
-    ...billOf(options, services),
+    ...billOf(bill, services),
     unseen: unseenOf(snapshot, JUDGED_BY),
   };
 };
 
-export interface ExplainedTraffic extends MeasuredService, Pick<Measured, 'by' | 'seconds' | 'notes'> {
-  readonly monthlyCost: MonthlyCost;
-  readonly prices: { readonly currency: string; readonly source: string; readonly date: string };
-}
+export type AuditReport = ReturnType<typeof audit>;
 
+/** What was measured of one Service, for its explanation. */
 export const explainTraffic = (
   snapshot: ClusterSnapshot,
   service: Service,
   options: ExplainOptions,
   bill: { readonly tariff: Tariff; readonly measured: Measured },
-): ExplainedTraffic | undefined => {
+) => {
   const [only] = audit({ ...snapshot, services: known([service]) }, { ...options, bill }).services;
   if (only?.measured === undefined || only.monthlyCost === undefined) return undefined;
   const { by, seconds, notes } = bill.measured;
   const { currency, source, date } = bill.tariff.table;
   return { by, seconds, notes, ...only.measured, monthlyCost: only.monthlyCost, prices: { currency, source, date } };
 };
+
+export type ExplainedTraffic = NonNullable<ReturnType<typeof explainTraffic>>;

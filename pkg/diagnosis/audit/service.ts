@@ -1,17 +1,44 @@
-// One Service of an audit: what explain finds, and what it costs.
-// Zone × zone matrices of connections: averages, sums, and what of them stays.
-// Where the connections of one Service go now, and where they would go if it were routed by zone.
+// One Service of an audit: what explain finds, where its connections go now and would go if it were routed by zone, and what that costs.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, defined } from '../../apis/values.ts';
-import type { MeasuredFlow } from '../../traffic/measured.ts';
+import { byText, defined, sumBy } from '../../apis/values.ts';
+import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
 import { trafficsOf } from '../explain/spread.ts';
 import type { Diagnosis } from '../explain/explain.ts';
+import type { CauseReason } from '../explain/types.ts';
 import type { Facts, FamilyFacts } from '../explain/facts.ts';
-import { measuredCost, measuredService } from '../measured.ts';
-import { type TrafficShares, monthlyCost } from '../prices.ts';
-import { auditGroup } from './sum.ts';
-import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
+import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
+import type { ServiceRef } from '../models/lookup.ts';
+import { type Tariff, type TrafficShares, monthlyCost } from '../prices.ts';
+
+/** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
+export type Bill = { readonly tariff: Tariff } & (
+  | { readonly gigabytesPerDay: number; readonly measured?: undefined }
+  | { readonly measured: Measured; readonly gigabytesPerDay?: undefined }
+);
+
+/** Fractions of connections that would stay in their zone and do not. */
+export interface Saving {
+  /** By routing by zone with the endpoints as they are. */
+  readonly routing: number;
+  /** Beyond that, by endpoints in the client zones that have none. */
+  readonly endpoints: number;
+}
+
+/** In the currency of the price table. */
+export interface MonthlyCost {
+  /** What crossing costs now. */
+  readonly current: number;
+  readonly saving: Saving;
+  /** What routing by zone saves already, compared with evenly chosen endpoints; only where traffic was measured. */
+  readonly saved?: number;
+}
+
+/** Of Nodes, endpoints or zones: how many of them all. */
+export interface Part {
+  readonly count: number;
+  readonly of: number;
+}
 
 type Cells = Map<string, Map<string, number>>;
 
@@ -55,14 +82,6 @@ export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string
   );
 };
 
-interface Prediction {
-  readonly now: TrafficShares;
-  readonly overload: number;
-  /** With the endpoints as they are. */
-  readonly routedByZone: TrafficShares;
-  readonly overloadRoutedByZone: number;
-}
-
 interface Family {
   readonly traffic: Traffic;
   /** Ready endpoints. */
@@ -87,7 +106,7 @@ const worstOf = (families: readonly Family[]): number =>
   Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
 
 /** Undefined where no proxy routes the Service, nothing answers, or no client is known. */
-const predict = (facts: Facts): Prediction | undefined => {
+const predict = (facts: Facts) => {
   const { families } = facts;
   const countOf = (name: string): number => families.find(({ family }) => family === name)?.endpoints.length ?? 0;
   const present = trafficsOf(facts).map(({ family, traffic }) => ({ traffic, count: countOf(family) }));
@@ -97,35 +116,22 @@ const predict = (facts: Facts): Prediction | undefined => {
   const now = meanMatrix(present.map(({ traffic }) => traffic));
   const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
   if (now === undefined || now.size === 0) return undefined;
-  // Nothing is ready, and terminating endpoints answer: hints would change nothing.
-  const other = routedByZone ?? now;
   return {
     now,
     overload: worstOf(present),
-    routedByZone: other,
-    overloadRoutedByZone: routedByZone === undefined ? worstOf(present) : worstOf(future),
+    // With the endpoints as they are. Where none is ready, and terminating ones answer, hints would change nothing.
+    routedByZone: routedByZone ?? now,
+    overloadRoutedByZone: worstOf(routedByZone === undefined ? present : future),
   };
 };
 
-/** What one Service alone shows. */
-type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost' | 'measured'>;
-type Own = Omit<Draft, 'group' | keyof Figures>;
-
-/** A Service before its part of the whole is known. */
-export interface Assessed {
-  readonly draft: Draft;
-  readonly prediction: Prediction | undefined;
-  /** Ready endpoints of the first family; 0 where nothing is predicted. */
-  readonly weight: number;
-  /** Ready endpoints of the first family by zone. */
-  readonly endpointsByZone: ReadonlyMap<string, number>;
-}
+type Prediction = NonNullable<ReturnType<typeof predict>>;
 
 /** Proxies that keep to hints for every family and port. */
 const keptNodes = ({ routes, nodes }: Facts): Part => {
   const groups = Map.groupBy(routes, ({ node }) => node);
   const kept = [...groups.values()].filter((own) => own.every(({ mode }) => mode !== ''));
-  return { count: kept.reduce((sum, [first]) => sum + (first?.nodes.length ?? 0), 0), of: nodes.length };
+  return { count: sumBy(kept, ([first]) => first?.nodes.length ?? 0), of: nodes.length };
 };
 
 const savingOf = ({ now, routedByZone }: Prediction): Saving => {
@@ -133,18 +139,8 @@ const savingOf = ({ now, routedByZone }: Prediction): Saving => {
   return { routing: atLeastNothing(could - stays), endpoints: atLeastNothing(1 - Math.max(stays, could)) };
 };
 
-/** As `savingOf`, in money: a plan that is dearer than the present one saves nothing. */
-const costOf = (
-  promised: boolean,
-  { now, routedByZone }: Prediction,
-  { tariff, gigabytesPerDay = 0 }: Bill,
-  weight: number,
-): MonthlyCost => {
-  const cost = (matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay * weight);
-  return promisedCost(promised, cost(now), cost(routedByZone));
-};
-
 const promisedCost = (promised: boolean, current: number, routed: number): MonthlyCost => {
+  // A plan that is dearer than the present one saves nothing.
   const least = promised ? Math.min(current, routed) : current;
   return { current, saving: { routing: current - least, endpoints: promised ? least : 0 } };
 };
@@ -162,91 +158,137 @@ const measuredCostOf = (
   return { ...promisedCost(draft.saving !== null, current, routed), saved };
 };
 
-type Figures = Pick<
-  ServiceAudit,
-  'inZoneShare' | 'crossZoneShare' | 'worstOverload' | 'overloadRoutedByZone' | 'saving'
->;
-
-const figuresOf = (prediction: Prediction | undefined): Figures => {
-  if (prediction === undefined) {
-    return {
-      inZoneShare: null,
-      crossZoneShare: null,
-      worstOverload: null,
-      overloadRoutedByZone: null,
-      saving: null,
-    };
-  }
-  const inZoneShare = insideOf(prediction.now);
+/** Shares are null where no proxy routes (headless, no endpoints) or no Node is known; clients are spread as `sum.clientsBy` says. */
+const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
+  const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   return {
     inZoneShare,
-    crossZoneShare: 1 - inZoneShare,
-    worstOverload: prediction.overload,
-    overloadRoutedByZone: prediction.overloadRoutedByZone,
-    saving: savingOf(prediction),
+    crossZoneShare: inZoneShare === null ? null : 1 - inZoneShare,
+    /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
+    worstOverload: prediction?.overload ?? null,
+    /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
+    overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
+    /** Null also where clients go around its proxies, or the data plane is not known: nothing can be promised of them. */
+    saving: prediction === undefined || !promised ? null : savingOf(prediction),
   };
 };
 
-const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis): Own => {
-  const [first, ...others] = causes;
+const ungrouped = (
+  { facts, verdict, wanted, given, effective, causes: [first, ...others] }: Diagnosis,
+  prediction: Prediction | undefined,
+) => {
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
+  const bypasses = [...new Set(facts.bypasses.map(({ client }) => client))];
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',
     verdict,
     wanted,
-    given: {
-      count: given.reduce((sum, { hinted }) => sum + hinted, 0),
-      of: given.reduce((sum, { ready }) => sum + ready, 0),
-    },
+    /** Ready endpoints, of every family, that carry a zone hint. */
+    given: { count: sumBy(given, ({ hinted }) => hinted), of: sumBy(given, ({ ready }) => ready) },
+    /** Ready Nodes whose proxy keeps to the hints. */
     used: keptNodes(facts),
+    /** Client zones that keep their traffic. */
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
+    /** Ready ones, of the first family. */
     endpoints: endpoints.length,
+    /** With a ready endpoint. */
     zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
-    bypasses: [...new Set(facts.bypasses.map(({ client }) => client))],
+    ...figuresOf(prediction, bypasses.length === 0 && verdict !== 'Unknown'),
+    /** Clients that go around its proxies, as `explain` names them. */
+    bypasses: bypasses as readonly string[],
+    /** The one to look at first; null where there is none. */
     cause: first ?? null,
+    /** The others, in the order in which to look at them. */
     alsoFound: others.map(({ reason }) => reason),
   };
 };
 
-/** Where the data plane is not known, nothing can be promised. */
-const isUnsure = (verdict: Diagnosis['verdict']): boolean => verdict === 'Unknown';
+type Ungrouped = ReturnType<typeof ungrouped>;
 
-/** Keeps nothing of the diagnosis but what is reported: there are thousands. */
-export const assessed = (diagnosis: Diagnosis): Assessed => {
-  const prediction = predict(diagnosis.facts);
-  const own = draftOf(diagnosis);
-  const figures = figuresOf(prediction);
-  const promised = own.bypasses.length === 0 && !isUnsure(diagnosis.verdict);
-  const whole = { ...own, ...figures, saving: promised ? figures.saving : null };
-  const draft = { group: auditGroup(whole), ...whole };
-  const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
-  const endpointsByZone = new Map([...zones].map(([zone, endpoints]) => [zone, endpoints.length]));
-  return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints, endpointsByZone };
+/** Connections fail, whatever the Service asks for. */
+const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
+  'NoBackendForZone',
+  'UnreadyForZone',
+  'NoReadyEndpoints',
+  'NoEndpoints',
+]);
+/** No proxy routes it, or clients choose by themselves. */
+const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied']);
+
+/**
+ * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that bypass the proxies);
+ * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
+ */
+export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
+export type AuditGroup = (typeof AUDIT_GROUPS)[number];
+
+/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
+const isApiServer = ({ namespace, name }: ServiceRef): boolean => namespace === 'default' && name === 'kubernetes';
+
+/** Shares below it are none. */
+const NOTICEABLE = 0.000_5;
+
+export const auditGroup = (
+  service: ServiceRef &
+    Pick<Ungrouped, 'cause' | 'alsoFound' | 'bypasses' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'>,
+): AuditGroup => {
+  const { cause, alsoFound, bypasses, endpoints, verdict, saving, crossZoneShare } = service;
+  const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
+  if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
+  if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
+  if (isApiServer(service) || bypasses.length > 0 || reasons.some((reason) => UNROUTED.has(reason))) {
+    return 'NotSavable';
+  }
+  if (crossZoneShare === null && (verdict === 'Unknown' || reasons.includes('NoNodes'))) return 'NotKnown';
+  if ((crossZoneShare ?? 0) <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
+  if (endpoints === 1) return 'NotSavable';
+  if (verdict === 'Ineffective') return 'Fails';
+  return saving !== null && saving.routing + saving.endpoints <= NOTICEABLE ? 'NotSavable' : 'Costs';
 };
 
+/** A Service before its part of the whole is known. Keeps nothing of the diagnosis but what is reported: there are thousands. */
+export const assessed = (diagnosis: Diagnosis) => {
+  const prediction = predict(diagnosis.facts);
+  const whole = ungrouped(diagnosis, prediction);
+  const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
+  return {
+    draft: { group: auditGroup(whole), ...whole },
+    prediction,
+    /** Ready endpoints of the first family; 0 where nothing is predicted. */
+    weight: prediction === undefined ? 0 : whole.endpoints,
+    /** The same by zone. */
+    endpointsByZone: new Map([...zones].map(([zone, endpoints]) => [zone, endpoints.length])),
+  };
+};
+
+export type Assessed = ReturnType<typeof assessed>;
+
+/** The cost is undefined without a bill, and where nothing was measured or predicted. */
 const billed = (
   each: Assessed,
   weight: number,
   bill: Bill | undefined,
   flows: readonly MeasuredFlow[],
-): Pick<ServiceAudit, 'monthlyCost' | 'measured'> => {
+): { readonly monthlyCost?: MonthlyCost; readonly measured?: MeasuredService } => {
   if (bill === undefined) return {};
-  if (bill.measured !== undefined) {
-    return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
-  }
   const { draft, prediction } = each;
-  return prediction === undefined ? {} : { monthlyCost: costOf(draft.saving !== null, prediction, bill, weight) };
+  if (bill.measured !== undefined)
+    return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
+  if (prediction === undefined) return {};
+  const [now, routed] = [prediction.now, prediction.routedByZone].map((matrix) =>
+    monthlyCost(bill.tariff, matrix, bill.gigabytesPerDay * weight),
+  );
+  return { monthlyCost: promisedCost(draft.saving !== null, now ?? 0, routed ?? 0) };
 };
 
 /** `total`: the weight of all Services together; `flows`: what was measured of this one. */
-export const serviceAudit = (
-  each: Assessed,
-  total: number,
-  bill: Bill | undefined,
-  flows: readonly MeasuredFlow[],
-): ServiceAudit => {
+export const serviceAudit = (each: Assessed, total: number, bill: Bill | undefined, flows: readonly MeasuredFlow[]) => {
+  /** Its part of all ready endpoints, which stands in for its part of the traffic. */
   const weight = total === 0 ? 0 : each.weight / total;
   return { ...each.draft, weight, ...billed(each, weight, bill, flows) };
 };
+
+export type ServiceAudit = ReturnType<typeof serviceAudit>;

@@ -1,58 +1,11 @@
 // Sums of an audit: over all Services, and over those with the same first cause.
-// Which Services of an audit to look at first: what fails, then what costs; what routing by zone cannot save is listed separately.
 // Orders of the Services of an audit.
 import { byText, sumBy } from '../../apis/values.ts';
-import type { Cause, CauseReason } from '../explain/types.ts';
-import type { AuditGroup, AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
-
-/** Connections fail, whatever the Service asks for. */
-const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
-  'NoBackendForZone',
-  'UnreadyForZone',
-  'NoReadyEndpoints',
-  'NoEndpoints',
-]);
-/** No proxy routes it, or clients choose by themselves. */
-const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied']);
-
-export const AUDIT_GROUPS = [
-  'Fails',
-  'Costs',
-  'NotSavable',
-  'NotKnown',
-  'Kept',
-] as const satisfies readonly AuditGroup[];
-
-/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
-const isApiServer = ({ namespace, name }: Pick<ServiceAudit, 'namespace' | 'name'>): boolean =>
-  namespace === 'default' && name === 'kubernetes';
-
-type Grouped = Pick<
-  ServiceAudit,
-  'namespace' | 'name' | 'cause' | 'alsoFound' | 'bypasses' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'
->;
-
-const NOTHING = 0.000_5;
-
-export const auditGroup = (service: Grouped): AuditGroup => {
-  const { cause, alsoFound, bypasses, endpoints, verdict, saving, crossZoneShare } = service;
-  const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
-  if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
-  if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
-  if (isApiServer(service) || bypasses.length > 0 || reasons.some((reason) => UNROUTED.has(reason))) {
-    return 'NotSavable';
-  }
-  if (crossZoneShare === null && (verdict === 'Unknown' || reasons.includes('NoNodes'))) return 'NotKnown';
-  if ((crossZoneShare ?? 0) <= NOTHING) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
-  if (endpoints === 1) return 'NotSavable';
-  if (verdict === 'Ineffective') return 'Fails';
-  return saving !== null && saving.routing + saving.endpoints <= NOTHING ? 'NotSavable' : 'Costs';
-};
-
-const RANK: Readonly<Record<AuditGroup, number>> = { Fails: 0, Costs: 1, NotSavable: 2, NotKnown: 3, Kept: 4 };
+import type { Cause } from '../explain/types.ts';
+import { AUDIT_GROUPS, type AuditGroup, type MonthlyCost, type Saving, type ServiceAudit } from './service.ts';
 
 const byGroup = (a: { readonly group: AuditGroup }, b: { readonly group: AuditGroup }): number =>
-  RANK[a.group] - RANK[b.group];
+  AUDIT_GROUPS.indexOf(a.group) - AUDIT_GROUPS.indexOf(b.group);
 
 const savingOf = (services: readonly ServiceAudit[]): Saving => ({
   routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
@@ -77,16 +30,12 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
 const crossingOf = (services: readonly ServiceAudit[]): number =>
   sumBy(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
 
-const bypassedOf = (services: readonly ServiceAudit[]): AuditSum['bypassed'] => {
+const bypassedOf = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
   const names = services.flatMap(({ bypasses }) => bypasses).sort(byText);
   return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, own]) => [name, own.length]));
 };
 
-export const auditSum = (
-  services: readonly ServiceAudit[],
-  nodes: number,
-  clientsBy: AuditSum['clientsBy'],
-): AuditSum => {
+export const auditSum = (services: readonly ServiceAudit[], nodes: number, clientsBy: 'cpu' | 'nodes') => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
   const count = (verdict: ServiceAudit['verdict']): number =>
@@ -100,11 +49,15 @@ export const auditSum = (
       NotWanted: count('NotWanted'),
       Ineffective: count('Ineffective'),
     },
+    /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */
     clientsBy,
+    /** Services that clients bypass the proxies of, by the client's name; no saving is predicted of them. */
     bypassed: bypassedOf(services),
+    /** Services without a prediction; they do not count below. */
     unpredicted: services.length - predicted.length,
     endpoints: sumBy(services, ({ endpoints }) => endpoints),
     nodes,
+    /** Fractions of all connections, Services weighted by their ready endpoints; null where nothing is predicted. */
     inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
     crossZoneShare,
     saving: savingOf(predicted),
@@ -113,17 +66,24 @@ export const auditSum = (
   };
 };
 
+export type AuditSum = ReturnType<typeof auditSum>;
+
 type Caused = ServiceAudit & { readonly cause: Cause };
 
-const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, remedy } }: Caused): CauseGroup => ({
+const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, remedy } }: Caused) => ({
   group,
   reason,
   services: services.length,
+  /** Of all connections: those of these Services that cross zones; null where nothing is predicted of any of them. */
   crossZoneShare: services.every(({ crossZoneShare }) => crossZoneShare === null) ? null : crossingOf(services),
+  /** Fractions of all connections; null where nothing is predicted or promised of any of them. */
   saving: services.every(({ saving }) => saving === null) ? null : savingOf(services),
   ...costOf(services),
   remedy,
 });
+
+/** Services of one group whose first cause is the same. */
+export type CauseGroup = ReturnType<typeof groupOf>;
 
 /** What fails comes first, then what crosses most, then what concerns most Services. */
 export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => {

@@ -260,7 +260,6 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   };
 };
 
-
 interface Background {
   readonly candidates: readonly Candidate[];
   readonly limit: Limit;

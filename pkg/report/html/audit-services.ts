@@ -1,14 +1,8 @@
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 // The upper half of the page of an audit: what it comes to, where traffic goes, what to fix first.
-import { AUDIT_GROUPS } from '../../diagnosis/audit/sum.ts';
-import type {
-  AuditGroup,
-  AuditReport,
-  CauseGroup,
-  ClusterFinding,
-  Part,
-  ServiceAudit,
-} from '../../diagnosis/audit/types.ts';
+import { AUDIT_GROUPS, type AuditGroup, type Part, type ServiceAudit } from '../../diagnosis/audit/service.ts';
+import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
+import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import type { MeasuredService } from '../../diagnosis/measured.ts';
 import { GROUP_TITLES } from '../audit.ts';
 import { moneyText, overloadText, percentText, volumeText } from '../text.ts';

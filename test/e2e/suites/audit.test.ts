@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
-import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import { percentText } from '../../../pkg/report/text.ts';
 import { ATTACK, type AuditCluster, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';

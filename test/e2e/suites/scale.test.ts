@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
 import { NAMESPACES } from '../../../pkg/apis/resources.ts';
-import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';

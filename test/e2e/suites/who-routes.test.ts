@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
+import type { AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { SimulationReport } from '../../../pkg/diagnosis/simulate/simulate.ts';
 import { runTopology, topologyJson } from '../../fixtures/topology-command.ts';

@@ -1,8 +1,7 @@
 // The audit as text: columns by what is known, and nothing of objects that a terminal would obey.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { audit } from '../../../pkg/diagnosis/audit/audit.ts';
-import type { AuditOptions, AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
+import { audit, type AuditOptions, type AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { unknown } from '../../../pkg/diagnosis/snapshot.ts';
 import { costText, renderAudit, verdictsText } from '../../../pkg/report/audit.ts';

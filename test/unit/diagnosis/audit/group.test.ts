@@ -1,7 +1,7 @@
 // Failures before cost, and what routing by zone cannot save apart from both.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { auditGroup } from '../../../../pkg/diagnosis/audit/sum.ts';
+import { auditGroup } from '../../../../pkg/diagnosis/audit/service.ts';
 
 type Grouped = Parameters<typeof auditGroup>[0];
 

@@ -1,9 +1,9 @@
 // Every order of the Services: what deserves a look first comes first, and the same input gives the same output.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { AUDIT_GROUPS, SORT_KEYS, sortServices } from '../../../../pkg/diagnosis/audit/sum.ts';
+import { AUDIT_GROUPS, type ServiceAudit } from '../../../../pkg/diagnosis/audit/service.ts';
+import { SORT_KEYS, sortServices } from '../../../../pkg/diagnosis/audit/sum.ts';
 import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
-import type { ServiceAudit } from '../../../../pkg/diagnosis/audit/types.ts';
 import { auditCluster } from '../../../fixtures/audit-cluster.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 

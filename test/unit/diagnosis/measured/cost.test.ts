@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
-import type { AuditReport } from '../../../../pkg/diagnosis/audit/types.ts';
+import { audit, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { measuredParts } from '../../../../pkg/diagnosis/measured.ts';
 import { BUILT_IN_PRICES, DAYS_PER_MONTH, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import type { MeasuredFlow } from '../../../../pkg/traffic/measured.ts';

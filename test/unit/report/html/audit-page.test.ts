@@ -1,8 +1,7 @@
 // The page of an audit: whatever objects hold is text, nothing outside is named, and every figure of the report is there.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
-import type { AuditReport } from '../../../../pkg/diagnosis/audit/types.ts';
+import { audit, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import { renderAuditPage } from '../../../../pkg/report/html/audit-page.ts';
 import { ATTACK, auditCluster, hostileCluster } from '../../../fixtures/audit-cluster.ts';
