@@ -1,25 +1,18 @@
 // Breaks the control plane under both commands, changes shoots meanwhile, and compares with a shoot that nothing happened to.
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { expireOldVersions } from '../bed/control-plane.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { RECONCILER } from '../chart.ts';
-import { auditSince, auditSize, liftLimit, limitUsers, occupySeat, startProbes, untruths } from '../faults-checks.ts';
+import { startProbes, untruths } from '../faults-checks.ts';
 import type { Probes } from '../faults-checks.ts';
 import { type Installed, SCALE, type ShootHandle, changeShoot, createShoot, install } from '../faults-world.ts';
 import { type Supervisor, supervise } from '../kubelet.ts';
-import { subjectOf } from '../settings-audit.ts';
-import { userOf } from '../settings-world.ts';
 
 const FROZEN_MS = 30_000;
-const OUTAGES = ['killed', 'frozen', 'etcd', 'expired', 'throttled'] as const;
+const OUTAGES = ['killed', 'frozen', 'etcd'] as const;
 type Outage = (typeof OUTAGES)[number];
 
-/** What settings are written to. */
-const SETTINGS: ReadonlySet<string> = new Set(['namespaces', 'services']);
 
 describe('recovery of both commands', () => {
   let installed: Installed;
@@ -122,59 +115,6 @@ describe('recovery of both commands', () => {
     await bed().ready();
     await changes;
     await expectUndisturbed('etcd');
-    expectTruth(from);
-  });
-
-  it('versions expired: informers get 410 and list again', async () => {
-    const from = performance.now();
-    await expireOldVersions(bed());
-    await outage('expired');
-    await expectUndisturbed('expired');
-    const [first] = installed.reconcilers;
-    // One that does not lead may still pause between two tries when the leader has done everything.
-    const told = await waitFor(
-      'informers that were told 410',
-      () =>
-        readFileSync(first?.component.logFile ?? '', 'utf8')
-          .split('\n')
-          .filter((line) => line.includes('list or watch failed') && /\b410\b/.test(line)),
-      ({ length }) => length > 0,
-    );
-    console.log(`      ${told.length} informers of ${RECONCILER}-1 were told 410`);
-    expectTruth(from);
-  });
-
-  it('429 from priority and fairness: retried after as long as the server asks, and done', async () => {
-    const from = performance.now();
-    const mark = auditSize(bed().auditLog);
-    await limitUsers(installed.world.client, [userOf(RECONCILER)]);
-    const refused = () =>
-      auditSince(bed().auditLog, mark).filter(
-        ({ user, responseStatus }) => user.username === userOf(RECONCILER) && responseStatus?.code === 429,
-      );
-    const occupant = await occupySeat(bed(), userOf(RECONCILER));
-    await outage('throttled');
-    // One of them twice, so that there is a pause between tries to look at. The label of the namespace comes before its Services.
-    await waitFor(
-      'writes of settings are refused',
-      () => refused().filter(({ verb, objectRef }) => verb === 'patch' && SETTINGS.has(objectRef?.resource ?? '')),
-      (patches) => patches.length > new Set(patches.map(subjectOf)).size,
-    );
-    await liftLimit(installed.world.client);
-    await occupant.stop();
-    await expectUndisturbed('throttled');
-    const tries = new Map<string, number[]>();
-    for (const { verb, requestURI, requestReceivedTimestamp } of refused()) {
-      const key = `${verb} ${requestURI.split('?')[0]}`;
-      tries.set(key, [...(tries.get(key) ?? []), Date.parse(requestReceivedTimestamp)]);
-    }
-    console.log(`      ${refused().length} requests were refused with 429`);
-    const patches = [...tries].filter(([key]) => key.startsWith('patch '));
-    for (const [key, times] of patches) {
-      const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-      // The server asks for a second.
-      expect(Math.min(...pauses, Infinity), `${key}: milliseconds between tries`).to.be.at.least(900);
-    }
     expectTruth(from);
   });
 
