@@ -2,7 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const LONGEST = 160;
+const LONGEST = 400;
+/** More than any table shows. */
+const DIGITS = 8;
+
+const rounded = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(DIGITS)) : value;
 
 const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null;
 /** Texts and numbers, or lists of them by name. */
@@ -24,7 +29,7 @@ const fieldsText = (value: object, indent: string): string[] => {
 };
 
 export const resultsText = (value: unknown, indent = ''): string => {
-  const line = JSON.stringify(value) ?? 'null';
+  const line = JSON.stringify(value, rounded) ?? 'null';
   if (typeof value !== 'object' || value === null || isRecord(value) || indent.length + line.length <= LONGEST)
     return line;
   const inner = `${indent} `;

@@ -13,7 +13,6 @@ const FROZEN_MS = 30_000;
 const OUTAGES = ['killed', 'frozen', 'etcd'] as const;
 type Outage = (typeof OUTAGES)[number];
 
-
 describe('recovery of both commands', () => {
   let installed: Installed;
   let supervisor: Supervisor;
