@@ -6,7 +6,7 @@ import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/en
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { aborted, sleep, systemClock } from '../../pkg/kubernetes/wait.ts';
 import { limitLog } from '../../pkg/kubernetes/rate-limiter.ts';
-import { formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
 import { createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
@@ -110,12 +110,6 @@ const listen = async (
 /** Resolves after the signal, once every request is answered and every port closed. */
 const serve = async (options: SurroundingsOptions, surroundings: Surroundings, signal: AbortSignal): Promise<void> => {
   const { config, clock, logger } = options;
-  const version = surroundings.version();
-  if (isNewerThanKnown(version)) {
-    logger.warn('this Kubernetes version is newer than the newest known one and is treated as that one', {
-      version: formatVersion(version),
-    });
-  }
   const close = await listen(options, surroundings, signal);
   const stop = new AbortController();
   const tasks = surroundings.tasks.map((task) => task(stop.signal));

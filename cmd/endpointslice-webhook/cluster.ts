@@ -6,6 +6,7 @@ import { type Namespace, isSwitchedOff, isSwitching } from '../../pkg/apis/core.
 import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS, SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
+import { followVersion } from '../../pkg/controllers/settings/version.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
 import { type ClusterLock, createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
 import { type DeploymentWatch, watchDeployment } from '../../pkg/installation/deployment-removed.ts';
@@ -18,7 +19,6 @@ import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import { formatVersion, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
@@ -100,7 +100,7 @@ export const createRegistering = (options: RegisteringOptions) => {
 /** How long a replica that ends waits for an answer: it goes on serving meanwhile, and ends in time. */
 const GOODBYE_MS = 3_000;
 /** How often the version is looked at: an upgrade takes minutes, and what depends on it can wait as long. */
-const VERSION_INTERVAL_MS = 300_000;
+const VERSION_INTERVAL_SECONDS = 300;
 
 /** What all parts are made with. */
 interface Connection {
@@ -119,36 +119,18 @@ const connect = ({ config, kubeconfig, namespace, logger, clock }: SurroundingsO
   return { config, client, namespace: namespace ?? source.namespace ?? 'default', clock, random: Math.random, logger };
 };
 
-const readVersion = async ({ client }: Connection, signal: AbortSignal): Promise<KubernetesVersion> =>
-  parseKubernetesVersion(await client.raw('/version', signal));
-
-/** Follows the version of the API server through upgrades; a failed look changes nothing. `given`: taken instead, whatever the server answers. */
-const followVersion = async (given: string | undefined, connection: Connection, signal: AbortSignal) => {
-  const { clock, logger } = connection;
-  let version = given === undefined ? await readVersion(connection, signal) : parseKubernetesVersion(given);
-  const callbacks: (() => void)[] = [];
-  const look = async (until: AbortSignal): Promise<void> => {
-    try {
-      const next = await readVersion(connection, until);
-      if (formatVersion(next) === formatVersion(version)) return;
-      logger.info('version of the API server changed', { before: formatVersion(version), after: formatVersion(next) });
-      version = next;
-      for (const callback of callbacks) callback();
-    } catch (error) {
-      if (!until.aborted) logger.warn('cannot read the version of the API server', { error });
-    }
+/** A version that is given is taken, whatever the server answers. Rejects where the first answer does not come. */
+const openVersion = async ({ config, client, clock, logger }: Connection, signal: AbortSignal) => {
+  const override = defined({ override: config.kubernetesVersion });
+  const kubernetesVersion = { rereadSeconds: VERSION_INTERVAL_SECONDS, stableSeconds: 0, ...override };
+  const followed = followVersion({ client, config: { kubernetesVersion }, clock, logger });
+  await followed.read(signal);
+  const current = (): KubernetesVersion => {
+    if (followed.current === undefined) throw new Error('the version of the API server cannot be read, see the log');
+    return followed.current;
   };
-  return {
-    current: (): KubernetesVersion => version,
-    onChange: (callback: () => void): void => void callbacks.push(callback),
-    async run(until: AbortSignal): Promise<void> {
-      while (given === undefined && !until.aborted) {
-        // Rejects only when aborted, which ends the loop.
-        await sleep(clock, VERSION_INTERVAL_MS, until).catch(() => undefined);
-        if (!until.aborted) await look(until);
-      }
-    },
-  };
+  current();
+  return { current, onChange: followed.onChange, run: followed.run };
 };
 
 const addressOf = ({ config: { registration }, namespace: own }: Connection): ServerAddress => {
@@ -176,7 +158,7 @@ const openCertificates = (connection: Connection, signal: AbortSignal): Promise<
 interface Registered extends Pick<RegisteringOptions, 'claim'> {
   readonly namespaces: Cache<Namespace>;
   readonly certificates: RefreshingCertificateSource;
-  readonly version: Awaited<ReturnType<typeof followVersion>>;
+  readonly version: Awaited<ReturnType<typeof openVersion>>;
   readonly evacuations: EvacuationWatch | undefined;
   readonly settingsReconcilerUser: string;
 }
@@ -227,7 +209,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
   const { installation, registration, flowController } = config;
   const close = () => client.close();
   try {
-    const version = await followVersion(config.kubernetesVersion, connection, signal);
+    const version = await openVersion(connection, signal);
     const certificates = await openCertificates(connection, signal);
     const lease = { namespace: flowController.lease.namespace ?? namespace, name: flowController.lease.name };
     const planner = createLeaseWatch({ ...connection, lease });

@@ -51,9 +51,9 @@ interface KubeconfigFile {
 const readFile = (path: string, source: FileSource): KubeconfigFile => {
   try {
     const bytes = source.read();
-    return { path, bytes, content: record(parse(String(bytes))) };
+    return { path, bytes, content: record(parse(String(bytes), { logLevel: 'error' })) };
   } catch (error) {
-    // The parser quotes the lines around a fault, and those may hold a token: only the first line is kept.
+    // The parser quotes the lines around a fault, and those may hold a token: only the first line is kept. Its warnings would, too.
     throw new KubeConfigError(`cannot load ${path}: ${(errorText(error).split('\n', 1)[0] ?? '').slice(0, 300)}`);
   }
 };
