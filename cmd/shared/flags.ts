@@ -58,15 +58,11 @@ export const parseWith = <T extends object>(create: () => Command, args: readonl
   }
 };
 
-/** The blocks of a configuration that these flags win over. */
-interface CommonConfiguration {
-  health: EndpointConfiguration;
-  metrics: EndpointConfiguration;
-  log: LogConfiguration;
-}
-
-/** Those blocks with the flags on top. */
-export const withCommonFlags = (flags: CommonFlags, config: CommonConfiguration): CommonConfiguration => {
+/** The blocks of a configuration that these flags win over, with the flags on top. */
+export const withCommonFlags = (
+  flags: CommonFlags,
+  config: { health: EndpointConfiguration; metrics: EndpointConfiguration; log: LogConfiguration },
+): typeof config => {
   const endpoint = (own: EndpointConfiguration, port: number | undefined): EndpointConfiguration => ({
     bindAddress: flags.bindAddress ?? own.bindAddress,
     port: port ?? own.port,

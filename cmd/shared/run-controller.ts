@@ -1,16 +1,15 @@
 // What the main function of every controller does: open, then one of serve, dry run and cleanup, then an exit code.
 // Flags of the commands that are controllers: their ways of running, their ports, their Lease and their log.
 import { type Command, Option } from 'commander';
-import type { LeaderElectionConfiguration } from '../../pkg/apis/config/schema.ts';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { defined } from '../../pkg/apis/values.ts';
 import { createGuardedClient } from '../../pkg/kubernetes/client.ts';
 import { KubeConfigError } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { type CommonFlags, type ParsedFlags, withCommonFlags, withLog, withPorts } from './flags.ts';
+import { type CommonFlags, withCommonFlags, withLog, withPorts } from './flags.ts';
 import { untilSignal } from './exit.ts';
 import type { ControllerConfiguration, ControllerSession } from './session.ts';
-import { runToExitCode } from './run.ts';
+import { type RunOptions, runToExitCode } from './run.ts';
 
 export type OutputFormat = 'table' | 'json';
 
@@ -25,17 +24,14 @@ export interface ControllerFlags extends CommonFlags {
   leaderElectionNamespace?: string;
 }
 
-/** What a flag does, for its help, where controllers differ in it. */
-interface RunningWords {
-  /** Kind of the configuration file. */
-  kind: string;
-  /** Absent: there is no dry run. */
-  dryRun?: string;
-  cleanup: string;
-}
-
-/** Adds what is run and against which cluster: configuration file, kubeconfig, dry run and cleanup. */
-export const withRunning = (command: Command, { kind, dryRun, cleanup }: RunningWords): Command => {
+/**
+ * Adds what is run and against which cluster: configuration file, kubeconfig, dry run and cleanup. `kind` is of the file; the others are
+ * help, and without one for the dry run there is none.
+ */
+export const withRunning = (
+  command: Command,
+  { kind, dryRun, cleanup }: { kind: string; dryRun?: string; cleanup: string },
+): Command => {
   command
     .requiredOption('--config <file>', `configuration file (${kind}); flags take precedence`)
     .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount");
@@ -55,21 +51,16 @@ export const withServing = (command: Command, unelected: string): Command =>
       .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own"),
   );
 
-const elected = (
-  { leaderElect, leaderElectionNamespace }: ControllerFlags,
-  config: LeaderElectionConfiguration,
-): LeaderElectionConfiguration => ({
-  ...config,
-  ...defined({ enabled: leaderElect, namespace: leaderElectionNamespace }),
-});
-
 /** The blocks that flags win over. */
 type Flagged = Omit<ControllerConfiguration, 'installation'>;
 
 /** The blocks of a configuration that these flags win over, with the flags on top. */
 export const withControllerFlags = (flags: ControllerFlags, config: Flagged): Flagged => ({
   ...withCommonFlags(flags, config),
-  leaderElection: elected(flags, config.leaderElection),
+  leaderElection: {
+    ...config.leaderElection,
+    ...defined({ enabled: flags.leaderElect, namespace: flags.leaderElectionNamespace }),
+  },
 });
 
 /** Reads as `client` does; every write rejects with `why`, a sentence. */
@@ -105,33 +96,21 @@ export const isUsageError = (error: unknown): error is Error =>
   error instanceof KubeConfigError ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
-interface ControllerOptions<F extends ControllerFlags, S extends ControllerSession> {
-  readonly parsed: ParsedFlags<F>;
-  /** Reads the configuration and opens clients. */
-  open(flags: F): Promise<S>;
-  /** Errors of `open` that are the user's to fix; default isUsageError. */
-  isUsage?(error: unknown): error is Error;
+/** Resolves with the exit code. */
+export const runController = <F extends ControllerFlags, S extends ControllerSession>({
+  ways,
+  failure,
+  ...options
+}: Pick<RunOptions<F, S>, 'parsed' | 'open' | 'close'> & {
+  /** Default isUsageError. */
+  readonly isUsage?: RunOptions<F, S>['isUsage'];
   readonly ways: Ways<S>;
   /** The log line of a failure. */
   readonly failure: string;
-  /** Closes what was opened. */
-  close(session: S): Promise<void>;
-}
-
-/** Resolves with the exit code. */
-export const runController = <F extends ControllerFlags, S extends ControllerSession>({
-  parsed,
-  open,
-  isUsage = isUsageError,
-  ways,
-  failure,
-  close,
-}: ControllerOptions<F, S>): Promise<number> =>
+}): Promise<number> =>
   runToExitCode<F, S>({
-    parsed,
-    open,
-    isUsage,
+    isUsage: isUsageError,
+    ...options,
     work: (session, flags) => runWay(session, flags, ways, untilSignal()),
     failed: ({ logger }, error) => logger.error(failure, { error }),
-    close,
   });

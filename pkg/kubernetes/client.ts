@@ -162,13 +162,7 @@ export const createGuardedClient = (client: Client, refusal: Refusal): Client =>
     return refused === undefined ? write({ ...(options as O), refusal: both }) : Promise.reject(refused);
   };
   return {
-    server: client.server,
-    get: (...args) => client.get(...args),
-    list: (...args) => client.list(...args),
-    pages: (...args) => client.pages(...args),
-    watch: (...args) => client.watch(...args),
-    raw: (...args) => client.raw(...args),
-    text: (...args) => client.text(...args),
+    ...client,
     create: (resource, object, options, signal) =>
       guarded(options, (asking) => client.create(resource, object, asking, signal)),
     update: (resource, object, options, signal) =>
@@ -177,7 +171,6 @@ export const createGuardedClient = (client: Client, refusal: Refusal): Client =>
       guarded(options, (asking) => client.patch(resource, ref, type, patch, asking, signal)),
     delete: (resource, ref, options, signal) =>
       guarded(options, (asking) => client.delete(resource, ref, asking, signal)),
-    close: () => client.close(),
   };
 };
 

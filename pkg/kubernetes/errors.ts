@@ -27,13 +27,15 @@ const MAX_REASON_LENGTH = 100;
 /** One line without control sequences: aggregated API servers are untrusted. */
 const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
 
-const REASONS: Readonly<Record<number, string>> = {
+/** `reason` of a Status, by the HTTP status that it comes with. */
+export const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
   405: 'MethodNotAllowed',
   406: 'NotAcceptable',
+  408: 'Timeout',
   409: 'Conflict',
   410: 'Gone',
   413: 'RequestEntityTooLarge',
@@ -58,7 +60,7 @@ export class ApiError extends Error {
 
   constructor({ status, reason, message, retryAfterMs, method, path }: ApiErrorInput) {
     const said = plain(reason ?? '', MAX_REASON_LENGTH);
-    const known = said === '' ? (REASONS[status] ?? 'Unknown') : said;
+    const known = said === '' ? (STATUS_REASONS[status] ?? 'Unknown') : said;
     const detail = message === undefined || message === '' ? '' : `: ${plain(message, MAX_MESSAGE_LENGTH)}`;
     super(`${method} ${path}: ${status} ${known}${detail}`);
     this.status = status;
@@ -154,6 +156,16 @@ export const isAlreadyExists = (error: unknown): error is ApiError =>
 export const isGone = hasStatus(410);
 export const isTooManyRequests = hasStatus(429);
 export const isServiceUnavailable = hasStatus(503);
+
+/** What was asked for; undefined where the server answers 404. */
+export const ifFound = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
 
 /** The API server's message for a JSON Patch that does not apply; for an invalid object it lists fields instead. */
 const NOT_APPLICABLE = 'the server rejected our request due to an error in our request';

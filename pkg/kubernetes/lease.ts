@@ -5,7 +5,7 @@ import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '..
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
 import type { Client, Clock } from './types.ts';
 
@@ -176,14 +176,7 @@ export const createLeaseLock = (options: LeaseLockOptions) => {
     }
   };
 
-  const read = async (signal: AbortSignal): Promise<Lease | undefined> => {
-    try {
-      return await client.get<Lease>(LEASES, ref, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
+  const read = (signal: AbortSignal): Promise<Lease | undefined> => ifFound(client.get<Lease>(LEASES, ref, signal));
 
   return {
     /** Takes the Lease if it is free or expired, renews it if this process holds it. Rejects with what the client rejects with. */

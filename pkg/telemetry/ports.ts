@@ -202,17 +202,21 @@ export const startMetricsServer = ({
   });
 };
 
-interface PortsOptions extends Checks {
+/** Opens both or none; rejects when a port is taken. */
+export const openPorts = async ({
+  config,
+  liveness,
+  readiness,
+  metrics,
+  logger,
+  secureMetrics: secure,
+}: Checks & {
   config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
   metrics: Metrics;
   logger: Logger;
   /** How the metrics are served where plain HTTP would expose them to all clients. */
   secureMetrics?: SecureServing;
-}
-
-/** Opens both or none; rejects when a port is taken. */
-export const openPorts = async (options: PortsOptions) => {
-  const { config, liveness, readiness, metrics, logger, secureMetrics: secure } = options;
+}) => {
   const { bindAddress, port } = config.health;
   const health = await startHealthServer({ address: bindAddress, port, liveness, readiness, logger });
   const opened = { address: config.metrics.bindAddress, port: config.metrics.port, metrics, logger, secure };

@@ -1,5 +1,6 @@
 // The Express application: which path is served by what, and a Status for everything that is served by nothing.
 // The TLS server under the admission application: timeouts, certificate changes, and the way down.
+import { STATUS_CODES } from 'node:http';
 import { createServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
@@ -50,19 +51,18 @@ const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
 /** How often the two timeouts above are looked at. */
 const CHECK_INTERVAL_MS = 5_000;
 
-const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, { code: number; title: string; message: string }>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: { code: 408, title: 'Request Timeout', message: 'the request took too long to arrive' },
-  HPE_HEADER_OVERFLOW: { code: 431, title: 'Request Header Fields Too Large', message: 'the headers are too large' },
+const REFUSALS: Readonly<Record<string, readonly [code: number, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
 };
-const BAD_REQUEST = { code: 400, title: 'Bad Request', message: 'not a complete HTTP request' };
 
 /** Answers what never became a request, as far as the connection still takes an answer. */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const { code, title, message } = STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? BAD_REQUEST;
+  const [code, message] = REFUSALS[error.code ?? ''] ?? [400, 'not a complete HTTP request'];
   const body = statusText(code, message);
   socket.end(
-    `HTTP/1.1 ${code} ${title}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );
 };

@@ -11,7 +11,7 @@ import {
 import { ENDPOINT_SLICES } from '../apis/resources.ts';
 import { withoutEvacuation } from '../evacuation/admit.ts';
 import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS, decideHints, patchText } from '../hints/index.ts';
-import type { RegistrationOptions, WebhookEntry } from './registration-types.ts';
+import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler } from './review.ts';
 
 /** The decision as the server answers it. */
@@ -61,25 +61,16 @@ export const HINTS_PATH = `/webhooks/${HINTS_NAME}`;
 /** For slices that are chosen by namespace and name: their labels need not ask for anything. */
 export const CHOSEN_HINTS_PATH = `${HINTS_PATH}/etcd-clients`;
 
-const { group, version, kind, plural } = ENDPOINT_SLICES;
-export const HINTS_KINDS: readonly GroupVersionKind[] = [{ group, version, kind }];
+export const HINTS_KINDS: readonly GroupVersionKind[] = [ENDPOINT_SLICES];
 
 const valuesOf = (key: string): string[] =>
   HINT_STRATEGIES.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
 
 /** Labels that ask for no strategy in any of these ways. */
 const asksForNothing = (keys: readonly string[]) =>
-  keys.map((key) => ({ key, operator: 'NotIn' as const, values: valuesOf(key) }));
+  keys.map((key) => notIn(key, valuesOf(key)));
 
-export const SLICE_RULES = [
-  {
-    apiGroups: [group],
-    apiVersions: [version],
-    resources: [plural],
-    operations: ['CREATE', 'UPDATE'],
-    scope: 'Namespaced',
-  },
-];
+export const SLICE_RULES = [ruleFor(ENDPOINT_SLICES, ['CREATE', 'UPDATE'])];
 
 const nameAt = (index: number): string => `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`;
 
@@ -92,7 +83,7 @@ const COMMON = {
 };
 
 const notExcluded = (excludedNamespaces: readonly string[]) => ({
-  matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn' as const, values: [...excludedNamespaces] }],
+  matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
 });
 
 /** The slices of Etcds' client Services where the namespace says so: they cannot have this project's labels. No etcd ever waits for us. */
@@ -125,9 +116,7 @@ export const hintsEntries = (options: RegistrationOptions): WebhookEntry[] => {
         { key, operator: 'In' as const, values: valuesOf(key) },
         ...asksForNothing(SELECTING_LABELS.slice(0, index)),
         // Whatever is excluded or not: the slices of the Service through which we are reached never wait for us.
-        ...(address.kind === 'service'
-          ? [{ key: LABEL_SERVICE_NAME, operator: 'NotIn' as const, values: [address.name] }]
-          : []),
+        ...(address.kind === 'service' ? [notIn(LABEL_SERVICE_NAME, [address.name])] : []),
       ],
     },
   }));

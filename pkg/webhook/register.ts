@@ -7,7 +7,7 @@ import type { OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { aborted, createBell, sleep } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
@@ -154,21 +154,12 @@ const RESOURCE = MUTATING_WEBHOOK_CONFIGURATIONS;
 /** Replicas that start together write at the same time; each of these rounds lets at least one of them win. */
 const MAX_ROUNDS = 10;
 
-const read = async (client: Pick<Client, 'get'>, name: string, signal?: AbortSignal) => {
-  try {
-    return await client.get<MutatingWebhookConfiguration>(RESOURCE, { name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-};
-
 /** Creates or updates the configuration once; writes nothing where nothing differs. Rejects with what the API server says. */
 export const register = async (options: RegisterOptions, signal?: AbortSignal): Promise<void> => {
   const { client, wanted, keepFailurePolicy, logger } = options;
   const name = nameOf(wanted);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const current = await read(client, name, signal);
+    const current = await ifFound(client.get<MutatingWebhookConfiguration>(RESOURCE, { name }, signal));
     const next = mergeRegistration({ wanted, current, keepFailurePolicy });
     if (next === undefined) return;
     try {
@@ -190,15 +181,8 @@ export const unregister = async (
   client: Pick<Client, 'delete'>,
   name: string,
   signal?: AbortSignal,
-): Promise<boolean> => {
-  try {
-    await client.delete(RESOURCE, { name }, {}, signal);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-};
+): Promise<boolean> =>
+  (await ifFound(client.delete(RESOURCE, { name }, {}, signal).then(() => true))) ?? false;
 
 export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 'wanted'> {
   client: Client;

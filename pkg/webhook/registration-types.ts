@@ -1,5 +1,6 @@
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
+import type { Resource } from '../apis/resources.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
 /** Where API servers reach the webhook server. */
@@ -45,3 +46,17 @@ export interface WebhookEntry extends Pick<
 > {
   readonly path: string;
 }
+
+export const ruleFor = ({ group, version, plural }: Resource, operations: string[]) => ({
+  apiGroups: [group],
+  apiVersions: [version],
+  resources: [plural],
+  operations,
+  scope: 'Namespaced',
+});
+
+export const notIn = (key: string, values: readonly string[]) => ({
+  key,
+  operator: 'NotIn' as const,
+  values: [...values],
+});

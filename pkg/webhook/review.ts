@@ -3,6 +3,7 @@
 // Prints what the admission server answers: an AdmissionReview, or a Status where there was no review to answer.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isFields } from '../apis/values.ts';
+import { STATUS_REASONS } from '../kubernetes/errors.ts';
 
 /**
  * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
@@ -132,19 +133,6 @@ export const patchedText = (uid: string, patch: string, warning?: string): strin
   return `${OPENING}${JSON.stringify(uid)},"allowed":true,"patchType":"JSONPatch","patch":"${encoded}"${warningsField(warning)}}}`;
 };
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  408: 'Timeout',
-  411: 'BadRequest',
-  413: 'RequestEntityTooLarge',
-  415: 'UnsupportedMediaType',
-  431: 'BadRequest',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-};
-
 /** A meta/v1 Status that says why there is no review in the answer. */
 export const statusText = (code: number, message: string): string =>
   JSON.stringify({
@@ -153,6 +141,7 @@ export const statusText = (code: number, message: string): string =>
     metadata: {},
     status: 'Failure',
     message,
-    reason: REASONS[code] ?? 'Unknown',
+    // Of the rest there are 411 and 431, which the API has no word for.
+    reason: STATUS_REASONS[code] ?? 'BadRequest',
     code,
   });

@@ -20,13 +20,13 @@ import {
   LABEL_STRATEGY,
   MANAGED_BY_DRUID,
 } from '../apis/names.ts';
-import { type Resource, SERVICES } from '../apis/resources.ts';
+import { SERVICES } from '../apis/resources.ts';
 import { etcdClientSettings, isEtcdClient, patchEtcdClient } from '../routing/etcd-clients.ts';
 import { type ServiceLike, planStrategyLabel } from '../routing/index.ts';
 import { UNTOUCHED_SERVICES, keepSettings } from '../routing/keep.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
-import type { RegistrationOptions, WebhookEntry } from './registration-types.ts';
+import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler } from './review.ts';
 
 const isStringMap = (value: unknown): boolean =>
@@ -173,18 +173,7 @@ export const SETTINGS_PATH = `/webhooks/${SETTINGS_NAME}`;
 export const ETCD_CLIENTS_PATH = `${SETTINGS_PATH}/etcd-clients`;
 export const ETCD_CLIENTS_RELEASED_PATH = `${ETCD_CLIENTS_PATH}/released`;
 
-const kindOf = ({ group, version, kind }: Resource): GroupVersionKind => ({ group, version, kind });
-export const SETTINGS_KINDS: readonly GroupVersionKind[] = [kindOf(SERVICES)];
-
-const ruleFor = ({ group, version, plural }: Resource, operations: string[]) => ({
-  apiGroups: [group],
-  apiVersions: [version],
-  resources: [plural],
-  operations,
-  scope: 'Namespaced',
-});
-
-const notIn = (key: string, values: readonly string[]) => ({ key, operator: 'NotIn' as const, values: [...values] });
+export const SETTINGS_KINDS: readonly GroupVersionKind[] = [SERVICES];
 
 const notManaged = { matchExpressions: [notIn(LABEL_MANAGED, ['false'])] };
 

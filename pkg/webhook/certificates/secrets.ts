@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { SECRETS } from '../../apis/resources.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -161,14 +161,8 @@ const createAccess = (options: SecretCertificatesOptions) => {
   const { client, namespace, name, names, clock, randomBytes, logger, policy = DEFAULT_POLICY } = options;
   const secrets = secretNames(name);
 
-  const readOne = async (secret: string, signal?: AbortSignal): Promise<Secret | undefined> => {
-    try {
-      return await client.get<Secret>(SECRETS, { namespace, name: secret }, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
+  const readOne = (secret: string, signal?: AbortSignal): Promise<Secret | undefined> =>
+    ifFound(client.get<Secret>(SECRETS, { namespace, name: secret }, signal));
 
   const read = async (signal?: AbortSignal): Promise<Snapshot> => {
     // The server first: an authority that was written between the two reads is then at least as new as its server.
