@@ -159,7 +159,6 @@ const openLogger = ({ log }: EndpointSliceWebhookConfiguration): Logger => {
   return createLogger({ name: COMMANDS.endpointSliceWebhook, ...log, stream, colour: process.stderr.isTTY });
 };
 
-/** Runs the command with these arguments; resolves with its exit code. */
 export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
   runToExitCode({
     parsed: parseFlags(args),

@@ -30,7 +30,6 @@ import { type EvacuationWatch, createEvacuationWatch } from '../../pkg/webhook/e
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
 
 export interface RegisteringOptions {
-  /** Removes the registration; true if there was one. */
   unregister(signal: AbortSignal): Promise<boolean>;
   deployment: DeploymentWatch;
   /** Undefined: the registration is managed elsewhere. */
@@ -102,11 +101,9 @@ const GOODBYE_MS = 3_000;
 /** How often the version is looked at: an upgrade takes minutes, and what depends on it can wait as long. */
 const VERSION_INTERVAL_SECONDS = 300;
 
-/** What all parts are made with. */
 interface Connection {
   readonly config: EndpointSliceWebhookConfiguration;
   readonly client: Client;
-  /** Own namespace. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: () => number;
@@ -271,7 +268,6 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
   }
 };
 
-/** Removes the registration; true if there was one. */
 export const removeRegistration = async (options: SurroundingsOptions, signal: AbortSignal): Promise<boolean> => {
   const { client, config } = connect(options);
   try {

@@ -91,7 +91,6 @@ export const configurationOf = (flags: Flags, text: string | undefined): Endpoin
 
 export interface SurroundingsOptions {
   config: EndpointSliceWebhookConfiguration;
-  /** Path of a kubeconfig; undefined: the usual places. */
   kubeconfig: string | undefined;
   /** Own namespace where the environment names it. */
   namespace: string | undefined;
@@ -99,7 +98,6 @@ export interface SurroundingsOptions {
   clock: Clock;
 }
 
-/** Something that runs beside the server until the signal aborts. */
 export type Task = (signal: AbortSignal) => Promise<void>;
 
 export interface Surroundings extends RoutesOptions {

@@ -21,20 +21,17 @@ export type ParsedFlags<T> =
 
 const MAX_PORT = 65_535;
 
-/** A TCP port; 0 picks a free one. */
 export const parsePort = (value: string): number => {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
   if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
   return port;
 };
 
-/** Adds the ports that every long-running command opens. */
 export const withPorts = (command: Command): Command =>
   command
     .option('--health-port <port>', 'port for /healthz and /readyz; 0 picks a free one (default: 8081)', parsePort)
     .option('--metrics-port <port>', 'port for /metrics; 0 picks a free one (default: 8080)', parsePort);
 
-/** Adds how a command logs. */
 export const withLog = (command: Command): Command =>
   command
     .addOption(new Option('--log-level <level>', 'least severe level that is written').choices(LOG_LEVELS))

@@ -74,7 +74,6 @@ export interface Ways<S> {
   cleanup(session: S, signal: AbortSignal): Promise<void>;
 }
 
-/** Runs the way that the flags ask for. */
 export const runWay = <S extends Pick<ControllerSession, 'client'>>(
   session: S,
   { dryRun, output, cleanup }: Pick<ControllerFlags, 'dryRun' | 'output' | 'cleanup'>,
@@ -96,7 +95,6 @@ export const isUsageError = (error: unknown): error is Error =>
   error instanceof KubeConfigError ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
-/** Resolves with the exit code. */
 export const runController = <F extends ControllerFlags, S extends ControllerSession>({
   ways,
   failure,
@@ -105,7 +103,6 @@ export const runController = <F extends ControllerFlags, S extends ControllerSes
   /** Default isUsageError. */
   readonly isUsage?: RunOptions<F, S>['isUsage'];
   readonly ways: Ways<S>;
-  /** The log line of a failure. */
   readonly failure: string;
 }): Promise<number> =>
   runToExitCode<F, S>({

@@ -8,7 +8,6 @@ export interface RunOptions<T, S> {
   open(flags: T): Promise<S>;
   /** Whether an error of `open` is the user's to fix. */
   isUsage(error: unknown): error is Error;
-  /** Works until it is done. */
   work(opened: S, flags: T): Promise<void>;
   /** Called with what `work` failed with. */
   failed(opened: S, error: unknown): void;
@@ -19,7 +18,6 @@ export interface RunOptions<T, S> {
 /** What a command calls itself towards API servers and sources of load. */
 export const userAgentOf = (command: string): string => `${command} (${process.platform})`;
 
-/** Resolves with the exit code. */
 export const runToExitCode = async <T, S>(options: RunOptions<T, S>): Promise<number> => {
   const { parsed, open, isUsage, work, failed, close } = options;
   if (parsed.kind === 'exit') {

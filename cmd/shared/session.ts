@@ -45,21 +45,22 @@ export interface ControllerSession<C extends ControllerConfiguration = Controlle
   print(text: string): void;
 }
 
-export interface OpenOptions<C> {
-  /** Name of the command, for its log and its requests. */
-  command: string;
-  config: C;
-  /** Path of a kubeconfig; undefined: the usual places. */
-  kubeconfig: string | undefined;
-  env: Readonly<Record<string, string | undefined>>;
-}
-
 /**
  * Opens the cluster; nothing is asked of it yet. The caller closes the client.
  * @throws KubeConfigError where no cluster is named.
  */
-export const openSession = <C extends ControllerConfiguration>(options: OpenOptions<C>): ControllerSession<C> => {
-  const { command, config, kubeconfig, env } = options;
+export const openSession = <C extends ControllerConfiguration>({
+  command,
+  config,
+  kubeconfig,
+  env,
+}: {
+  command: string;
+  config: C;
+  /** Undefined: the usual places. */
+  kubeconfig: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}): ControllerSession<C> => {
   const source = loadKubeConfig(defined({ kubeconfig }));
   const own = env['LEADER_ELECTION_NAMESPACE'] ?? env['POD_NAMESPACE'] ?? source.namespace;
   return {
@@ -91,7 +92,6 @@ const electionOf = ({ config, client, namespace, ownNamespace, logger }: Control
   };
 };
 
-/** The process as one that may lead. */
 export const candidateOf = (session: ControllerSession): Candidate => {
   const { client, clock, random, logger, identity } = session;
   return { client, clock, random, logger, identity, election: electionOf(session) };

@@ -58,14 +58,12 @@ export interface Cache<T extends KubernetesObject> {
   keepWhole(reader: string, belongings: Iterable<string>): boolean;
   /** Milliseconds since the cache was proved current; 0 while there is nothing to be current about. */
   stalenessMs(): number;
-  /** Resolves once the state is not pending any more. */
   settled(signal: AbortSignal): Promise<void>;
   /**
    * Reads everything anew, versions that are known included: a changed definition shows other content under the same
    * version. What is cached stays until then; afterwards every object counts as changed.
    */
   relist(): void;
-  /** Follows the resource until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -81,7 +79,6 @@ const REFUSALS_MEANT = 5;
 /** Readers ask for whole objects one after the other, as when a configuration concerns many of them: one list serves all. */
 const KEEP_WHOLE_DELAY_MS = 1_000;
 
-/** What the parts of one cache share. */
 interface Shared<T extends KubernetesObject> {
   state: CacheState;
   informer: Informer<T> | undefined;

@@ -78,7 +78,6 @@ export const createCaches = (options: CachesOptions) => {
       const awaited = opened.filter(({ after }) => after === undefined);
       await Promise.all(awaited.map((one) => waitFor(one, options, signal)));
     },
-    /** Runs all until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
       await Promise.all(
         opened.map(async ({ cache, after }) => {

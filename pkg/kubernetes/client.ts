@@ -32,7 +32,6 @@ export interface ClientOptions {
   retry?: RetryPolicy;
   /** Default: HTTP over one pooled connection to the server. */
   transport?: Transport;
-  /** Default: the system's. */
   clock?: Clock;
   /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
   random?: () => number;

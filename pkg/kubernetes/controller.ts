@@ -9,7 +9,6 @@ import type { WorkQueue } from './work-queue.ts';
 type ReconcileOutcome = 'success' | 'requeue' | 'error' | 'timeout' | 'aborted';
 
 export interface ControllerOptions {
-  /** For log lines. */
   name: string;
   reconciler: Reconciler;
   /** Owned by the controller from `run` on: it is shut down when the controller stops. */
@@ -28,7 +27,6 @@ export interface ControllerOptions {
   };
 }
 
-/** A reconcile took longer than its limit. */
 export class ReconcileTimeoutError extends Error {
   override readonly name = 'ReconcileTimeoutError';
   readonly timeoutMs: number;

@@ -10,7 +10,6 @@ export interface TlsMaterial {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** PKCS #12 bundle. */
   readonly pfx?: string | Buffer;
   readonly passphrase?: string;
   /** Name expected in the server's certificate; default: the host of the URL. */
@@ -25,15 +24,12 @@ export interface Credentials {
   readonly tls: TlsMaterial;
 }
 
-/** A server and the identity to use with it. */
 export interface KubeConfigSource {
   /** URL of the API server, without a trailing slash; may carry a path. */
   readonly server: string;
   /** Namespace of the context, or that of the Pod when in-cluster. */
   readonly namespace: string | undefined;
-  /** Name of the context in use. */
   readonly context: string;
-  /** HTTP proxy on the way to the server. */
   readonly proxyUrl: string | undefined;
   /**
    * Current credentials. Cheap enough for every request: files are read only after they changed, plug-ins run only

@@ -14,7 +14,6 @@ interface ApiErrorInput extends RequestIdentity {
   status: number;
   /** `reason` of the Status body; when absent it is derived from the HTTP status. */
   reason?: string;
-  /** `message` of the Status body. */
   message?: string;
   /** How long the server asks to wait, milliseconds. */
   retryAfterMs?: number;
@@ -47,7 +46,6 @@ export const STATUS_REASONS: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** The API server answered with an error status. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code = 'ApiError';
@@ -86,7 +84,6 @@ interface ConnectionErrorInput extends RequestIdentity {
   cause?: unknown;
 }
 
-/** The API server gave no usable answer. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   readonly code = 'ConnectionError';

@@ -31,7 +31,6 @@ interface Occurrences {
 }
 
 interface Reporter {
-  /** Name of the command. */
   component: string;
   /** This process, for example the Pod's name. */
   instance: string;
@@ -77,7 +76,6 @@ const buildEvent = (event: EventInput, name: string, times: Occurrences, reporte
   count: times.count,
 });
 
-/** Why an event was not written. */
 type EventDropReason = 'Flood' | 'QueueFull' | 'Refused' | 'Unreachable' | 'Stopped';
 
 export interface EventRecorderOptions extends Reporter {
@@ -100,7 +98,6 @@ const RATE_PER_OBJECT = 1 / 300;
 const ATTEMPTS = 4;
 const RETRY_MS = 2_000;
 
-/** An event that waits to be sent. */
 type Pending = Occurrences & { readonly event: EventInput };
 
 const objectKey = ({ regarding }: EventInput): string =>

@@ -106,9 +106,7 @@ export interface Call {
   path: string;
   contentType?: string;
   body?: unknown;
-  /** Beside those of every request. */
   headers?: Readonly<Record<string, string>>;
-  /** See ListOptions. */
   newConnection?: boolean;
   refusal?: Refusal | undefined;
 }
@@ -189,14 +187,12 @@ export const createExchange = ({
   clock: Clock;
   random: () => number;
 }) => {
-  const identityOf = ({ method, path }: Call): RequestIdentity => ({ method, path });
-
   const authenticate = async (call: Call): Promise<Credentials> => {
     try {
       return await config.credentials();
     } catch (cause) {
       const message = `no credentials: ${describe(cause)}`;
-      throw new ConnectionError({ ...identityOf(call), reason: 'Credentials', message, cause });
+      throw new ConnectionError({ ...call, reason: 'Credentials', message, cause });
     }
   };
 
@@ -204,11 +200,10 @@ export const createExchange = ({
   const failure = (error: unknown, call: Call, deadline: Deadline, signal?: AbortSignal): unknown => {
     if (signal?.aborted === true) return signal.reason;
     if (error instanceof ConnectionError || error instanceof ApiError) return error;
-    const identity = identityOf(call);
     if (deadline.expired) {
-      return new ConnectionError({ ...identity, reason: 'Timeout', message: 'the deadline passed', cause: error });
+      return new ConnectionError({ ...call, reason: 'Timeout', message: 'the deadline passed', cause: error });
     }
-    return new ConnectionError({ ...identity, reason: reasonOf(error), message: describe(error), cause: error });
+    return new ConnectionError({ ...call, reason: reasonOf(error), message: describe(error), cause: error });
   };
 
   /** Rejects for every status but 2xx, with the body read so that the connection stays usable. */
@@ -234,9 +229,9 @@ export const createExchange = ({
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     const retryAfterMs = parseRetryAfter(header(answer, 'retry-after'), clock.now());
     throw apiErrorOf(
-      identityOf(call),
+      call,
       answer.statusCode,
-      parsed(await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal)),
+      parsed(await abortable(bytesOf(answer.body, call), deadline.signal)),
       retryAfterMs,
     );
   };
@@ -263,7 +258,7 @@ export const createExchange = ({
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await authenticated(asking, deadline);
-      return await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
+      return await abortable(bytesOf(answer.body, call), deadline.signal);
     } catch (error) {
       throw refused ?? failure(error, call, deadline, signal);
     } finally {
@@ -294,9 +289,9 @@ export const createExchange = ({
       const value = parsed(bytes);
       if (value !== undefined) return value as T;
       if (!hasItemsWithin(MAX_ANSWER_ITEMS, bytes))
-        throw new AnswerTooLongError(identityOf(call), `${MAX_ANSWER_ITEMS} values and keys`);
+        throw new AnswerTooLongError(call, `${MAX_ANSWER_ITEMS} values and keys`);
       const message = `the answer (${bytes.length} bytes) is not JSON`;
-      throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
+      throw new ConnectionError({ ...call, reason: 'InvalidResponse', message });
     },
     /** Sends once, and hands over the stream. `deadline` belongs to the reader: it must be disposed. */
     async open(call: Call, signal: AbortSignal) {

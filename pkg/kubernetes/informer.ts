@@ -37,7 +37,6 @@ export type RelistReason = 'Initial' | 'Gone' | 'Silent';
 export interface InformerOptions<T extends KubernetesObject> {
   client: Pick<Client, 'pages' | 'watch'>;
   resource: Resource;
-  /** Default: all objects of all namespaces. */
   selection?: Selection;
   /**
    * Shrinks an object before it is cached; may change it in place. Must keep metadata name, namespace and

@@ -22,7 +22,6 @@ export class KubeConfigError extends Error {
 }
 
 const DEFAULT_CHECK_INTERVAL_MS = 5_000;
-/** Contexts that a message lists. */
 const MAX_LISTED = 20;
 /** Names in messages; longer ones are a mistake. */
 const MAX_SHOWN = 100;
@@ -258,11 +257,9 @@ const withoutQuotes = (error: unknown, context: string): unknown =>
 export interface LoadKubeConfigOptions {
   /** Path of a kubeconfig; omitted: `$KUBECONFIG`, `~/.kube/config`, then the Pod's service account. */
   kubeconfig?: string;
-  /** Name of the context; omitted: the kubeconfig's current one. */
   context?: string;
   /** How often kubeconfig, token and certificate files are looked at, milliseconds; default 5 s. A 401 looks at once. */
   fileCheckIntervalMs?: number;
-  /** Default: the system's. */
   clock?: Clock;
 }
 

@@ -7,9 +7,7 @@ import type { Client, Clock } from './types.ts';
 
 export interface LeaderElectionOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
-  /** Where the Lease is. */
   namespace: string;
-  /** Name of the Lease. */
   name: string;
   /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: LeaseLockOptions['marks'];

@@ -109,7 +109,6 @@ export const releaseLease = (current: Lease, now: number): Lease => ({
 export interface LeaseLockOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
   namespace: string;
-  /** Of the Lease. */
   name: string;
   identity: string;
   clock: Clock;

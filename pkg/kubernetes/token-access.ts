@@ -9,15 +9,6 @@ import type { Client, Clock } from './types.ts';
 /** `busy`: too many unknown tokens at once, of this source or of all. `unavailable`: the API server gave no answer. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy' | 'unavailable';
 
-interface TokenAccessOptions {
-  readonly client: Pick<Client, 'create'>;
-  readonly clock: Clock;
-  /** Tokens for this audience are accepted, and those for the API server itself. */
-  readonly audience: string;
-  /** Path whose `get` is asked for. */
-  readonly path: string;
-}
-
 /** Answers for one token that `source`, an address, shows; rejects never. */
 export type TokenAccess = (token: string, source: string) => Promise<Access>;
 
@@ -58,7 +49,19 @@ const MAX_SOURCES = 1_000;
 /** Of the API server's own tokens none is as long. */
 const MAX_TOKEN = 8_192;
 
-export const createTokenAccess = ({ client, clock, audience, path }: TokenAccessOptions): TokenAccess => {
+export const createTokenAccess = ({
+  client,
+  clock,
+  audience,
+  path,
+}: {
+  readonly client: Pick<Client, 'create'>;
+  readonly clock: Clock;
+  /** Tokens for this audience are accepted, and those for the API server itself. */
+  readonly audience: string;
+  /** Path whose `get` is asked for. */
+  readonly path: string;
+}): TokenAccess => {
   const known = createLru<{ readonly access: Promise<Access>; until: number }>(MAX_KNOWN);
   /** Tokens that were let in when they were asked about last. */
   const good = createLru<true>(MAX_KNOWN);

@@ -23,14 +23,12 @@ type Route = (query: Request['query']) => Answer | Promise<Answer>;
 
 /** Serves over TLS, to readers that are let in. */
 export interface SecureServing {
-  /** Certificate, key and ciphers. */
   readonly context: SecureContextOptions;
   /** Undefined lets the request in; an answer is what it gets instead. Paths that are not served are asked about, too. */
   admit(request: IncomingMessage): Promise<Answer | undefined>;
 }
 
 interface HttpServerOptions {
-  /** Address to bind. */
   address: string;
   /** 0 picks a free one. */
   port: number;
@@ -69,7 +67,6 @@ export const messagesOf = (
   return { IncomingMessage: Incoming, ServerResponse: Outgoing };
 };
 
-/** Resolves with the port; rejects if the address cannot be bound. */
 export const listen = (server: Server, port: number, address: string): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -144,7 +141,6 @@ const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Reco
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
   let closed: Promise<void> | undefined;
   return {
-    /** The port that is listened on. */
     port: actualPort,
     /** Stops listening, cuts open connections; resolves when the port is free. May be called again. */
     close(): Promise<void> {

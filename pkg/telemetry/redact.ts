@@ -29,7 +29,6 @@ const SECRET_NAMES = new Set([
 ]);
 const SECRET_SUFFIXES = ['token', 'password', 'kubeconfig', 'privatekey', 'secretkey', 'accesskey', 'clientsecret'];
 
-/** True if values under this field name are masked. */
 export const isSecretName = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   return SECRET_NAMES.has(plain) || SECRET_SUFFIXES.some((suffix) => plain.endsWith(suffix));
@@ -103,7 +102,6 @@ export const cleanText = (text: string): string =>
 
 /** What a walk through one value carries along. */
 interface Walk {
-  /** Stacks of errors are kept. */
   readonly stacks: boolean;
   /** Objects on the way from the root: seeing one again is a cycle. */
   readonly path: Set<object>;
@@ -189,6 +187,5 @@ const cleanValue = (value: unknown, walk: Walk): unknown => {
 /** A copy of `fields` that JSON.stringify can always write and that carries no secret under a known name. Undefined fields are left out. */
 export const cleanFields = (
   fields: Readonly<Record<string, unknown>>,
-  /** `stacks`: those of errors are kept. */
   { stacks = false }: { readonly stacks?: boolean } = {},
 ): Record<string, unknown> => cleanEntries(Object.entries(fields), { stacks, path: new Set() });

@@ -69,7 +69,6 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: {
-  /** Address to bind. */
   address: string;
   /** 0 picks a free one. */
   port: number;
@@ -106,9 +105,7 @@ export const startAdmissionServer = async (options: {
   });
   let closed: Promise<void> | undefined;
   return {
-    /** The port that is listened on. */
     port: actualPort,
-    /** Open connections. */
     get connections(): number {
       return connections.size;
     },

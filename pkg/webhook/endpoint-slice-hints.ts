@@ -14,7 +14,6 @@ import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS, decideHints, pat
 import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler } from './review.ts';
 
-/** The decision as the server answers it. */
 export const answerOf = (decision: HintsDecision): AdmissionDecision => {
   switch (decision.kind) {
     case 'unchanged':

@@ -24,7 +24,6 @@ export interface ExchangeOptions {
   draining: () => boolean;
 }
 
-/** A finished answer. */
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -35,7 +34,6 @@ const CONTENT_TYPE = 'application/json';
 /** Seconds after which a client that was turned away may come again. */
 const RETRY_AFTER_SECONDS = '1';
 
-/** Writes status, headers and body in one go. */
 export const send = (
   response: ServerResponse,
   status: number,

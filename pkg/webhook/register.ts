@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
 import { defined, isFields, nameOf } from '../apis/values.ts';
-import type { OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
@@ -142,21 +141,26 @@ export const mergeRegistration = ({
   return isDeepStrictEqual(next, current) ? undefined : next;
 };
 
-interface RegisterOptions {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
-  wanted: MutatingWebhookConfiguration;
-  /** Leave the failure policy of slices as it is in the cluster. */
-  keepFailurePolicy: boolean;
-  logger: Logger;
-}
-
 const RESOURCE = MUTATING_WEBHOOK_CONFIGURATIONS;
 /** Replicas that start together write at the same time; each of these rounds lets at least one of them win. */
 const MAX_ROUNDS = 10;
 
 /** Creates or updates the configuration once; writes nothing where nothing differs. Rejects with what the API server says. */
-export const register = async (options: RegisterOptions, signal?: AbortSignal): Promise<void> => {
-  const { client, wanted, keepFailurePolicy, logger } = options;
+export const register = async (
+  {
+    client,
+    wanted,
+    keepFailurePolicy,
+    logger,
+  }: {
+    client: Pick<Client, 'get' | 'create' | 'update'>;
+    wanted: MutatingWebhookConfiguration;
+    /** Leave the failure policy of slices as it is in the cluster. */
+    keepFailurePolicy: boolean;
+    logger: Logger;
+  },
+  signal?: AbortSignal,
+): Promise<void> => {
   const name = nameOf(wanted);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const current = await ifFound(client.get<MutatingWebhookConfiguration>(RESOURCE, { name }, signal));
@@ -184,8 +188,10 @@ export const unregister = async (
 ): Promise<boolean> =>
   (await ifFound(client.delete(RESOURCE, { name }, {}, signal).then(() => true))) ?? false;
 
-export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 'wanted'> {
+export interface KeepRegisteredOptions {
   client: Client;
+  keepFailurePolicy: boolean;
+  logger: Logger;
   name: string;
   /** Built anew for each write, since the CA bundle changes. */
   wanted: () => MutatingWebhookConfiguration;
@@ -193,16 +199,11 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
   refresh?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** What the configuration goes with; default: nothing. Asked before each write, since it may have been made anew. */
   owner?: InstallationOwner;
-  /** Calls back when `wanted` changed. */
   onWantedChange: (callback: () => void) => void;
   clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
 }
-
-/** While the owner is unknown, the existing ones stay. */
-const withOwner = (wanted: MutatingWebhookConfiguration, owner: OwnerReference | undefined) =>
-  owner === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, ownerReferences: [owner] } };
 
 /** Two replicas that disagree (during an upgrade) must not fight faster than this. */
 const MIN_INTERVAL_MS = 5_000;
@@ -233,7 +234,10 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     try {
       await options.refresh?.(signal);
       const owner = await options.owner?.(signal);
-      await register({ client, wanted: withOwner(wanted(), owner), keepFailurePolicy, logger }, signal);
+      const next = wanted();
+      // While the owner is unknown, the existing ones stay.
+      if (owner !== undefined) next.metadata = { ...next.metadata, ownerReferences: [owner] };
+      await register({ client, wanted: next, keepFailurePolicy, logger }, signal);
       registered = true;
       failures = 0;
       return MIN_INTERVAL_MS;

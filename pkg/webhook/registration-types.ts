@@ -3,14 +3,12 @@ import type { MutatingWebhook } from '../apis/admission.ts';
 import type { Resource } from '../apis/resources.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
-/** Where API servers reach the webhook server. */
 export type ServerAddress =
   | { readonly kind: 'service'; readonly namespace: string; readonly name: string; readonly port: number }
   /** `https://host:port`, without path. */
   | { readonly kind: 'url'; readonly url: string };
 
 export interface RegistrationOptions {
-  /** Name of the MutatingWebhookConfiguration. */
   readonly name: string;
   /** Version of the API server; before 1.28 nothing carries match conditions. */
   readonly version: KubernetesVersion;

@@ -33,7 +33,6 @@ export type UnservedReason =
 /** A decision is a function of the request; anything it throws becomes an unserved review. */
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionDecision;
 
-/** A handler at its path. */
 export interface AdmissionRoute {
   /** Name in logs, warnings and metrics. */
   readonly name: string;
@@ -123,7 +122,6 @@ const warningText = (warning: string): string => {
 const warningsField = (warning: string | undefined): string =>
   warning === undefined ? '' : `,"warnings":[${JSON.stringify(warningText(warning))}]`;
 
-/** Allowed as it is. */
 export const allowedText = (uid: string, warning?: string): string =>
   `${OPENING}${JSON.stringify(uid)},"allowed":true${warningsField(warning)}}}`;
 

@@ -29,7 +29,6 @@ export interface RoutesOptions {
   readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** The user whose writes of settings are never changed. */
   readonly settingsReconcilerUser: string;
-  /** Zones that are being left. */
   readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
   /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
   readonly off?: () => boolean;

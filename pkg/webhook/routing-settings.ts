@@ -150,7 +150,6 @@ export const createEtcdClientsHandler =
   }: {
     /** Whether the namespace asks for routing by zone: the registration has a path for either. */
     enabled: boolean;
-    /** Version of the API server. */
     version: () => KubernetesVersion;
   }): AdmissionHandler =>
   ({ object, oldObject, operation }) => {

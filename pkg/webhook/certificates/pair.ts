@@ -31,7 +31,6 @@ export interface RefreshingCertificateSource extends CertificateSource {
   refresh?(signal: AbortSignal): Promise<void>;
 }
 
-/** Why a certificate cannot be used. */
 type CertificateErrorReason = 'Unreadable' | 'InvalidCertificate' | 'InvalidKey' | 'KeyMismatch' | 'NotValidNow';
 
 /** A certificate or key that cannot be used; the message names where it came from, never its content. */

@@ -95,7 +95,6 @@ const serverFacts = (server: Pair, stored: StoredPairs, names: readonly string[]
   return { notBefore, notAfter, issuer, missingNames: names.filter((name) => !covers(server, name)) };
 };
 
-/** What the rotation decision needs to know. */
 const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => ({
   ...defined({ current: stored.current, previous: stored.previous }),
   ...(stored.server === undefined ? {} : { server: serverFacts(stored.server, stored, names) }),

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, after, describe, it } from 'mocha';
-import { type ControllerSession, type OpenOptions, openSession } from '../../../cmd/shared/session.ts';
+import { type ControllerSession, openSession } from '../../../cmd/shared/session.ts';
 import { userAgentOf } from '../../../cmd/shared/run.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
@@ -31,7 +31,7 @@ describe('the session of a controller', () => {
   });
   after(() => folder.remove());
 
-  const open = (more: Partial<OpenOptions<typeof config>> & { namespace?: string } = {}): ControllerSession => {
+  const open = (more: Partial<Parameters<typeof openSession<typeof config>>[0]> & { namespace?: string } = {}): ControllerSession => {
     const { namespace = '', ...rest } = more;
     const kubeconfig = folder.write('kubeconfig', kubeconfigWith(namespace));
     const session = openSession({ command: 'thing', config, kubeconfig, env: {}, ...rest });
