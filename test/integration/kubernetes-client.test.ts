@@ -118,14 +118,6 @@ describe('a watch over HTTP/2', () => {
     expect(await wire.client.raw('/version'), 'the next request connects anew').to.deep.equal({ ok: true });
   });
 
-  it('that ends inside an event throws Cut', async () => {
-    wire.answerWatch = (response) => response.end(addedEvent('a') + addedEvent('b').slice(0, 20));
-    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await watch.done;
-    expect(watch.names).to.deep.equal(['a']);
-    expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
-  });
-
   it('that the server forgets to end throws Timeout 15 s later', async () => {
     const clock = createFakeClock();
     await wire.client.close();

@@ -95,23 +95,6 @@ describe('client and informer on the sandbox', () => {
     );
   };
 
-  it('honours Retry-After of a server that throttles', async () => {
-    sandbox.addFault({
-      kind: 'status',
-      match: { verb: 'list' },
-      code: 429,
-      reason: 'TooManyRequests',
-      retryAfterSeconds: 1,
-      times: 1,
-    });
-    const informer = start();
-    const began = performance.now();
-    await informer.waitForSync(stop.signal);
-    expect(performance.now() - began).to.be.at.least(1_000);
-    const lists = sandbox.requests.filter(({ verb, resource }) => verb === 'list' && resource === 'services');
-    expect(lists.map(({ status }) => status)).to.deep.equal([429, 200]);
-  });
-
   it('stays current through bookmarks: after a quiet time and a compaction no list is needed', async () => {
     const relists: string[] = [];
     let bookmarks = 0;

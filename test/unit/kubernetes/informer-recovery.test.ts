@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { gone, versionsOf } from '../../fixtures/model-api.ts';
+import { gone } from '../../fixtures/model-api.ts';
 import { cut, request, unreachable, useInformer } from './informer-support.ts';
 import { informerDelay } from '../../../pkg/kubernetes/informer.ts';
 
@@ -157,32 +157,6 @@ describe('informer, after failures', () => {
       });
     }
 
-    it('waits double up to 30 s', async () => {
-      for (let count = 0; count < 8; count += 1) bed.api.failNext('watch', unreachable());
-      bed.api.endWatches({ error: unreachable() });
-      const at: number[] = [];
-      const began = bed.clock.monotonic();
-      await bed.clock.settle();
-      for (let seen = bed.api.watches.length; at.length < 8;) {
-        await bed.clock.advance(100);
-        if (bed.api.watches.length > seen) {
-          seen = bed.api.watches.length;
-          at.push(bed.clock.monotonic() - began);
-        }
-      }
-      expect(at.map((ms, index) => ms - (at[index - 1] ?? 0))).to.deep.equal([
-        800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000,
-      ]);
-    });
-
-    it('a wait is never shorter than the server asks', async () => {
-      bed.api.endWatches({ error: refused(429, 25_000) });
-      await bed.clock.advance(24_999);
-      expect(bed.api.watches).to.have.length(1);
-      await bed.clock.advance(1);
-      expect(bed.api.watches).to.have.length(2);
-    });
-
     it('an abort ends the wait', async () => {
       bed.api.endWatches({ error: refused(429, 60_000) });
       await bed.clock.settle();
@@ -232,20 +206,6 @@ describe('informer, after failures', () => {
       expect(bed.informer.hasSynced).to.equal(true);
       expect(takeTold()).to.deep.equal(['a@2 was absent', 'b@3 was absent', 'c@4 was absent']);
       expect(bed.api.lists).to.have.length(2);
-    });
-
-    it('see changes between their pages through the watch that follows', async () => {
-      for (const name of ['a', 'b', 'c']) bed.api.put(name);
-      make({ pageSize: 1 });
-      let once = false;
-      bed.api.betweenPages = () => {
-        if (once) return;
-        once = true;
-        bed.api.remove('a');
-        bed.api.put('d');
-      };
-      await start();
-      expect(versionsOf(bed.informer.store.list())).to.deep.equal(versionsOf(bed.api.objects.values()));
     });
   });
 });

@@ -99,15 +99,6 @@ describe('loadKubeConfig', () => {
       await bed.clock.advance(1);
       expect(await token()).to.equal('Bearer two');
     });
-
-    it('are read at once after a refresh', async () => {
-      const path = bed.folder.write('token', 'one');
-      const config = load(kubeconfig({ user: { tokenFile: path } }));
-      await config.credentials();
-      bed.folder.write('token', 'two');
-      config.refresh();
-      expect((await config.credentials()).headers).to.deep.equal({ authorization: 'Bearer two' });
-    });
   });
 
   it('follows a client certificate and an authority that rotate', async () => {
@@ -237,24 +228,6 @@ describe('createFileSource', () => {
     await clock.advance(60_000);
     expect(source.read()).to.equal(first);
     expect(first.toString()).to.equal('one');
-  });
-
-  it('does not look again within the interval', async () => {
-    const source = createFileSource(folder.write('token', 'one'), clock, 5_000);
-    source.read();
-    folder.write('token', 'two');
-    await clock.advance(4_999);
-    expect(source.read().toString()).to.equal('one');
-    await clock.advance(1);
-    expect(source.read().toString()).to.equal('two');
-  });
-
-  it('looks at once after expire', () => {
-    const source = createFileSource(folder.write('token', 'one'), clock, 5_000);
-    source.read();
-    folder.write('token', 'two');
-    source.expire();
-    expect(source.read().toString()).to.equal('two');
   });
 
   it('notices a change that kept size and modification time', () => {

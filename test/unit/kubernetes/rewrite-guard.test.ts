@@ -205,12 +205,6 @@ describe('the guard of plans', () => {
   };
   const lose = (plan = 'p'): void => guard.written('web', plan);
 
-  it('lets a new plan be written at once, and the first loss be mended at once', () => {
-    expect(guard.admit('web', 'p')).to.deep.equal({ kind: 'write', again: false });
-    lose();
-    expect(guard.admit('web', 'p')).to.deep.equal({ kind: 'write', again: true });
-  });
-
   it('doubles the wait with every loss, up to five minutes', async () => {
     lose();
     const seen: number[] = [];
@@ -234,25 +228,5 @@ describe('the guard of plans', () => {
     guard.confirmed('web', 'p');
     expect(guard.fighting('web')).to.equal(false);
     expect(waits()).to.equal(0);
-  });
-
-  it('does not hold back another plan, and remembers that it was losing', () => {
-    for (let loss = 0; loss < 5; loss += 1) lose();
-    expect(waits()).to.be.greaterThan(0);
-    expect(waits('other')).to.equal(0);
-    lose('other');
-    expect(guard.fighting('web')).to.equal(true);
-  });
-
-  it('takes a plan that it finds on the slices for asserted', () => {
-    guard.confirmed('web', 'p');
-    expect(guard.admit('web', 'p')).to.deep.equal({ kind: 'write', again: true });
-    expect(guard.fighting('web')).to.equal(false);
-  });
-
-  it('forgets', () => {
-    for (let loss = 0; loss < 5; loss += 1) lose();
-    guard.forget('web');
-    expect([guard.fighting('web'), waits()]).to.deep.equal([false, 0]);
   });
 });
