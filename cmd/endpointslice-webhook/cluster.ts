@@ -241,15 +241,8 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       clock,
       logger,
     });
-    const parts = [
-      certificates,
-      planner,
-      registering,
-      version,
-      namespaces,
-      ...(evacuations === undefined ? [] : [evacuations]),
-    ];
-    const tasks: Task[] = parts.map((part) => (until) => part.run(until));
+    const parts = [certificates, planner, registering, version, namespaces, evacuations];
+    const tasks: Task[] = parts.flatMap((part) => (part === undefined ? [] : [(until) => part.run(until)]));
     return {
       ...users,
       certificates,

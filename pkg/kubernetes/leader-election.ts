@@ -28,8 +28,6 @@ export interface LeaderElectionOptions {
    * (see createFencedClient). It stays true after a clean stop.
    */
   onStartedLeading(signal: AbortSignal, holds: () => boolean): Promise<void>;
-  /** Called once after leading, when the work has ended or was given up on. */
-  onStoppedLeading(): void;
   logger: Logger;
 }
 
@@ -180,7 +178,7 @@ const lead = async (
     return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
   } finally {
     deadline.dispose();
-    settings.onStoppedLeading();
+    logger.info('stopped leading');
   }
 };
 
@@ -214,7 +212,7 @@ type Work = (signal: AbortSignal) => Promise<void>;
 /** A process that may lead. */
 export interface Candidate extends Pick<LeaderElectionOptions, 'client' | 'clock' | 'random' | 'logger' | 'identity'> {
   /** The Lease and its times; undefined: there is no election, and this process leads at once and for good. */
-  election: Omit<LeaderElectionOptions, keyof Candidate | 'onStartedLeading' | 'onStoppedLeading'> | undefined;
+  election: Omit<LeaderElectionOptions, keyof Candidate | 'onStartedLeading'> | undefined;
 }
 
 const throwProblem = (result: LeaderElectionResult): void => {
@@ -240,7 +238,6 @@ export const workWhileLeading = async (
       fence.holds = holds;
       return work(leaderSignal);
     },
-    onStoppedLeading: () => candidate.logger.info('stopped leading'),
   };
   throwProblem(await runLeaderElection(options, signal));
 };
@@ -266,7 +263,7 @@ export const workOnceAsLeader = async (candidate: Candidate, work: Work, signal:
     leading = true;
     return work(leaderSignal);
   };
-  const options = { ...candidate, ...election, onStartedLeading, onStoppedLeading: () => undefined };
+  const options = { ...candidate, ...election, onStartedLeading };
   const result = await runLeaderElection(options, ended);
   const timedOut = impatient.signal.aborted;
   impatient.abort();

@@ -20,7 +20,7 @@ interface Candidate {
   /** Replaces what happens to its requests from now on. */
   before: Before;
   leading: boolean;
-  stopped: number;
+  readonly stopped: number;
   result: LeaderElectionResult | undefined;
   readonly done: Promise<void>;
 }
@@ -42,7 +42,9 @@ export const useElection = () => {
       logger,
       before: () => undefined,
       leading: false,
-      stopped: 0,
+      get stopped() {
+        return logger.entries.filter(({ message }) => message === 'stopped leading').length;
+      },
       result: undefined,
       done: Promise.resolve(),
     };
@@ -66,7 +68,6 @@ export const useElection = () => {
         clock,
         random: () => 0.5,
         onStartedLeading: work,
-        onStoppedLeading: () => void (candidate.stopped += 1),
         logger,
         ...options,
       },

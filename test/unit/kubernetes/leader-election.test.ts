@@ -153,7 +153,7 @@ describe('runLeaderElection', () => {
       expect(one.result).to.deep.equal({ kind: 'stopped' });
       expect(one.stopped).to.equal(1);
       expect(holderOf(lease())).to.equal('one');
-      expect(one.logger.entries.at(-1)?.message).to.equal("the leader's work did not stop before its lease ends");
+      expect(one.logger.entries.at(-2)?.message).to.equal("the leader's work did not stop before its lease ends");
       await end();
     });
 
@@ -190,7 +190,7 @@ describe('runLeaderElection', () => {
       one.stop.abort();
       await bed.clock.advance(0);
       expect(one.result).to.deep.equal({ kind: 'stopped' });
-      expect(one.logger.entries.at(-1)?.message).to.equal(
+      expect(one.logger.entries.at(-2)?.message).to.equal(
         'cannot release the lease; other replicas wait until it expires',
       );
       await end();
@@ -231,7 +231,6 @@ describe('runLeaderElection', () => {
         clock: bed.clock,
         random: () => 0,
         onStartedLeading: () => Promise.resolve(),
-        onStoppedLeading: () => undefined,
         logger: recordingLogger(),
         ...options,
       };
