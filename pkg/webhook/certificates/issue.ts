@@ -130,13 +130,6 @@ interface IssueAuthorityOptions {
   randomBytes: RandomBytes;
 }
 
-interface IssueServerOptions extends IssueAuthorityOptions {
-  /** Signs; its key must be EC P-256. The certificate never outlives it. */
-  authority: Pair;
-  /** DNS names and IP addresses that the server is called by; at least one. */
-  names: readonly string[];
-}
-
 const OID = {
   commonName: '2.5.4.3',
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
@@ -191,61 +184,48 @@ const serialNumber = (randomBytes: RandomBytes): Der => {
 const pem = (label: string, der: Buffer): string =>
   `-----BEGIN ${label}-----\n${(der.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
 
-interface Template {
-  readonly serial: Der;
-  readonly issuer: Der;
-  readonly subject: Der;
-  readonly notBefore: number;
-  readonly notAfter: number;
-  readonly spki: Buffer;
-  readonly extensions: readonly Der[];
-}
-
-const signCertificate = (template: Template, signer: KeyObject): string => {
-  const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
-  const toBeSigned = sequence(
-    explicitTag(0, unsignedInteger(Buffer.from([2]))),
-    template.serial,
-    algorithm,
-    template.issuer,
-    sequence(time(template.notBefore), time(template.notAfter)),
-    template.subject,
-    template.spki,
-    explicitTag(3, sequence(...template.extensions)),
-  );
-  return pem('CERTIFICATE', sequence(toBeSigned, algorithm, bitString(sign('sha256', toBeSigned, signer))));
-};
-
-const newKeyPair = (): { publicKey: KeyObject; privateKey: KeyObject } =>
-  generateKeyPairSync('ec', { namedCurve: 'P-256' });
-
-const keyPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
-
-/** A self-signed certificate authority that may sign server certificates and no further authority. */
-export const issueAuthority = ({ commonName, now, lifetimeMs, randomBytes }: IssueAuthorityOptions): Pem => {
-  const { publicKey, privateKey } = newKeyPair();
+/** One certificate with a key of its own; without an authority it signs itself. Both name who signed, as verifiers with several authorities need. */
+const issue = (
+  { commonName, now, lifetimeMs, randomBytes }: IssueAuthorityOptions,
+  authority: Pair | undefined,
+  extensions: readonly Der[],
+): Pem => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = spkiOf(publicKey);
   const id = keyIdentifier(spki);
-  const name = distinguishedName(commonName);
-  const cert = signCertificate(
-    {
-      serial: serialNumber(randomBytes),
-      issuer: name,
-      subject: name,
-      notBefore: now - BACKDATE_MS,
-      notAfter: now + lifetimeMs,
-      spki,
-      extensions: [
-        extension(OID.basicConstraints, true, sequence(boolean(true), unsignedInteger(Buffer.from([0])))),
-        extension(OID.keyUsage, true, namedBits(KEY_USAGE.keyCertSign, KEY_USAGE.crlSign)),
-        extension(OID.subjectKeyIdentifier, false, octetString(id)),
-        extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, id))),
-      ],
-    },
-    privateKey,
+  const issuerId = authority === undefined ? id : keyIdentifier(spkiOf(authority.certificate.publicKey));
+  const subject = distinguishedName(commonName);
+  const notBefore = Math.max(now - BACKDATE_MS, authority?.notBefore ?? -Infinity);
+  const notAfter = Math.min(now + lifetimeMs, authority?.notAfter ?? Infinity);
+  const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
+  const all = [
+    ...extensions,
+    extension(OID.subjectKeyIdentifier, false, octetString(id)),
+    extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, issuerId))),
+  ];
+  const toBeSigned = sequence(
+    explicitTag(0, unsignedInteger(Buffer.from([2]))),
+    serialNumber(randomBytes),
+    algorithm,
+    authority === undefined ? subject : subjectOf(authority.certificate.raw),
+    sequence(time(notBefore), time(notAfter)),
+    subject,
+    spki,
+    explicitTag(3, sequence(...all)),
   );
-  return { cert, key: keyPem(privateKey) };
+  const signature = sign('sha256', toBeSigned, authority?.privateKey ?? privateKey);
+  return {
+    cert: pem('CERTIFICATE', sequence(toBeSigned, algorithm, bitString(signature))),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
 };
+
+/** A self-signed certificate authority that may sign server certificates and no further authority. */
+export const issueAuthority = (options: IssueAuthorityOptions): Pem =>
+  issue(options, undefined, [
+    extension(OID.basicConstraints, true, sequence(boolean(true), unsignedInteger(Buffer.from([0])))),
+    extension(OID.keyUsage, true, namedBits(KEY_USAGE.keyCertSign, KEY_USAGE.crlSign)),
+  ]);
 
 const generalName = (name: string): Der => {
   if (isIP(name) !== 0) return implicitTag(7, ipBytes(name));
@@ -254,30 +234,21 @@ const generalName = (name: string): Der => {
 };
 
 /** A server certificate for `names`. Throws RangeError for an empty list or a name that is neither DNS name nor IP address. */
-export const issueServerCertificate = (options: IssueServerOptions): Pem => {
-  const { authority, commonName, names, now, lifetimeMs, randomBytes } = options;
+export const issueServerCertificate = ({
+  authority,
+  names,
+  ...options
+}: IssueAuthorityOptions & {
+  /** Signs; its key must be EC P-256. The certificate never outlives it. */
+  authority: Pair;
+  /** DNS names and IP addresses that the server is called by; at least one. */
+  names: readonly string[];
+}): Pem => {
   if (names.length === 0) throw new RangeError('a server certificate needs at least one name');
-  const { publicKey, privateKey } = newKeyPair();
-  const spki = spkiOf(publicKey);
-  const issuerId = keyIdentifier(spkiOf(authority.certificate.publicKey));
-  const cert = signCertificate(
-    {
-      serial: serialNumber(randomBytes),
-      issuer: subjectOf(authority.certificate.raw),
-      subject: distinguishedName(commonName),
-      notBefore: Math.max(now - BACKDATE_MS, authority.notBefore),
-      notAfter: Math.min(now + lifetimeMs, authority.notAfter),
-      spki,
-      extensions: [
-        extension(OID.basicConstraints, true, sequence()),
-        extension(OID.keyUsage, true, namedBits(KEY_USAGE.digitalSignature)),
-        extension(OID.extKeyUsage, false, sequence(objectIdentifier(OID.serverAuth))),
-        extension(OID.subjectAltName, false, sequence(...names.map(generalName))),
-        extension(OID.subjectKeyIdentifier, false, octetString(keyIdentifier(spki))),
-        extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, issuerId))),
-      ],
-    },
-    authority.privateKey,
-  );
-  return { cert, key: keyPem(privateKey) };
+  return issue(options, authority, [
+    extension(OID.basicConstraints, true, sequence()),
+    extension(OID.keyUsage, true, namedBits(KEY_USAGE.digitalSignature)),
+    extension(OID.extKeyUsage, false, sequence(objectIdentifier(OID.serverAuth))),
+    extension(OID.subjectAltName, false, sequence(...names.map(generalName))),
+  ]);
 };
