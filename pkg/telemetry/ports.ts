@@ -117,26 +117,20 @@ const TIMEOUT_MS = 10_000;
 /** What OpenSSL holds for silent ones is some 50 KB each; half a request costs 20 KB without it. */
 const MAX_CONNECTIONS = 200;
 
-const createListener = (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
+/** Resolves once it listens; rejects if the address cannot be bound. */
+const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
+  const { address, port, logger, secure } = options;
   const app = createApp(options, routes);
   const timeouts = {
     headersTimeout: TIMEOUT_MS,
     requestTimeout: TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_MS / 2,
   };
-  const { secure } = options;
   const server =
     secure === undefined
       ? createServer(timeouts, app)
       : createSecureServer({ ...secure.context, ...timeouts, handshakeTimeout: TIMEOUT_MS }, app);
-  guardConnections(server, MAX_CONNECTIONS, options.logger);
-  return server;
-};
-
-/** Resolves once it listens; rejects if the address cannot be bound. */
-const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
-  const { address, port, logger } = options;
-  const server = createListener(options, routes);
+  guardConnections(server, MAX_CONNECTIONS, logger);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
   let closed: Promise<void> | undefined;
