@@ -27,7 +27,7 @@ const MAX_REASON_LENGTH = 100;
 const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
 
 /** `reason` of a Status, by the HTTP status that it comes with. */
-export const STATUS_REASONS: Readonly<Record<number, string>> = {
+export const HTTP_STATUS_REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -58,7 +58,7 @@ export class ApiError extends Error {
 
   constructor({ status, reason, message, retryAfterMs, method, path }: ApiErrorInput) {
     const said = plain(reason ?? '', MAX_REASON_LENGTH);
-    const known = said === '' ? (STATUS_REASONS[status] ?? 'Unknown') : said;
+    const known = said === '' ? (HTTP_STATUS_REASONS[status] ?? 'Unknown') : said;
     const detail = message === undefined || message === '' ? '' : `: ${plain(message, MAX_MESSAGE_LENGTH)}`;
     super(`${method} ${path}: ${status} ${known}${detail}`);
     this.status = status;

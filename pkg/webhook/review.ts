@@ -3,7 +3,7 @@
 // Prints what the admission server answers: an AdmissionReview, or a Status where there was no review to answer.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isFields } from '../apis/values.ts';
-import { STATUS_REASONS } from '../kubernetes/errors.ts';
+import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
 
 /**
  * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
@@ -140,6 +140,6 @@ export const statusText = (code: number, message: string): string =>
     status: 'Failure',
     message,
     // Of the rest there are 411 and 431, which the API has no word for.
-    reason: STATUS_REASONS[code] ?? 'BadRequest',
+    reason: HTTP_STATUS_REASONS[code] ?? 'BadRequest',
     code,
   });
