@@ -30,7 +30,6 @@ import { type EvacuationWatch, createEvacuationWatch } from '../../pkg/webhook/e
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
 
 export interface RegisteringOptions {
-  unregister(signal: AbortSignal): Promise<boolean>;
   deployment: DeploymentWatch;
   /** Undefined: the registration is managed elsewhere. */
   keeper: RegistrationKeeper | undefined;
@@ -45,7 +44,7 @@ const PATIENCE_MS = 3_000;
 const LAST_WRITE_MS = 1_000;
 
 export const createRegistering = (options: RegisteringOptions) => {
-  const { unregister: leave, deployment, keeper, claim, clock, logger } = options;
+  const { deployment, keeper, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
@@ -60,10 +59,10 @@ export const createRegistering = (options: RegisteringOptions) => {
     const deadline = createDeadline(clock, PATIENCE_MS);
     try {
       if (keeper !== undefined) {
-        await leave(deadline.signal);
+        await keeper.remove(deadline.signal);
         // A write that was given up a moment ago may still take effect.
         await sleep(clock, LAST_WRITE_MS, deadline.signal);
-        await leave(deadline.signal);
+        await keeper.remove(deadline.signal);
       }
       logger.info('installation removed; webhook configuration deleted');
     } catch (error) {
@@ -231,7 +230,6 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
     const evacuations = registration.mode === 'self' ? createEvacuationWatch(connection) : undefined;
     const deployment = { namespace, name: registration.deployment ?? '' };
     const registering = createRegistering({
-      unregister: (until) => unregister(client, registration.name, until),
       deployment:
         registration.deployment === undefined
           ? { removed: () => Promise.resolve(false) }

@@ -58,16 +58,13 @@ export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?:
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason as soon as it aborts, and leaves no timer behind. */
 export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> => {
   signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal?.reason as Error);
-    };
-    const timer = clock.setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, delayMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = clock.setTimeout(resolve, delayMs);
+  const onAbort = (): void => reject(signal?.reason as Error);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  await promise.finally(() => {
+    timer.cancel();
+    signal?.removeEventListener('abort', onAbort);
   });
 };
 

@@ -66,8 +66,7 @@ const valuesOf = (key: string): string[] =>
   HINT_STRATEGIES.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
 
 /** Labels that ask for no strategy in any of these ways. */
-const asksForNothing = (keys: readonly string[]) =>
-  keys.map((key) => notIn(key, valuesOf(key)));
+const asksForNothing = (keys: readonly string[]) => keys.map((key) => notIn(key, valuesOf(key)));
 
 export const SLICE_RULES = [ruleFor(ENDPOINT_SLICES, ['CREATE', 'UPDATE'])];
 

@@ -185,8 +185,7 @@ export const unregister = async (
   client: Pick<Client, 'delete'>,
   name: string,
   signal?: AbortSignal,
-): Promise<boolean> =>
-  (await ifFound(client.delete(RESOURCE, { name }, {}, signal).then(() => true))) ?? false;
+): Promise<boolean> => (await ifFound(client.delete(RESOURCE, { name }, {}, signal).then(() => true))) ?? false;
 
 export interface KeepRegisteredOptions {
   client: Client;
@@ -255,6 +254,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     get registered() {
       return registered;
     },
+    remove: (signal: AbortSignal): Promise<boolean> => unregister(client, name, signal),
     /** Watches and repairs until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {
       onWantedChange(raise);

@@ -20,13 +20,13 @@ const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?
     });
   const registering = createRegistering({
     deployment: { removed: () => Promise.resolve(more.removed ?? true) },
-    async unregister() {
-      note('unregister');
-      return (more.cleanup ?? (() => Promise.resolve(true)))();
-    },
     keeper: {
       get registered() {
         return said.registered;
+      },
+      async remove() {
+        note('unregister');
+        return (more.cleanup ?? (() => Promise.resolve(true)))();
       },
       async run(signal) {
         note('keep');

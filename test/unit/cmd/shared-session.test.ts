@@ -31,7 +31,9 @@ describe('the session of a controller', () => {
   });
   after(() => folder.remove());
 
-  const open = (more: Partial<Parameters<typeof openSession<typeof config>>[0]> & { namespace?: string } = {}): ControllerSession => {
+  const open = (
+    more: Partial<Parameters<typeof openSession<typeof config>>[0]> & { namespace?: string } = {},
+  ): ControllerSession => {
     const { namespace = '', ...rest } = more;
     const kubeconfig = folder.write('kubeconfig', kubeconfigWith(namespace));
     const session = openSession({ command: 'thing', config, kubeconfig, env: {}, ...rest });
