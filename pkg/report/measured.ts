@@ -145,13 +145,7 @@ interface TrafficStyle {
   readonly wide: boolean;
 }
 
-/** One pair of zones, all Services together. */
-interface Pair {
-  readonly bytes: number;
-  readonly connections: number | null;
-}
-
-const sum = (flows: readonly MeasuredFlow[]): Pair => ({
+const sum = (flows: readonly MeasuredFlow[]) => ({
   bytes: flows.reduce((all, flow) => all + bytesOf(flow), 0),
   connections: flows.some(({ connections }) => connections === null)
     ? null
@@ -162,43 +156,30 @@ const sum = (flows: readonly MeasuredFlow[]): Pair => ({
 const countRate = (connections: number | null): string =>
   connections === null ? '-' : connections.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 
-/** By client zone, then endpoint zone. */
-const pairsOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, Pair>> =>
-  new Map(
-    [...Map.groupBy(flows, ({ source }) => source)]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([from, own]) => [
-        from,
-        new Map([...Map.groupBy(own, ({ destination }) => destination)].map(([to, pair]) => [to, sum(pair)])),
-      ]),
-  );
-
 const zoneName = (zone: string): string => (zone === '' ? '(none)' : zone);
 
-const matrix = (title: string, flows: readonly MeasuredFlow[], cell: (pair: Pair) => string): string => {
-  const pairs = pairsOf(flows);
+/** By client zone, then endpoint zone. */
+const matrix = (
+  title: string,
+  flows: readonly MeasuredFlow[],
+  cell: (pair: ReturnType<typeof sum>) => string,
+): string => {
   const columns = [...new Set(flows.map(({ destination }) => destination))].sort();
-  const rows = [...pairs].map(([from, row]) => [
-    zoneName(from),
-    ...columns.map((to) => {
-      const pair = row.get(to);
-      return pair === undefined ? '-' : cell(pair);
-    }),
-  ]);
+  const rows = [...Map.groupBy(flows, ({ source }) => source)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([from, own]) => {
+      const pairs = Map.groupBy(own, ({ destination }) => destination);
+      const cells = columns.map((to) => (pairs.has(to) ? cell(sum(pairs.get(to) ?? [])) : '-'));
+      return [zoneName(from), ...cells];
+    });
   return renderTable([title, ...columns.map((zone) => `to ${zoneName(zone)}`)], rows);
 };
-
-interface ServiceTraffic extends Pair {
-  readonly service: string;
-  /** Of the bytes between known zones; null without any. */
-  readonly crossZoneShare: number | null;
-}
 
 /** What flows without a Service are called. */
 const PAST_SERVICES = '(past Services)';
 
 /** Those with most bytes first, then with most connections. */
-const servicesOf = (flows: readonly MeasuredFlow[]): ServiceTraffic[] =>
+const servicesOf = (flows: readonly MeasuredFlow[]) =>
   [...Map.groupBy(flows, ({ service }) => service)]
     .map(([service, own]) => {
       const [first] = own;
@@ -206,6 +187,7 @@ const servicesOf = (flows: readonly MeasuredFlow[]): ServiceTraffic[] =>
       return {
         service: first !== undefined && passesNoService(first) ? PAST_SERVICES : service,
         ...sum(own),
+        /** Of the bytes between known zones; null without any. */
         crossZoneShare: known === 0 ? null : sum(own.filter(crosses)).bytes / known,
       };
     })

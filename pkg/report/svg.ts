@@ -15,41 +15,28 @@ const shorten = (text: string): string => (text.length > LONGEST ? `${text.slice
 const widthOf = (zones: readonly string[]): number =>
   largestOf(zones, (zone) => shorten(zoneText(zone)).length) * CHARACTER + PADDING;
 
-interface Geometry {
-  readonly left: number;
-  readonly cell: number;
-}
-
 /** 0 for nothing, then by quarters of the largest cell. */
 const levelOf = (share: number, largest: number): number =>
   share <= 0 || largest <= 0 ? 0 : Math.min(LEVELS, Math.ceil((share / largest) * LEVELS));
 
 const cellOf = (
-  { from, to, share, largest }: { from: string; to: string; share: number; largest: number },
-  place: { x: number; y: number; width: number },
+  from: string,
+  to: string,
+  share: number,
+  largest: number,
+  x: number,
+  y: number,
+  width: number,
 ): Markup => {
   const stays = from !== '' && from === to;
   const kind = `${stays ? 'stay' : 'cross'}-${levelOf(share, largest)}`;
   const label = `From ${zoneText(from)} to ${zoneText(to)}: ${percentText(share)} of all connections, ${stays ? 'in the zone' : 'crossing'}`;
-  const [width, height] = [place.width - GAP, CELL_HEIGHT - GAP];
+  const height = CELL_HEIGHT - GAP;
   return markup`<g class="cell ${kind}" role="img" aria-label="${label}"
     ><title>${label}</title>
-    <rect x="${place.x}" y="${place.y}" width="${width}" height="${height}" rx="6" />
-    <text x="${place.x + width / 2}" y="${place.y + height / 2}">${percentText(share)}</text></g
+    <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="6" />
+    <text x="${x + width / 2}" y="${y + height / 2}">${percentText(share)}</text></g
   >`;
-};
-
-const rowOf = (
-  matrix: ZoneMatrix,
-  { from, index, zones, largest }: { from: string; index: number; zones: readonly string[]; largest: number },
-  { left, cell }: Geometry,
-): Markup => {
-  const y = HEAD_HEIGHT + index * CELL_HEIGHT;
-  const cells = zones.map((to, column) => {
-    const share = matrix[from]?.[to] ?? 0;
-    return cellOf({ from, to, share, largest }, { x: left + column * cell, y, width: cell });
-  });
-  return markup`<text class="label" x="0" y="${y + (CELL_HEIGHT - GAP) / 2}">${shorten(zoneText(from))}</text> ${cells}`;
 };
 
 /** Rows are zones of clients, columns zones of endpoints; every cell carries its value as text and as a label. */
@@ -64,8 +51,7 @@ export const heatMap = (matrix: ZoneMatrix): Markup => {
     from.flatMap((zone) => Object.values(matrix[zone] ?? {})),
     (share) => share,
   );
-  const geometry = { left: Math.max(LABELS_MIN, widthOf(from)), cell: Math.max(MIN_CELL, widthOf(zones)) };
-  const { left, cell } = geometry;
+  const [left, cell] = [Math.max(LABELS_MIN, widthOf(from)), Math.max(MIN_CELL, widthOf(zones))];
   const [width, height] = [left + zones.length * cell, HEAD_HEIGHT + from.length * CELL_HEIGHT];
   const heads = zones.map(
     (zone, column) =>
@@ -73,7 +59,13 @@ export const heatMap = (matrix: ZoneMatrix): Markup => {
         >${shorten(zoneText(zone))}</text
       >`,
   );
-  const rows = from.map((zone, index) => rowOf(matrix, { from: zone, index, zones, largest }, geometry));
+  const rows = from.map((zone, index) => {
+    const y = HEAD_HEIGHT + index * CELL_HEIGHT;
+    const cells = zones.map((to, column) =>
+      cellOf(zone, to, matrix[zone]?.[to] ?? 0, largest, left + column * cell, y, cell - GAP),
+    );
+    return markup`<text class="label" x="0" y="${y + (CELL_HEIGHT - GAP) / 2}">${shorten(zoneText(zone))}</text> ${cells}`;
+  });
   return markup`<svg
     class="heat-map"
     viewBox="0 0 ${width} ${height}"

@@ -208,7 +208,6 @@ const NARROW = `
   .cards-when-narrow td::before { content: attr(data-label); color: var(--muted); float: left; margin-right: 16px; }
   .cards-when-narrow td.why, .cards-when-narrow td.service { min-width: 0; text-align: left; white-space: normal; }
   .cards-when-narrow td.why::before, .cards-when-narrow td.service::before { content: none; }
-  .cards-when-narrow td.remedy::before { content: '→ '; float: none; margin: 0; color: var(--accent); }
   .cards-when-narrow td.number { white-space: normal; text-align: right; }
   .cards-when-narrow .number small { max-width: none; }
 }

@@ -1,6 +1,6 @@
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 // The upper half of the page of an audit: what it comes to, where traffic goes, what to fix first.
-import { AUDIT_GROUPS, type AuditGroup, type Part, type ServiceAudit } from '../../diagnosis/audit/service.ts';
+import { AUDIT_GROUPS, type Part, type ServiceAudit } from '../../diagnosis/audit/service.ts';
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import type { MeasuredService } from '../../diagnosis/measured.ts';
@@ -12,16 +12,39 @@ import { type Content, type Markup, NOTHING, card, markup, sentence } from './do
 
 interface Cell {
   readonly content: Content;
-  /** What rows are sorted by; null: not known, always last. */
-  readonly value: string | number | null;
+  /** What rows are sorted by, where they are; null: not known, always last. */
+  readonly value?: string | number | null;
 }
 
-interface Column {
+interface Column<Row> {
   readonly title: string;
-  readonly sort: 'number' | 'text';
-  readonly kind?: string;
-  cell(service: ServiceAudit): Cell;
+  readonly kind: 'number' | 'text' | 'service' | 'why';
+  readonly sort?: 'number' | 'text';
+  cell(row: Row): Cell;
 }
+
+// Worst first is no order of one column: what fails comes before what costs.
+const header = <Row>({ title, kind, sort }: Column<Row>): Markup =>
+  sort === undefined
+    ? markup`<th role="columnheader" scope="col" class="${kind}">${title}</th>`
+    : markup`<th role="columnheader" scope="col" class="${kind}" data-sort="${sort}" aria-sort="none"><button type="button">${title}</button></th>`;
+
+// Without white space around: there are thousands of rows.
+const rowOf = <Row>(columns: readonly Column<Row>[], row: Row, attributes: Markup = NOTHING): Markup => {
+  const cells = columns.map(({ title, kind, cell }) => {
+    const { content, value } = cell(row);
+    const sorted = value === undefined ? NOTHING : markup` data-value="${value ?? ''}"`;
+    return markup`<td role="cell" class="${kind}" data-label="${title}"${sorted}>${content}</td>`;
+  });
+  return markup`<tr role="row"${attributes}>${cells}</tr>\n`;
+};
+
+/** Rows become cards where it is narrow. */
+const table = <Row>(attributes: Markup, columns: readonly Column<Row>[], rows: readonly Markup[]): Markup =>
+  markup`<table role="table" ${attributes}>
+    <thead role="rowgroup"><tr role="row">${columns.map(header)}</tr></thead>
+    <tbody role="rowgroup">${rows}</tbody>
+  </table>`;
 
 const known = (value: number | null, text: Content): Cell => ({ content: value === null ? '–' : text, value });
 
@@ -65,69 +88,49 @@ const serviceCell = ({ namespace, name, verdict }: ServiceAudit): Cell => ({
 const volume = ({ gigabytesPerDay, crossZoneShare }: MeasuredService): Markup =>
   markup`<small>${volumeText(gigabytesPerDay)} GB a day, ${percentText(crossZoneShare)} crosses</small>`;
 
-const moneyColumns = ({ prices }: AuditReport): Column[] =>
+const moneyColumns = ({ prices }: AuditReport): Column<ServiceAudit>[] =>
   prices === undefined
     ? []
     : [
-        {
-          title: 'Cost a month (estimate)',
-          sort: 'number',
-          cell: ({ monthlyCost, measured }) =>
-            known(
-              monthlyCost?.current ?? null,
-              markup`${moneyText(monthlyCost?.current ?? 0, prices.currency)}${measured === undefined ? NOTHING : volume(measured)}`,
-            ),
-        },
+        number('Cost a month (estimate)', ({ monthlyCost, measured }) =>
+          known(
+            monthlyCost?.current ?? null,
+            markup`${moneyText(monthlyCost?.current ?? 0, prices.currency)}${measured === undefined ? NOTHING : volume(measured)}`,
+          ),
+        ),
       ];
 
-const columnsOf = (report: AuditReport): readonly Column[] => [
-  { title: 'Service', sort: 'text', kind: 'service', cell: serviceCell },
+const number = (title: string, cell: (service: ServiceAudit) => Cell): Column<ServiceAudit> => ({
+  title,
+  kind: 'number',
+  sort: 'number',
+  cell,
+});
+
+const columnsOf = (report: AuditReport): readonly Column<ServiceAudit>[] => [
+  { title: 'Service', kind: 'service', sort: 'text', cell: serviceCell },
   {
     title: 'Wanted',
+    kind: 'text',
     sort: 'text',
     cell: ({ wanted }) => ({ content: WANTED_TEXT[wanted.source], value: WANTED_TEXT[wanted.source] }),
   },
-  { title: 'Given', sort: 'number', cell: ({ given }) => partCell(given) },
-  { title: 'Used', sort: 'number', cell: ({ used }) => partCell(used) },
-  { title: 'Effective', sort: 'number', cell: ({ effective }) => partCell(effective) },
-  {
-    title: 'Endpoints',
-    sort: 'number',
-    cell: ({ endpoints, zones }) =>
-      known(endpoints, markup`${endpoints}<small>in ${zones} ${zones === 1 ? 'zone' : 'zones'}</small>`),
-  },
-  {
-    title: 'Crosses',
-    sort: 'number',
-    cell: ({ crossZoneShare }) => known(crossZoneShare, percentText(crossZoneShare)),
-  },
-  {
-    title: 'Of all',
-    sort: 'number',
-    cell: ({ crossZoneShare, weight }) =>
-      known(crossZoneShare === null ? null : crossZoneShare * weight, percentText((crossZoneShare ?? 0) * weight)),
-  },
+  number('Given', ({ given }) => partCell(given)),
+  number('Used', ({ used }) => partCell(used)),
+  number('Effective', ({ effective }) => partCell(effective)),
+  number('Endpoints', ({ endpoints, zones }) =>
+    known(endpoints, markup`${endpoints}<small>in ${zones} ${zones === 1 ? 'zone' : 'zones'}</small>`),
+  ),
+  number('Crosses', ({ crossZoneShare }) => known(crossZoneShare, percentText(crossZoneShare))),
+  number('Of all', ({ crossZoneShare, weight }) => {
+    const share = crossZoneShare === null ? null : crossZoneShare * weight;
+    return known(share, percentText(share));
+  }),
   ...moneyColumns(report),
-  { title: 'Overload', sort: 'number', cell: overloadCell },
-  { title: 'Saves', sort: 'number', cell: savesCell },
-  { title: 'Cause and remedy', sort: 'text', kind: 'why', cell: whyCell },
+  number('Overload', overloadCell),
+  number('Saves', savesCell),
+  { title: 'Cause and remedy', kind: 'why', sort: 'text', cell: whyCell },
 ];
-
-const classOf = ({ kind, sort }: Column): string => kind ?? (sort === 'number' ? 'number' : 'text');
-
-// Worst first is no order of one column: what fails comes before what costs.
-const header = (column: Column): Markup =>
-  markup`<th role="columnheader" scope="col" class="${classOf(column)}" data-sort="${column.sort}" aria-sort="none"><button type="button">${column.title}</button></th>`;
-
-// Without white space around: there are thousands of rows.
-const serviceRow = (columns: readonly Column[], service: ServiceAudit): Markup => {
-  const cells = columns.map((column) => {
-    const { content, value } = column.cell(service);
-    return markup`<td role="cell" class="${classOf(column)}" data-label="${column.title}" data-value="${value ?? ''}">${content}</td>`;
-  });
-  const reason = service.cause?.reason ?? '';
-  return markup`<tr role="row" data-verdict="${service.verdict}" data-cause="${reason}">${cells}</tr>\n`;
-};
 
 const option = (value: string, text: string): Markup => markup`<option value="${value}">${text}</option>`;
 
@@ -158,16 +161,13 @@ export const servicesTable = (report: AuditReport): Markup => {
       effective: zones that keep their traffic. <em>Of all</em> is what crosses here of all connections.
     </p>
     ${toolbar(report)}
-    <table role="table" id="services" class="cards-when-narrow" aria-labelledby="services-title">
-      <thead role="rowgroup">
-        <tr role="row">
-          ${columns.map(header)}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${report.services.map((service) => serviceRow(columns, service))}
-      </tbody>
-    </table>`;
+    ${table(
+      markup`id="services" class="cards-when-narrow" aria-labelledby="services-title"`,
+      columns,
+      report.services.map((service) =>
+        rowOf(columns, service, markup` data-verdict="${service.verdict}" data-cause="${service.cause?.reason ?? ''}"`),
+      ),
+    )}`;
 };
 
 const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => {
@@ -197,25 +197,18 @@ export const cards = (report: AuditReport): Markup => {
 export const measured = (report: AuditReport): Markup => {
   const rows = measuredRows(report);
   if (rows.length === 0) return NOTHING;
-  const [first, ...others] = MEASURED_HEADERS;
-  const row = ([name = '', ...figures]: readonly string[]): Markup =>
-    markup`<tr role="row">
-      <th role="rowheader" scope="row">${name}</th>
-      ${figures.map((figure, index) => markup`<td role="cell" class="number" data-label="${others[index] ?? ''}">${figure}</td>`)}
-    </tr>`;
+  const columns = MEASURED_HEADERS.map((title, index): Column<readonly string[]> => ({
+    title,
+    kind: index === 0 ? 'text' : 'number',
+    cell: (row) => ({ content: row[index] ?? '' }),
+  }));
   return markup`<h2>Measured</h2>
     ${measuredSentences(report).map((text) => markup`<p>${text}</p>`)}
-    <table role="table" class="cards-when-narrow" id="measured" aria-label="Measured traffic">
-      <thead role="rowgroup">
-        <tr role="row">
-          <th role="columnheader" scope="col">${first}</th>
-          ${others.map((title) => markup`<th role="columnheader" scope="col" class="number">${title}</th>`)}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${rows.map(row)}
-      </tbody>
-    </table>`;
+    ${table(
+      markup`class="cards-when-narrow" id="measured" aria-label="Measured traffic"`,
+      columns,
+      rows.map((row) => rowOf(columns, row)),
+    )}`;
 };
 
 const partsOf = ({ sum: { inZoneShare, saving } }: AuditReport): BarPart[] => {
@@ -247,63 +240,59 @@ export const savings = (report: AuditReport): Markup => {
     </ul>`;
 };
 
-const groupRow = (group: AuditGroup, columns: number): Markup =>
-  markup`<tr role="row"><th role="rowheader" scope="colgroup" colspan="${columns}" class="group">${GROUP_TITLES[group]}</th></tr>`;
-
-const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
-  const { reason, services, crossZoneShare, saving, monthlyCost, remedy } = group;
-  const money =
-    prices === undefined
-      ? NOTHING
-      : markup`<td role="cell" class="number" data-label="Saves a month (estimate)">
-          ${monthlyCost === undefined || saving === null ? '–' : moneyText(monthlyCost.saving.routing, prices.currency)}
-        </td>`;
-  return markup`<tr role="row">
-    <td role="cell" class="service">
-      <button type="button" class="show" data-show-cause="${reason}" title="Show these Services">
-        <code>${reason}</code>
-      </button>
-    </td>
-    <td role="cell" class="number" data-label="Services">${services}</td>
-    <td role="cell" class="number" data-label="Crosses">${percentText(crossZoneShare)}</td>
-    <td role="cell" class="number" data-label="Saved by routing">${percentText(saving?.routing ?? null)}</td>
-    <td role="cell" class="number" data-label="Needs endpoints">${percentText(saving?.endpoints ?? null)}</td>
-    ${money}
-    <td role="cell" class="why remedy">${sentence(remedy)}</td>
-  </tr>`;
-};
-
-const groupRows = (group: AuditGroup, report: AuditReport): Markup[] => {
-  const own = report.causes.filter((cause) => cause.group === group);
-  const columns = report.prices === undefined ? 6 : 7;
-  return own.length === 0 ? [] : [groupRow(group, columns), ...own.map((cause) => causeRow(cause, report))];
-};
+const causeColumns = ({ prices }: AuditReport): readonly Column<CauseGroup>[] => [
+  {
+    title: 'Cause',
+    kind: 'service',
+    cell: ({ reason }) => ({
+      content: markup`<button type="button" class="show" data-show-cause="${reason}" title="Show these Services"><code>${reason}</code></button>`,
+    }),
+  },
+  { title: 'Services', kind: 'number', cell: ({ services }) => ({ content: services }) },
+  { title: 'Crosses', kind: 'number', cell: ({ crossZoneShare }) => ({ content: percentText(crossZoneShare) }) },
+  {
+    title: 'Saved by routing',
+    kind: 'number',
+    cell: ({ saving }) => ({ content: percentText(saving?.routing ?? null) }),
+  },
+  {
+    title: 'Needs endpoints',
+    kind: 'number',
+    cell: ({ saving }) => ({ content: percentText(saving?.endpoints ?? null) }),
+  },
+  ...(prices === undefined
+    ? []
+    : [
+        {
+          title: 'Saves a month (estimate)',
+          kind: 'number',
+          cell: ({ monthlyCost, saving }: CauseGroup) => ({
+            content:
+              monthlyCost === undefined || saving === null
+                ? '–'
+                : moneyText(monthlyCost.saving.routing, prices.currency),
+          }),
+        } as const,
+      ]),
+  {
+    title: 'Remedy',
+    kind: 'why',
+    cell: ({ remedy }) => ({ content: markup`<p class="remedy">${sentence(remedy)}</p>` }),
+  },
+];
 
 /** Services by their first cause: what fails, what costs, what routing by zone cannot save. */
 export const causes = (report: AuditReport): Markup => {
   if (report.causes.length === 0) return NOTHING;
-  const money =
-    report.prices === undefined
-      ? NOTHING
-      : markup`<th role="columnheader" scope="col" class="number">Saves a month (estimate)</th>`;
+  const columns = causeColumns(report);
+  const rows = AUDIT_GROUPS.flatMap((group) => {
+    const own = report.causes.filter((cause) => cause.group === group);
+    const title = markup`<tr role="row"><th role="rowheader" scope="colgroup" colspan="${columns.length}" class="group">${GROUP_TITLES[group]}</th></tr>`;
+    return own.length === 0 ? [] : [title, ...own.map((cause) => rowOf(columns, cause))];
+  });
   return markup`<h2>What to fix first</h2>
     <p class="muted">Services by their first cause; shares are of all connections.</p>
-    <table role="table" class="cards-when-narrow causes" aria-label="Causes">
-      <thead role="rowgroup">
-        <tr role="row">
-          <th role="columnheader" scope="col">Cause</th>
-          <th role="columnheader" scope="col" class="number">Services</th>
-          <th role="columnheader" scope="col" class="number">Crosses</th>
-          <th role="columnheader" scope="col" class="number">Saved by routing</th>
-          <th role="columnheader" scope="col" class="number">Needs endpoints</th>
-          ${money}
-          <th role="columnheader" scope="col">Remedy</th>
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${AUDIT_GROUPS.flatMap((group) => groupRows(group, report))}
-      </tbody>
-    </table>`;
+    ${table(markup`class="cards-when-narrow causes" aria-label="Causes"`, columns, rows)}`;
 };
 
 const findingItem = ({ reason, certainty, evidence, remedy }: ClusterFinding): Markup => {

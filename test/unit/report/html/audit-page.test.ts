@@ -51,7 +51,9 @@ describe('report: page of an audit', () => {
   });
 
   it('names nothing outside itself', () => {
-    expect(pageOf(report)).not.to.match(/(?:https?:)?\/\/(?!www\.w3\.org)[a-z]/i);
+    // Digests are base64, in which a slash is a letter.
+    const page = pageOf(report).replaceAll(/sha256-[\w+/]+/g, '');
+    expect(page).not.to.match(/(?:https?:)?\/\/(?!www\.w3\.org)[a-z]/i);
     expect(pageOf(report)).not.to.match(/\b(?:src|srcset|action|formaction|poster|ping)=/);
     expect([...pageOf(report).matchAll(/\shref="([^"]*)"/g)].map(([, href]) => href)).to.deep.equal(['data:,']);
     expect(pageOf(report)).not.to.match(/\sstyle=|\son[a-z]+=/);
