@@ -32,24 +32,7 @@ describe('kubectl topology simulate, its flags', () => {
     ['half a replica', ['--replicas', 'eu-central-1a=1.5'], /expected zone=number/],
     ['too many replicas', ['--replicas', 'eu-central-1a=20000'], /up to 10000/],
     ['replicas of no zone', ['--replicas', '3'], /expected zone=number .*found "3"/],
-    [
-      'replicas in a zone without Nodes',
-      ['--replicas', 'eu-central-1d=3'],
-      /no Node is in zone "eu-central-1d".*did you mean "eu-central-1/,
-    ],
-    [
-      'demand of a misspelt zone',
-      ['--demand', 'eu-central-1x=1'],
-      /demand: no ready Node is in zone "eu-central-1x"; did you mean/,
-    ],
-    [
-      'weights of a misspelt zone',
-      ['--weights', 'eu-central-1x=1'],
-      /weights: no ready Node is in zone "eu-central-1x"/,
-    ],
-    ['no demand', ['--demand', 'eu-central-1a=0'], /0 in every zone/],
     ['a port that is not there', ['--port', 'https'], /has no port "https"; it has http \(80\)/],
-    ['a family without endpoints', ['--address-type', 'IPv6'], /has no ready IPv6 endpoint/],
     [
       'a reason nobody knows',
       ['--fail-on', 'overload'],

@@ -79,89 +79,40 @@ describe('parsePrices', () => {
     expect(parsePrices(table)).to.deep.equal(table);
   });
 
-  const wrong: readonly { name: string; value: unknown; path: readonly (string | number)[]; message: RegExp }[] = [
-    { name: 'a list', value: [], path: [], message: /expected an object, found a list/ },
-    { name: 'no currency', value: { crossZone: minimal.crossZone }, path: ['currency'], message: /not empty/ },
-    { name: 'an empty currency', value: { ...minimal, currency: '' }, path: ['currency'], message: /not empty/ },
-    { name: 'no price of zones', value: { currency: 'EUR' }, path: ['crossZone'], message: /out and in/ },
-    {
-      name: 'a number where both ends are wanted',
-      value: { ...minimal, crossZone: 0.01 },
-      path: ['crossZone'],
-      message: /an object/,
-    },
-    {
-      name: 'one end only',
-      value: { ...minimal, crossZone: { out: 0.01 } },
-      path: ['crossZone', 'in'],
-      message: /0 or more, found nothing/,
-    },
-    {
-      name: 'a negative price',
-      value: { ...minimal, crossRegion: { out: -1, in: 0 } },
-      path: ['crossRegion', 'out'],
-      message: /0 or more, found -1/,
-    },
-    {
-      name: 'a price in quotes',
-      value: { ...minimal, crossZone: { out: '0.01', in: 0 } },
-      path: ['crossZone', 'out'],
-      message: /found a string/,
-    },
-    {
-      name: 'a price without end',
-      value: { ...minimal, crossZone: { out: Infinity, in: 0 } },
-      path: ['crossZone', 'out'],
-      message: /0 or more/,
-    },
-    {
-      name: 'a field nobody knows',
-      value: { ...minimal, crosszone: {} },
-      path: ['crosszone'],
-      message: /one of the fields/,
-    },
-    {
-      name: 'an end nobody knows',
-      value: { ...minimal, crossZone: { out: 0, in: 0, inn: 1 } },
-      path: ['crossZone', 'inn'],
-      message: /out, in/,
-    },
-    {
-      name: 'a pair of one',
-      value: { ...minimal, pairs: [{ between: ['a'], out: 0, in: 0 }] },
-      path: ['pairs', 0, 'between'],
-      message: /two different/,
-    },
-    {
-      name: 'a pair with itself',
-      value: { ...minimal, pairs: [{ between: ['a', 'a'], out: 0, in: 0 }] },
-      path: ['pairs', 0, 'between'],
-      message: /two different/,
-    },
-    {
-      name: 'a pair without price',
-      value: { ...minimal, pairs: [{ between: ['a', 'b'], in: 0 }] },
-      path: ['pairs', 0, 'out'],
-      message: /0 or more/,
-    },
-    {
-      name: 'a pair with more',
-      value: { ...minimal, pairs: [{ between: ['a', 'b'], in: 0, out: 0, both: 1 }] },
-      path: ['pairs', 0, 'both'],
-      message: /one of the fields/,
-    },
-    {
-      name: 'a region that is a number',
-      value: { ...minimal, regions: { a: 1 } },
-      path: ['regions', 'a'],
-      message: /a string/,
-    },
-    { name: 'a date without quotes', value: { ...minimal, date: 2026 }, path: ['date'], message: /a string/ },
+  const and = (more: object) => ({ ...minimal, ...more });
+  const wrong: readonly [name: string, value: unknown, path: string, message: RegExp][] = [
+    ['a list', [], '', /expected an object, found a list/],
+    ['no currency', { crossZone: minimal.crossZone }, 'currency', /not empty/],
+    ['an empty currency', and({ currency: '' }), 'currency', /not empty/],
+    ['no price of zones', { currency: 'EUR' }, 'crossZone', /out and in/],
+    ['a number where both ends are wanted', and({ crossZone: 0.01 }), 'crossZone', /an object/],
+    ['one end only', and({ crossZone: { out: 0.01 } }), 'crossZone.in', /0 or more, found nothing/],
+    ['a negative price', and({ crossRegion: { out: -1, in: 0 } }), 'crossRegion.out', /0 or more, found -1/],
+    ['a price in quotes', and({ crossZone: { out: '0.01', in: 0 } }), 'crossZone.out', /found a string/],
+    ['a price without end', and({ crossZone: { out: Infinity, in: 0 } }), 'crossZone.out', /0 or more/],
+    ['a field nobody knows', and({ crosszone: {} }), 'crosszone', /one of the fields/],
+    ['an end nobody knows', and({ crossZone: { out: 0, in: 0, inn: 1 } }), 'crossZone.inn', /out, in/],
+    ['a pair of one', and({ pairs: [{ between: ['a'], out: 0, in: 0 }] }), 'pairs.0.between', /two different/],
+    [
+      'a pair with itself',
+      and({ pairs: [{ between: ['a', 'a'], out: 0, in: 0 }] }),
+      'pairs.0.between',
+      /two different/,
+    ],
+    ['a pair without price', and({ pairs: [{ between: ['a', 'b'], in: 0 }] }), 'pairs.0.out', /0 or more/],
+    [
+      'a pair with more',
+      and({ pairs: [{ between: ['a', 'b'], in: 0, out: 0, both: 1 }] }),
+      'pairs.0.both',
+      /one of the fields/,
+    ],
+    ['a region that is a number', and({ regions: { a: 1 } }), 'regions.a', /a string/],
+    ['a date without quotes', and({ date: 2026 }), 'date', /a string/],
   ];
-  for (const { name, value, path, message } of wrong) {
+  for (const [name, value, path, message] of wrong) {
     it(`refuses ${name} and names the field`, () => {
       const problem = problemOf(value);
-      expect(problem.path).to.deep.equal(path);
+      expect(problem.path.join('.')).to.equal(path);
       expect(problem.message).to.match(message);
     });
   }

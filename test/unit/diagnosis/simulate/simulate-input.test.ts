@@ -153,92 +153,25 @@ describe('simulate: demand that a FlowPolicy observed', () => {
 });
 
 describe('simulate: refusals', () => {
-  const refusals: readonly {
-    name: string;
-    cluster: ClusterCase;
-    options?: Partial<SimulateOptions>;
-    reason: string;
-    message: RegExp;
-  }[] = [
-    {
-      name: 'ExternalName',
-      cluster: { ...ONE_EACH, service: { spec: { type: 'ExternalName' } } },
-      reason: 'ExternalName',
-      message: /default\/server is an ExternalName/,
-    },
-    {
-      name: 'headless',
-      cluster: { ...ONE_EACH, service: { spec: { clusterIP: 'None' } } },
-      reason: 'Headless',
-      message: /choose by DNS/,
-    },
-    { name: 'no Node', cluster: { zones: {}, endpoints: ['a'] }, reason: 'NoNodes', message: /no ready Node is known/ },
-    {
-      name: 'no endpoint',
-      cluster: { zones: EQUAL, endpoints: [] },
-      reason: 'NoReadyEndpoints',
-      message: /default\/server has no ready IPv4 endpoint for port https/,
-    },
-    {
-      name: 'routed by a proxy of its own',
-      cluster: {
-        ...ONE_EACH,
-        service: { metadata: { labels: { 'service.kubernetes.io/service-proxy-name': 'mesh' } } },
-      },
-      reason: 'NotProxied',
-      message: /service-proxy-name: no proxy of the cluster routes it/,
-    },
-    {
-      name: 'no endpoint has a zone',
-      cluster: { zones: EQUAL, endpoints: ['', ''] },
-      reason: 'EndpointWithoutZone',
-      message: /no ready IPv4 endpoint of Service default\/server has a zone/,
-    },
-    {
-      name: 'nothing known of who routes',
-      cluster: ONE_EACH,
-      options: { proxy: { kind: 'unknown', name: 'x' } },
-      reason: 'RouterUnknown',
-      message: /the data plane is not known on any Node with clients: .*--proxy/,
-    },
-    {
-      name: 'what-if takes the last endpoint',
-      cluster: { zones: EQUAL, endpoints: ['a'] },
-      options: { replicas: { a: 0 } },
-      reason: 'NoReadyEndpoints',
-      message: /no ready IPv4 endpoint/,
-    },
-    {
-      name: 'replicas in a zone without Nodes',
-      cluster: { zones: { 'eu-1a': 4, 'eu-1b': 4 }, endpoints: ['eu-1a'] },
-      options: { replicas: { 'eu-1d': 1 } },
-      reason: 'UnknownZone',
-      message: /no Node is in zone "eu-1d".*did you mean "eu-1[ab]"/,
-    },
-    {
-      name: 'demand of a zone without Nodes',
-      cluster: ONE_EACH,
-      options: { demand: { a: 1, z: 1 } },
-      reason: 'UnknownZone',
-      message: /demand: no ready Node is in zone "z"/,
-    },
-    {
-      name: 'weights of a zone without Nodes',
-      cluster: ONE_EACH,
-      options: { weights: { z: 1 } },
-      reason: 'UnknownZone',
-      message: /weights: no ready Node is in zone "z"/,
-    },
-    {
-      name: 'no demand at all',
-      cluster: ONE_EACH,
-      options: { demand: { a: 0 } },
-      reason: 'NoDemand',
-      message: /0 in every zone/,
-    },
+  const two = { zones: { 'eu-1a': 4, 'eu-1b': 4 }, endpoints: ['eu-1a'] };
+  const mesh = { metadata: { labels: { 'service.kubernetes.io/service-proxy-name': 'mesh' } } };
+  const noZone = { zones: EQUAL, endpoints: ['', ''] };
+  const refusals: readonly [reason: string, message: RegExp, cluster: ClusterCase, Partial<SimulateOptions>?][] = [
+    ['ExternalName', /server is an ExternalName/, { ...ONE_EACH, service: { spec: { type: 'ExternalName' } } }],
+    ['Headless', /choose by DNS/, { ...ONE_EACH, service: { spec: { clusterIP: 'None' } } }],
+    ['NoNodes', /no ready Node is known/, { zones: {}, endpoints: ['a'] }],
+    ['NoReadyEndpoints', /server has no ready IPv4 endpoint for port https/, { zones: EQUAL, endpoints: [] }],
+    ['NotProxied', /service-proxy-name: no proxy of the cluster routes it/, { ...ONE_EACH, service: mesh }],
+    ['EndpointWithoutZone', /no ready IPv4 endpoint of Service default\/server has a zone/, noZone],
+    ['RouterUnknown', /not known on any Node.*--proxy/, ONE_EACH, { proxy: { kind: 'unknown', name: 'x' } }],
+    ['NoReadyEndpoints', /no ready IPv4 endpoint/, { zones: EQUAL, endpoints: ['a'] }, { replicas: { a: 0 } }],
+    ['UnknownZone', /no Node is in zone "eu-1d".*did you mean "eu-1[ab]"/, two, { replicas: { 'eu-1d': 1 } }],
+    ['UnknownZone', /demand: no ready Node is in zone "z"/, ONE_EACH, { demand: { a: 1, z: 1 } }],
+    ['UnknownZone', /weights: no ready Node is in zone "z"/, ONE_EACH, { weights: { z: 1 } }],
+    ['NoDemand', /0 in every zone/, ONE_EACH, { demand: { a: 0 } }],
   ];
-  for (const { name, cluster, options, reason, message } of refusals) {
-    it(`${name}: ${reason}`, () => {
+  for (const [reason, message, cluster, options] of refusals) {
+    it(`${reason}: ${message.source}`, () => {
       const result = simulateCluster(clusterOf(cluster), options);
       if (result.kind !== 'refused') throw new Error(`simulated ${result.report.name}`);
       expect(result.reason).to.equal(reason);
