@@ -11,35 +11,20 @@ import { matchesSelector } from '../../routing/types.ts';
 import { hintRequest, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
-import { controlPlaneVersion, familiesOf, serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
+import {
+  type ReadyEndpoint,
+  controlPlaneVersion,
+  familiesOf,
+  readyEndpoints,
+  serviceKeyOfRef,
+  serviceRefOf,
+  slicesByService,
+} from '../models/lookup.ts';
 import { type GroupRoutesInput, groupNodes, groupRoutesOf } from '../models/routes.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import type { ExplainOptions } from './types.ts';
-
-export interface ReadyEndpoint {
-  readonly address: string;
-  readonly zone: string;
-  readonly nodeName: string;
-  readonly forZones: readonly string[];
-  readonly slice: EndpointSlice;
-}
-
-/** Ready endpoints as proxies read them, each address once. */
-export const readyEndpoints = (slices: readonly EndpointSlice[], family: string) => {
-  const found = new Map<string, ReadyEndpoint>();
-  for (const slice of slices) {
-    if ((slice.addressType ?? 'IPv4') !== family) continue;
-    for (const { addresses, zone = '', nodeName = '', conditions, hints } of slice.endpoints ?? []) {
-      const address = addresses[0];
-      if (address === undefined || conditions?.ready === false || found.has(address)) continue;
-      const forZones = (hints?.forZones ?? []).map(({ name }) => name);
-      found.set(address, { address, zone, nodeName, forZones, slice });
-    }
-  }
-  return [...found.values()].sort((a, b) => byText(a.address, b.address));
-};
 
 const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],

@@ -9,30 +9,27 @@ import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
 import {
   REASONS,
-  type Reason,
   allocate,
   isControlPlane,
   isControllerSlice,
   isReadyToController,
 } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
-import { type Facts, type ReadyEndpoint, readyEndpoints } from './facts.ts';
-import { DIAGNOSIS_REASONS, type DiagnosisReason } from './reasons.ts';
+import type { Facts } from './facts.ts';
+import { DIAGNOSIS_REASONS } from './reasons.ts';
 import type { Cause, CauseReason, Stage } from './types.ts';
 
-const isDiagnosis = (reason: CauseReason): reason is DiagnosisReason => Object.hasOwn(DIAGNOSIS_REASONS, reason);
-
-const remedyOf = (reason: CauseReason): string =>
-  isDiagnosis(reason) ? DIAGNOSIS_REASONS[reason].remedy : REASONS[reason satisfies Reason].remedy;
+/** Of the models and of a diagnosis. */
+const ALL_REASONS: Readonly<Record<CauseReason, { readonly remedy: string }>> = { ...REASONS, ...DIAGNOSIS_REASONS };
 
 /** `remedy`: where the evidence allows a more exact one than the table's. */
 export const cause = (stage: Stage, reason: CauseReason, evidence: string, remedy?: string): Cause => ({
   reason,
   stage,
   evidence,
-  remedy: remedy ?? remedyOf(reason),
+  remedy: remedy ?? ALL_REASONS[reason].remedy,
 });
 
 const SHOWN = 3;

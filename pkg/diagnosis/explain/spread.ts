@@ -8,7 +8,8 @@ import { markOf } from '../../evacuation/decide.ts';
 import { type Traffic, inZoneShare, trafficOf, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { cause, counted, listed, sharesText } from './given.ts';
-import type { Facts, FamilyFacts, FamilyRoute, ReadyEndpoint } from './facts.ts';
+import type { ReadyEndpoint } from '../models/lookup.ts';
+import type { Facts, FamilyFacts, FamilyRoute } from './facts.ts';
 import type { Cause } from './types.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;

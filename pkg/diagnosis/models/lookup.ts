@@ -126,19 +126,27 @@ export interface WeightedPlanOptions {
   readonly family?: string;
 }
 
-/** Ready endpoints as a proxy reads them, each address once, in the order of addresses. */
-const readyEndpoints = (slices: readonly EndpointSlice[], family: string): Omit<FlowEndpoint, 'capacity'>[] => {
-  const found = new Map<string, Omit<FlowEndpoint, 'capacity'>>();
-  for (const { addressType = 'IPv4', endpoints } of slices) {
-    if (addressType !== family) continue;
-    for (const { addresses, zone = '', conditions, hints } of endpoints ?? []) {
-      const name = addresses[0];
-      if (name === undefined || conditions?.ready === false || found.has(name)) continue;
-      const forZones = (hints?.forZones ?? []).map((entry) => entry.name);
-      found.set(name, { name, zone, forZones });
+export interface ReadyEndpoint {
+  readonly address: string;
+  readonly zone: string;
+  readonly nodeName: string;
+  readonly forZones: readonly string[];
+  readonly slice: EndpointSlice;
+}
+
+/** Ready endpoints as proxies read them, each address once. */
+export const readyEndpoints = (slices: readonly EndpointSlice[], family: string) => {
+  const found = new Map<string, ReadyEndpoint>();
+  for (const slice of slices) {
+    if ((slice.addressType ?? 'IPv4') !== family) continue;
+    for (const { addresses, zone = '', nodeName = '', conditions, hints } of slice.endpoints ?? []) {
+      const address = addresses[0];
+      if (address === undefined || conditions?.ready === false || found.has(address)) continue;
+      const forZones = (hints?.forZones ?? []).map(({ name }) => name);
+      found.set(address, { address, zone, nodeName, forZones, slice });
     }
   }
-  return [...found.values()].sort((a, b) => byText(a.name, b.name));
+  return [...found.values()].sort((a, b) => byText(a.address, b.address));
 };
 
 const planOf = (
@@ -162,7 +170,8 @@ export const planReport = (
   slices: readonly EndpointSlice[],
   options: PlanOptions | WeightedPlanOptions,
 ): PlanReport => {
-  const endpoints = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
+  const ready = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
+  const endpoints = ready.map(({ address, zone, forZones }) => ({ name: address, zone, forZones }));
   const plan = planOf(endpoints, options);
   const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
   const { zones, inZoneShare, maxUtilization, bounds } = plan;
