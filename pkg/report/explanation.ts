@@ -97,21 +97,46 @@ const keptText = (report: Explanation): string => {
 
 /** What is missing for an answer. */
 const unknownText = ({ effective, routers }: Explanation): string =>
-  `${routers.length === 0 ? '' : 'the data plane of some Nodes cannot be determined; '}${shareText(effective)}`;
+  `${routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : ''}${shareText(effective)}`;
+
+const failingText = ({ failing }: Explanation['effective']): string =>
+  failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
+
+const entersText = ({ scope: { enters } }: Explanation): string =>
+  enters === '' ? '' : `; traffic from outside enters ${enters}`;
+
+/** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
+const scopedText = (report: Explanation, alone: string): string => {
+  const { around, unseen } = report.scope;
+  const more = around.length > 2 ? [`${around.length - 2} more do, or may`] : [];
+  const limits = [
+    ...around
+      .slice(0, 2)
+      .map(({ client, object, possible }) => `${client} (${object}) ${possible ? 'may go' : 'goes'} around it`),
+    ...more,
+    ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
+  ];
+  const kept = keptText(report);
+  const enters = entersText(report);
+  if (limits.length === 0 && enters === '') return `${alone}${kept}`;
+  return clean(`${[`through its cluster IP ${kept}`, ...limits].join('; ')}${enters}`);
+};
 
 const verdictLine = (report: Explanation, paint: Paint): string => {
   const { verdict, effective } = report;
   switch (verdict) {
     case 'Effective':
-      return paint.good(`✓ effective: ${keptText(report)}`);
+      return paint.good(`✓ ${scopedText(report, 'effective: ')}`);
     case 'Assumed':
-      return paint.strong(`~ effective if ${assumedText(report)}, which is assumed: ${keptText(report)}`);
+      return paint.strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
     case 'Unknown':
       return paint.strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
-      return paint.bad(`✗ not wanted: the Service has no recognised topology setting; ${shareText(effective)}`);
+      return paint.bad(
+        `✗ not wanted: the Service has no recognised topology setting; ${shareText(effective)}${entersText(report)}`,
+      );
     case 'Ineffective':
-      return paint.bad(`✗ ineffective: ${shareText(effective)}`);
+      return paint.bad(`✗ ineffective: ${shareText(effective)}${failingText(effective)}${entersText(report)}`);
   }
 };
 

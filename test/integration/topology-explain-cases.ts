@@ -31,6 +31,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
   ],
   Assumed: [['router-assumed']],
   Unknown: [
+    ['zone-is-none', 'ZoneIsNone', /1 Node in zone "0"/],
     ['gke-dataplane-v2-unknown', 'RouterUnknown', /The data plane of Service shop\/web/],
     ['no-nodes', 'NoNodes', /No ready Node/],
   ],
@@ -106,6 +107,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
       /DoNotSchedule\) counts when .*; taking Pods away, or a Node, undoes it\.$/,
     ],
     ['pods-not-spread-taint', 'PodsNotSpread', /every Node of eu-1c .* \(node-eu-1c: taint dedicated:NoSchedule/],
+    ['published-not-ready', 'PublishedNotReady', /10\.1\.0\.12 of eu-1c is published as ready/],
     ['proxy-needs-annotation', 'ProxyNeedsAnnotation', /2 of 3 .*\(node-eu-1b and node-eu-1c\) run kube-proxy 1\.30/],
     ['single-endpoint', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
     ['terminating-endpoints', 'TerminatingEndpoints', /every Node uses 2 endpoints that are terminating/],
@@ -116,6 +118,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['webhook-skipped', 'WebhookSkipped', /stored without hints, although webhook same-zone/],
     ['webhook-without-endpoint', 'WebhookWithoutEndpoint', /garden\/endpointslice-webhook .* no ready endpoint/],
     ['windows-node', 'HintsIgnored', /1 of 4 ready Nodes \(node-win\): kube-proxy on Windows/],
+    ['zone-fails-health-check', 'ZoneFailsHealthCheck', /Local and no ready endpoint in eu-1c/],
   ],
 };
 

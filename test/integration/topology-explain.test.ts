@@ -24,6 +24,9 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
 
 /** Causes for which there is no command, and why. */
 const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
+  LoadBalancerTraffic: 'the load balancer is set where it is made, and the policy Local may leave the Pods of one Node',
+  ZoneFailsHealthCheck: 'what spreads the Pods is another cause',
+  ZoneIsNone: 'the pool of Nodes has to be another',
   SingleZone: 'nothing is wrong',
   NodesInOneZone: 'nothing crosses; Nodes are added where the cluster is made',
   HintsIgnored: 'no setting of the Service or the cluster makes this version of the data plane read hints',
@@ -187,6 +190,21 @@ describe('kubectl topology explain, on files', () => {
   for (const [name, file, flags, code] of codes) {
     it(`exit code ${code}: ${name}`, async () => {
       expect((await runTopology(['explain', 'web', '-f', clusterFile(file), ...flags])).code).to.equal(code);
+    });
+  }
+
+  const lines: readonly (readonly [file: string, line: RegExp])[] = [
+    ['effective', /^✓ effective: 100 % of connections stay in their zone$/],
+    ['webhook-effective', /^✓ effective: 100 % of connections stay in their zone$/],
+    ['hinted-for-other-zone', /^✓ through its cluster IP 75 % .*; who else reaches its Pods was not seen \(pods, /],
+    ['load-balancer-traffic', /^✓ through its cluster IP 100 % .*; traffic from outside enters by the Node that /],
+    ['published-not-ready', /^✗ ineffective: .*; those of clients in eu-1c fail$/],
+    ['zone-is-none', /^\? not known: no share can be predicted \(Nodes of zone "0" may be in any zone/],
+  ];
+  for (const [file, line] of lines) {
+    it(`the first line says what was judged: ${file}`, async () => {
+      const { out } = await runTopology(['explain', 'shop/web', '-f', clusterFile(file)]);
+      expect(out.split('\n')[1]).to.match(line);
     });
   }
 

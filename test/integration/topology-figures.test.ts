@@ -33,6 +33,7 @@ const changed = (file: string, pattern: RegExp, by = ''): string => {
 };
 
 const NO_FIGURE = /.*(?:\b0 of 0\b|NaN|undefined|Infinity).*/;
+const AUTOSCALERS = /^--- \{ apiVersion: autoscaling.*\n/gm;
 const HINTS = /, hints: \{ for(?:Zones|Nodes): \[[^\]]*\] \}/g;
 
 /** Of pods-not-spread-taint: what else keeps Pods away from the only Node of a zone, or is under way. */
@@ -50,7 +51,7 @@ const BARRIERS: readonly (readonly [name: string, by: readonly [RegExp, string],
   ['a cordoned Node', [/spec: \{ taints: \[[^\]]*\] \}/g, 'spec: { unschedulable: true }'], /\(node-eu-1c: cordoned\)/],
   [
     'a roll-out that is under way',
-    [/(?=---\napiVersion: autoscaling)/g, 'status: { replicas: 4, updatedReplicas: 1 }\n'],
+    [/(?<=kind: Deployment.*)\}$/gm, ', status: { replicas: 4, updatedReplicas: 1 } }'],
     /A roll-out of Deployment web is under way \(1 of 3 updated\): look again when it is done\./,
   ],
   [
@@ -89,7 +90,7 @@ describe('figures of kubectl topology', () => {
     const told = new Map<string, string>();
     for (const file of FILES) {
       const text = await explained(file);
-      const share = /effective[^:\n]*: (\d+) % of connections/.exec(text)?.[1];
+      const share = /(?:effective[^:\n]*:|through its cluster IP) (\d+) % of connections/.exec(text)?.[1];
       if (share === undefined || share === '100' || text.includes('✗ ineffective')) continue;
       told.set(file, /^EFFECTIVE.*$/m.exec(text)?.[0] ?? '');
     }
@@ -173,7 +174,7 @@ describe('figures of kubectl topology', () => {
       return causes.map(({ reason }) => reason);
     };
     expect(await reasons(readFileSync(clusterFile('no-growth'), 'utf8'))).to.include('NoGrowth');
-    const unlisted = changed('no-growth', /apiVersion: autoscaling\/v2[\s\S]*?maxReplicas: \d+\n/g, '');
+    const unlisted = changed('no-growth', AUTOSCALERS);
     expect(await reasons(unlisted)).not.to.include('NoGrowth');
     expect(await textOf(['explain', 'shop/web', '-f', '-'], unlisted)).to.match(/Not seen: .*autoscalers/);
   });
@@ -199,7 +200,7 @@ describe('why no Pod serves a zone', () => {
     };
     expect(await fixes('pods-not-spread')).to.match(/^kubectl patch deployment web -n shop -p '\{"spec"/);
     expect(await fixes('pods-not-spread-replicas')).to.match(/^kubectl patch hpa web -n shop .*"minReplicas":3/);
-    const unscaled = changed('pods-not-spread-replicas', /apiVersion: autoscaling\/v2[\s\S]*?maxReplicas: \d+\n/g, '');
+    const unscaled = changed('pods-not-spread-replicas', AUTOSCALERS);
     expect(await fixes('', unscaled)).to.match(/^kubectl scale deployment web -n shop --replicas=3/);
   });
 });

@@ -179,7 +179,9 @@ const ungrouped = (
 ) => {
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
-  const bypasses = [...new Set(facts.bypasses.map(({ client }) => client))];
+  // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
+  const shown = facts.bypasses.filter(({ possible }) => !possible);
+  const bypasses = [...new Set(shown.map(({ client }) => client))];
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',

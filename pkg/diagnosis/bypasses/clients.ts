@@ -33,6 +33,8 @@ export interface Bypass {
   readonly setting: string;
   /** Every client of the Service goes this way. */
   readonly all: boolean;
+  /** Nothing shows that clients of this Service are among them. */
+  readonly possible: boolean;
   readonly source: string;
 }
 
@@ -43,6 +45,8 @@ export interface Client {
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: readonly string[];
+  /** An annotation of the Service with the value that keeps it here. */
+  readonly unless?: readonly [key: string, value: string];
 }
 
 const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
@@ -193,6 +197,15 @@ export const OWN_ROUTES: Readonly<Record<string, Client>> = {
   },
 };
 
+/** Headless Services with the same selector: rings, brokers, members of a StatefulSet (grafana/loki#19558, strimzi-kafka-operator#6610). */
+export const HEADLESS_TWIN: Client = {
+  client: 'headless-twin',
+  decides:
+    'clients that take addresses of the same Pods from it (rings, brokers, members of a StatefulSet) connect to Pods, whatever hints say',
+  setting: '',
+  source: 'Kubernetes documentation "Headless Services"',
+};
+
 export const AWS_TARGETS: Client = {
   client: 'aws-ip-targets',
   decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
@@ -201,17 +214,40 @@ export const AWS_TARGETS: Client = {
   source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
 };
 
-/** Annotations of a Service by which a load balancer sends to its Pods. */
-export const SERVICE_ANNOTATIONS: readonly (readonly [key: string, value: RegExp, client: Client])[] = [
+/** Annotations and labels of a Service that say who sends to its Pods. */
+export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: Client])[] = [
   ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, AWS_TARGETS],
   [
+    // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
     'cloud.google.com/neg',
-    /"ingress"\s*:\s*true|exposed_ports/,
+    /exposed_ports/,
     {
       client: 'gke-neg',
       decides: "Google's load balancer sends to Pods of network endpoint groups",
       setting: '',
       source: 'kubernetes/ingress-gce pkg/negannotation',
+    },
+  ],
+  [
+    'networking.internal.knative.dev/serviceType',
+    /^Public$/,
+    {
+      client: 'knative',
+      decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
+      setting: '',
+      source: 'knative/serving#13581',
+    },
+  ],
+  [
+    'service.cilium.io/global',
+    /^true$/i,
+    {
+      client: 'cilium-clustermesh',
+      decides:
+        'Cilium adds the endpoints of the other clusters, which no object here shows: hints cover the local ones, and the others get their share',
+      setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
+      source: 'cilium/cilium#29200, #31609',
+      unless: ['service.cilium.io/affinity', 'local'],
     },
   ],
 ];

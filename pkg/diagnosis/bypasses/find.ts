@@ -10,17 +10,24 @@ import {
   AWS_TARGETS,
   GATEWAY_CONTROLLERS,
   HEADLESS,
+  HEADLESS_TWIN,
   ISTIO_AMBIENT,
   INGRESS_CONTROLLERS,
   MESHES,
   NODE_LOCAL_DNS,
   OWN_ROUTES,
-  SERVICE_ANNOTATIONS,
+  SERVICE_MARKS,
   UNKNOWN_GATEWAY,
   UNKNOWN_INGRESS,
 } from './clients.ts';
 import type { Bypass, Client, EntryObject } from './clients.ts';
 import { byText } from '../../apis/values.ts';
+
+/** Namespace and selector; undefined without selector. */
+const podsOf = (service: Service): string | undefined => {
+  const selector = Object.entries(service.spec?.selector ?? {}).sort(([a], [b]) => byText(a, b));
+  return selector.length === 0 ? undefined : JSON.stringify([serviceRefOf(service).namespace, selector]);
+};
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
@@ -31,9 +38,12 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: new Map([...groups].map(([service, own]) => [service, own.map(([, entry]) => entry)])),
     entries,
-    /** Meshes whose sidecars Pods carry, with one of them and how many there are. */
-    meshes: [...Map.groupBy(meshed, ({ mesh = '' }) => mesh)].flatMap(([mesh, pods]) =>
-      pods[0] === undefined ? [] : [{ mesh, pod: pods[0], count: pods.length }],
+    /** Pods with a sidecar by the name of its mesh. */
+    meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
+    /** Headless Services by what they select. */
+    headless: Map.groupBy(
+      itemsOf(snapshot.services).filter(({ spec }) => spec?.clusterIP === 'None'),
+      podsOf,
     ),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
   };
@@ -48,6 +58,7 @@ interface Found {
   readonly client: Client;
   readonly evidence: Evidence;
   readonly all?: boolean;
+  readonly possible?: boolean;
 }
 
 const classOf = ({ className, annotations }: EntryObject): string =>
@@ -97,12 +108,24 @@ const byEntries = (service: Service, index: BypassIndex): Found[] =>
     return [{ client, evidence: { object: entryName(entry), field, value: value === '' ? '(default)' : value } }];
   });
 
-const byAnnotations = ({ metadata }: Service, name: string): Found[] =>
-  SERVICE_ANNOTATIONS.flatMap(([key, pattern, client]) => {
-    const value = metadata?.annotations?.[key];
-    return value !== undefined && pattern.test(value)
-      ? [{ client, evidence: { object: `Service ${name}`, field: `metadata.annotations[${key}]`, value } }]
-      : [];
+const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
+  const own = podsOf(service);
+  const twins = own === undefined || service.spec?.clusterIP === 'None' ? [] : (headless.get(own) ?? []);
+  return twins.slice(0, 1).map((twin) => {
+    const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
+    const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
+    return { client: HEADLESS_TWIN, evidence, possible: true };
+  });
+};
+
+const byMarks = ({ metadata }: Service, name: string): Found[] =>
+  SERVICE_MARKS.flatMap(([key, pattern, client]) => {
+    const { annotations = {}, labels = {} } = metadata ?? {};
+    const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
+    const value = annotations[key] ?? labels[key];
+    const [other = '', staying] = client.unless ?? [];
+    if (value === undefined || !pattern.test(value) || (client.unless && annotations[other] === staying)) return [];
+    return [{ client, evidence: { object: `Service ${name}`, field, value } }];
   });
 
 const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daemonSets']): Found[] =>
@@ -111,12 +134,16 @@ const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daem
     .slice(0, 1)
     .map((set) => ({ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }));
 
-const byMeshes = ({ meshes, daemonSets }: BypassIndex): Found[] => {
-  const sidecars = meshes.flatMap(({ mesh, pod, count }) => {
+/** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
+const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
+  const sidecars = [...meshes].flatMap(([mesh, pods]): Found[] => {
     const client = MESHES[mesh];
-    const object = `Pod ${pod.namespace}/${pod.name}`;
-    const value = `${count} Pod${count === 1 ? '' : 's'} with its sidecar`;
-    return client === undefined ? [] : [{ client, evidence: { object, field: 'sidecar', value } }];
+    const near = pods.find((pod) => pod.namespace === namespace);
+    const pod = near ?? pods[0];
+    if (client === undefined || pod === undefined) return [];
+    const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
+    const evidence = { object: `Pod ${pod.namespace}/${pod.name}`, field: 'sidecar', value };
+    return [{ client, evidence, possible: near === undefined }];
   });
   return [...sidecars, ...byDaemonSet('ztunnel', ISTIO_AMBIENT, daemonSets)];
 };
@@ -133,12 +160,13 @@ export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
   const found: Found[] = [
     ...(isHeadless ? [{ client: HEADLESS, evidence: headless, all: true }] : []),
     ...byEntries(service, index),
-    ...byAnnotations(service, key),
+    ...byMarks(service, key),
     ...(key === DNS ? byDaemonSet('node-local-dns', NODE_LOCAL_DNS, index.daemonSets) : []),
-    ...byMeshes(index),
+    ...byMeshes(namespace, index),
+    ...byTwins(service, index),
   ];
   return found
-    .map(({ client, evidence, all = false }) => ({
+    .map(({ client, evidence, all = false, possible = false }) => ({
       client: client.client,
       evidence,
       decides: client.decides,
@@ -147,6 +175,7 @@ export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
         .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
         .replaceAll('{namespace}', namespace),
       all,
+      possible,
       source: client.source,
     }))
     .sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));

@@ -8,8 +8,11 @@ import { type RouterAnswer, leastCertain, routersReport } from '../routers/types
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
   balanceCauses,
+  entryOf,
   evacuatedZones,
   evacuationCauses,
+  failingCauses,
+  inOneZone,
   meanInZoneShare,
   prerequisiteCauses,
   spreadCauses,
@@ -130,30 +133,41 @@ const usedReport = ({ routes, families, index }: Facts) => {
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
+/** All that it uses is published as ready and is not. */
+const isFailing = ({ used }: Route): boolean =>
+  used.length > 0 && used.every(({ ready, serving }) => ready && !serving);
+
 /** Why no share of the connections can be predicted. */
-const whyNoShare = ({ service, nodes, routes, endpoints }: Facts): string => {
+const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
   if (endpoints.length === 0) return 'no endpoint is ready';
   if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
   if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
+  if (noZones.length > 0)
+    return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;
   return 'no proxy of the cluster routes it';
 };
 
 const effectiveReport = (facts: Facts) => {
-  const { routes, clientZones } = facts;
+  const { routes, clientZones, noZones } = facts;
   const spread = loopReport(facts)?.spreadOnPurpose === true;
-  const isServed = (route: Route): boolean => isKept(route) || (spread && route.reason === 'NoHints');
-  const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isServed(route)));
+  const isServed = (route: Route): boolean =>
+    (isKept(route) && !isFailing(route)) || (spread && route.reason === 'NoHints');
+  const unserved = clientZones.filter(
+    (zone) => noZones.includes(zone) || routes.some((route) => route.zone === zone && !isServed(route)),
+  );
   const zoneless = routes.some(({ zone }) => zone === '');
   const inZoneShare = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
   return {
     effective: clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown,
     clientZones,
-    /** Client zones whose traffic is not kept inside, by any family or port. */
+    /** Client zones whose traffic is not kept inside, by any family or port, or that are no zones. */
     unserved,
+    /** Zones whose connections fail: all that they are sent to is published as ready and is not. */
+    failing: clientZones.filter((zone) => routes.some((route) => route.zone === zone && isFailing(route))),
     /**
      * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each
      * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
@@ -207,14 +221,18 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const evacuation = evacuationCauses(facts);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const balance = loopReport(facts)?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
+  const isRouted = kind.every(({ stage }) => stage === 'given');
   const found = [
     ...trivialCauses(facts).filter(({ reason }) => reason === 'NoNodes'),
     ...evacuation,
+    ...failingCauses(facts),
     ...kind,
     ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : asked),
+    // No hint helps before Pods are spread.
+    ...(isRouted && inOneZone(facts) ? spreadCauses(facts) : []),
     ...withLoop(facts, loop, givenCauses(facts)),
     // Proxies never look at hints of a headless Service or one with the policy Local.
-    ...(kind.some(({ stage }) => stage !== 'given') ? [] : [...usedCauses(facts), ...spreadCauses(facts)]),
+    ...(isRouted ? [...usedCauses(facts), ...spreadCauses(facts)] : []),
     ...trivialCauses(facts).filter(({ reason }) => reason === 'SingleZone'),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
@@ -232,6 +250,25 @@ export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionNa
     const collection = snapshot[what];
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
+
+/**
+ * What the verdict speaks of: connections through the cluster IP, by the routers that were seen. Pods show who else goes to
+ * endpoints, and so does what runs them; Ingresses alone show nothing where nobody acts on them.
+ */
+const scopeOf = (facts: Facts) => {
+  const { snapshot, bypasses, clientZones } = facts;
+  // In one zone nothing crosses, whoever goes around.
+  const shown = snapshot.pods.kind === 'known' || snapshot.workloads.kind === 'known' || clientZones.length === 1;
+  return {
+    through: 'clusterIP' as const,
+    /** Who goes around it, or may. */
+    around: bypasses.map(({ client, evidence, possible }) => ({ client, object: evidence.object, possible })),
+    /** What would show who goes around, where it was not read. */
+    unseen: shown ? [] : unseenOf(snapshot, ['pods', 'workloads', 'ingresses']).map(({ what }) => what),
+    /** By which Node traffic from outside enters; empty where none does. */
+    enters: entryOf(facts)?.enters ?? '',
+  };
+};
 
 /** What is found out about a Service, before it is rendered. `index`: share it between diagnoses of one snapshot. */
 export const diagnose = (
@@ -253,6 +290,8 @@ export const diagnose = (
     if (!wanted.wanted) return 'NotWanted';
     // Hints may be right or wrong: whom they would serve is not known.
     if (facts.nodes.length === 0) return 'Unknown';
+    const { unserved } = effective;
+    if (unserved.length > 0 && unserved.every((zone) => facts.noZones.includes(zone))) return 'Unknown';
     return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);
@@ -270,6 +309,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     kubernetesVersion: formatVersion(facts.version),
     ...routersReport(facts.nodes, facts.index.routers),
     verdict,
+    scope: scopeOf(facts),
     wanted,
     given,
     used: usedReport(facts),

@@ -1,6 +1,6 @@
 // Works out once what causes of one Service are looked for in.
 import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { NOWHERE } from '../../apis/names.ts';
@@ -138,6 +138,21 @@ const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalH
 
 export type FamilyRoute = ReturnType<typeof routesOfFamilies>[number];
 
+/**
+ * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
+ * number in several (Azure/karpenter-provider-azure#1002).
+ */
+const isNoZone = (node: Node): boolean =>
+  /^\d+$/.test(zoneOfNode(node)) && node.metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
+
+/** Zones by name that are none. */
+export const noZonesOf = (nodes: readonly Node[]): string[] =>
+  [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
+
+/** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */
+const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
+  conditions?.ready === true && conditions.serving === false;
+
 /** Everything that causes are looked for in, worked out once. */
 export const gatherFacts = (
   snapshot: ClusterSnapshot,
@@ -189,6 +204,8 @@ export const gatherFacts = (
     /** All ready ones. */
     nodes,
     clientZones: clientZonesOf(index, endpoints),
+    noZones: noZonesOf(nodes),
+    notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: bypassesOf(service, index.bypasses),
     ...owners,

@@ -320,9 +320,11 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   Headless: firstOf(exposeBeside, (facts) => [
     `kubectl get ${target(facts)} -o yaml   # without a selector its author has to write a second Service`,
   ]),
-  NoSelector: (facts) => [
-    `kubectl label ${ownSlices(facts)} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`,
-  ],
+  // The webhook leaves endpoints without zone alone.
+  NoSelector: (facts) =>
+    facts.endpoints.every(({ zone }) => zone === '')
+      ? []
+      : [`kubectl label ${ownSlices(facts)} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`],
   NotRequested: ask,
   AnnotationRemoved: ask,
   AnnotationNotRecognized: ask,
@@ -392,7 +394,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   HintedForOtherZone: firstOf(useField, showSlices),
   UnevenLoad: firstOf(spreadOut, ({ ref }) => [`kubectl topology simulate ${ref.namespace}/${ref.name}`]),
   NoGrowth: growth,
-  LoadBalancerTraffic: (facts) => [patchServiceCommand(facts, { externalTrafficPolicy: 'Local' })],
+  PublishedNotReady: (facts) => [patchServiceCommand(facts, { publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
   NoNodes: () => NODES_TOO,
   ProxyMissedItsZone: () => ['kubectl rollout restart daemonset kube-proxy -n kube-system'],

@@ -135,8 +135,23 @@ export const DIAGNOSIS_REASONS = {
   LoadBalancerTraffic: {
     sentence:
       'The Service is reachable from outside. For that traffic the Node counts through which it enters, not the zone of the client.',
+    remedy: 'Let the load balancer send to targets of its own zone, where it can.',
+  },
+  ZoneFailsHealthCheck: {
+    sentence:
+      'With `externalTrafficPolicy: Local` only Nodes with a ready endpoint take traffic from outside, and a zone with Nodes has none.',
     remedy:
-      'Let the load balancer send to targets of its own zone (on AWS: cross-zone load balancing off, target type IP), or set `externalTrafficPolicy: Local`.',
+      'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
+  },
+  PublishedNotReady: {
+    sentence:
+      '`publishNotReadyAddresses` makes endpoints of Pods that are not ready look ready: they are hinted, and connections to them fail.',
+    remedy: 'Remove the field from the Service that clients use, and keep it on the headless one of the StatefulSet.',
+  },
+  ZoneIsNone: {
+    sentence:
+      'Azure gives Nodes of pools without zones the number of a fault domain as zone: hints keep traffic among Nodes that may be in different zones.',
+    remedy: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   },
   SingleZone: {
     sentence: 'All Nodes are in one zone: nothing can cross.',

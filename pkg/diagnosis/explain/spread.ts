@@ -14,13 +14,20 @@ import type { Cause } from './types.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
-const zoneConstraint = ({ spread }: Workload) => spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
+/** One that counts its own Pods before others. */
+const zoneConstraint = ({ spread }: Workload) => {
+  const own = spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
+  return own.find(({ selectsOwn }) => selectsOwn) ?? own[0];
+};
+
+const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
 /** How the zones of the Pods of one workload come about. */
 const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
   if (constraint !== undefined) {
-    const { maxSkew, whenUnsatisfiable } = constraint;
+    const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
+    if (!selectsOwn) return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}`;
     return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} (maxSkew ${maxSkew}, ${whenUnsatisfiable})`;
   }
   if (workload.zoneAntiAffinity) return `${named(workload)}: podAntiAffinity on ${LABEL_ZONE}`;
@@ -95,10 +102,14 @@ const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): s
   if (barred.length > 0)
     return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
   const wanted = facts.clientZones.length;
-  if (replicas < wanted) return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+  if (replicas < wanted && zoneConstraint(workload)?.selectsOwn !== false)
+    return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
   const constraint = zoneConstraint(workload);
   if (constraint === undefined && !workload.zoneAntiAffinity) {
     return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
+  }
+  if (constraint?.selectsOwn === false) {
+    return `${named(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
   }
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway') {
     return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
@@ -156,16 +167,97 @@ const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
   const together =
     zones.size === 1 && zone !== '' ? `All ${endpoints.length} ready${label} endpoints are in ${zone}. ` : '';
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(endpoints)}.${why}${idlePods(facts, empty)}`;
-  return [cause('effective', 'PodsNotSpread', evidence)];
+  const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
+  const remedy = misses ? 'Set `labelSelector` of the constraint to labels of the Pod template.' : undefined;
+  return [cause('effective', 'PodsNotSpread', evidence, remedy)];
 };
 
 /** Client zones for which there would be no endpoint even if every hint were as it should be. */
 export const spreadCauses = (facts: Facts): Cause[] => facts.families.flatMap((family) => familySpread(facts, family));
 
+/** More than one, and clients elsewhere too. */
+export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
+  endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
+
+interface Entry {
+  readonly enters: string;
+  readonly remedy: string;
+}
+
+/** By a label that the provider's Nodes have, or the namespace of its Pods. */
+const ENTRIES: readonly (Entry & { readonly label?: RegExp; readonly namespace?: string })[] = [
+  {
+    label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+    enters:
+      'by targets of any zone, or of the zone of its address where cross-zone load balancing is off (default of an NLB)',
+    remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+  },
+  {
+    label: /^cloud\.google\.com\/gke-/,
+    enters: 'by any Node that the load balancer of Google picks',
+    remedy:
+      'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
+  },
+  {
+    label: /^kubernetes\.azure\.com\//,
+    enters: 'by any Node that the load balancer of Azure picks',
+    remedy: 'Nothing of the Service makes the load balancer keep to zones.',
+  },
+  {
+    namespace: 'metallb-system',
+    enters: 'by the one Node that announces its address (MetalLB in layer 2 mode), or by Nodes that routers pick (BGP)',
+    remedy:
+      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
+  },
+];
+
+const OTHER_ENTRY: Entry = {
+  enters: 'by the Node that its load balancer or client picks',
+  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
+};
+
+/** How traffic from outside comes in; undefined where none does. */
+export const entryOf = ({ service, nodes, snapshot }: Facts): Entry | undefined => {
+  const { type, externalIPs } = service.spec ?? {};
+  if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'by the Node whose port the client picks' };
+  if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
+  const labels = new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})));
+  const found = ENTRIES.find(
+    ({ label, namespace }) =>
+      (label !== undefined && [...labels].some((key) => label.test(key))) ||
+      (namespace !== undefined && itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace)),
+  );
+  return found ?? OTHER_ENTRY;
+};
+
+/** Connections fail, whatever is asked for. */
+export const failingCauses = (facts: Facts): Cause[] => {
+  const { service, name, nodes, endpoints, notServing, noZones } = facts;
+  const causes: Cause[] = [];
+  if (notServing.length > 0) {
+    const what = notServing.map(
+      ({ addresses, zone = '' }) => `${addresses[0] ?? ''}${zone === '' ? '' : ` of ${zone}`}`,
+    );
+    const evidence = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
+    causes.push(cause('used', 'PublishedNotReady', evidence));
+  }
+  const { type, externalTrafficPolicy } = service.spec ?? {};
+  const empty = [...new Set(nodes.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
+  if (type === 'LoadBalancer' && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
+    const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: no Node there passes the health check of the load balancer.`;
+    causes.push(cause('effective', 'ZoneFailsHealthCheck', evidence));
+  }
+  if (noZones.length > 0) {
+    const evidence = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
+    causes.push(cause('effective', 'ZoneIsNone', evidence));
+  }
+  return causes;
+};
+
 /** What a Service needs beside hints, named where it is missing. */
 export const prerequisiteCauses = (facts: Facts): Cause[] => {
   const { service, name, snapshot, workloads, autoscalers } = facts;
-  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
+  const { type, externalTrafficPolicy } = service.spec ?? {};
   const causes: Cause[] = [];
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
   if (snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0) {
@@ -176,12 +268,11 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
     const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(named))}${only}.`;
     causes.push(cause('prerequisite', 'NoGrowth', evidence));
   }
-  const outside =
-    type === 'LoadBalancer' || type === 'NodePort' || (Array.isArray(externalIPs) && externalIPs.length > 0);
-  if (outside && externalTrafficPolicy !== 'Local') {
+  const entry = entryOf(facts);
+  if (entry !== undefined && externalTrafficPolicy !== 'Local') {
     const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';
-    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters.`;
-    causes.push(cause('prerequisite', 'LoadBalancerTraffic', evidence));
+    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters: ${entry.enters}.`;
+    causes.push(cause('prerequisite', 'LoadBalancerTraffic', evidence, entry.remedy));
   }
   return causes;
 };
@@ -244,7 +335,7 @@ const byFamilyAndPort = ({ routes }: Facts): (readonly FamilyRoute[])[] => [
 
 /** Connections of each family and port that something answers. */
 export const trafficsOf = (facts: Facts): { readonly family: string; readonly traffic: Traffic }[] =>
-  byFamilyAndPort(facts).flatMap((routes) => {
+  (facts.noZones.length > 0 ? [] : byFamilyAndPort(facts)).flatMap((routes) => {
     const traffic = trafficOn(facts, routes);
     return traffic === undefined ? [] : [{ family: routes[0]?.family ?? '', traffic }];
   });

@@ -89,6 +89,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints }: FamilyFacts): C
   return [cause('given', 'NoReadyEndpoints', evidence)];
 };
 
+const WRITER_REMEDY =
+  'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
+
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
@@ -100,7 +103,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
-    causes.push(cause('wanted', 'NoSelector', evidence));
+    const zoneless = endpoints.every(({ zone }) => zone === '');
+    causes.push(cause('wanted', 'NoSelector', evidence, zoneless ? WRITER_REMEDY : undefined));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];

@@ -8,6 +8,7 @@ import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { type ProxyEndpoint, type ZoneShares, isControlPlane, zoneShares } from '../../upstream/index.ts';
+import { noZonesOf } from '../explain/facts.ts';
 import {
   controlPlaneVersion,
   firstFamilyOf,
@@ -220,6 +221,11 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
       ? null
       : capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing });
   const version = controlPlaneVersion(snapshot, options.version);
+  const none = noZonesOf(clients);
+  if (none.length > 0) {
+    const message = `Nodes of zone ${none.join(', ')} may be in any zone of the region, so no prediction is possible`;
+    throw new SimulationError('ZoneIsNone', message);
+  }
   const routers = routersOf(snapshot, options);
   if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown')) {
     const message = 'the data plane is not known on any Node with clients: name it with --proxy';

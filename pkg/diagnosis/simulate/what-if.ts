@@ -12,6 +12,7 @@ type RefusalReason =
   | 'NoNodes'
   | 'RouterUnknown'
   | 'NoReadyEndpoints'
+  | 'ZoneIsNone'
   | 'EndpointWithoutZone'
   | 'UnknownZone'
   | 'NoDemand';

@@ -49,6 +49,12 @@ const pod = (container: string, init = false, metadata: object = {}) =>
 const web = (more: Parameters<typeof service>[0] = {}) =>
   service({ ...more, metadata: { name: 'web', namespace: 'shop', ...more.metadata } });
 
+const annotated = (key: string, value: string, more: Record<string, string> = {}) =>
+  web({ metadata: { annotations: { [key]: value, ...more } } });
+const SELECTOR = web().spec?.selector ?? {};
+const headless = (name: string, selector: object) =>
+  object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
+
 type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
 
 const CASES: readonly Case[] = [
@@ -132,12 +138,23 @@ const CASES: readonly Case[] = [
     ['aws-ip-targets'],
     web({ metadata: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' } } }),
   ],
+  ['what GKE writes on every Service', [], [], annotated('cloud.google.com/neg', '{"ingress":true}')],
+  ['a network endpoint group', [], ['gke-neg'], annotated('cloud.google.com/neg', '{"exposed_ports":{"80":{}}}')],
+  ['clusters joined by Cilium', [], ['cilium-clustermesh'], annotated('service.cilium.io/global', 'true')],
   [
-    'a network endpoint group',
+    'clusters joined by Cilium, its own first',
     [],
-    ['gke-neg'],
-    web({ metadata: { annotations: { 'cloud.google.com/neg': '{"ingress": true}' } } }),
+    [],
+    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'local' }),
   ],
+  [
+    'Knative',
+    [],
+    ['knative'],
+    web({ metadata: { labels: { 'networking.internal.knative.dev/serviceType': 'Public' } } }),
+  ],
+  ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-twin']],
+  ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
   ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
   ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],
   ['ztunnel, which is none', [pod('istio-proxy', false, { labels: { app: 'ztunnel' } })], []],
@@ -196,5 +213,14 @@ describe('clients that bypass the proxies', () => {
     for (const each of [web(), ingress('nginx')]) collector.add(each);
     const [found] = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
     expect(found?.setting).to.contain('kubectl annotate ingress front -n shop ');
+  });
+
+  it('of a mesh whose Pods are in another namespace says only that it is possible', () => {
+    const found = [pod('istio-proxy'), pod('istio-proxy', false, { namespace: 'other' })].map((own) => {
+      const collector = createCollector();
+      for (const each of [web(), own]) collector.add(each);
+      return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(({ possible }) => possible);
+    });
+    expect(found).to.deep.equal([[false], [true]]);
   });
 });
