@@ -7,13 +7,7 @@ import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
-import {
-  REASONS,
-  allocate,
-  isControlPlane,
-  isControllerSlice,
-  isReadyToController,
-} from '../../upstream/index.ts';
+import { REASONS, allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
