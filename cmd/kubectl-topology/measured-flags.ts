@@ -81,61 +81,49 @@ const throughApiServer =
       signal,
     );
 
-type WithQuery = <T>(use: (send: SendQuery) => Promise<T>) => Promise<T>;
-
-const openPrometheus = async (address: PrometheusAddress, flags: InputFlags, io: Io): Promise<WithQuery> => {
+/** Calls `use` with a way to query that is open as long. */
+const withQuery = async (
+  address: PrometheusAddress,
+  flags: InputFlags,
+  io: Io,
+  use: (send: SendQuery) => Promise<Measured>,
+): Promise<Measured> => {
   if (address.kind === 'service') {
     if (flags.filename !== undefined) throw new UsageError('--filename reads no cluster: give --prometheus a URL');
-    return (use) => withConnection(flags, io, ({ client }) => use(throughApiServer(client, address)));
+    return withConnection(flags, io, ({ client }) => use(throughApiServer(client, address)));
   }
   const [{ createPrometheusClient }, { systemClock }] = await Promise.all([
     import('../../pkg/metrics/prometheus-client.ts'),
     import('../../pkg/kubernetes/wait.ts'),
   ]);
+  const url = address.url.replace(/\/$/, '');
   const client = createPrometheusClient({
-    config: {
-      name: 'prometheus',
-      type: 'Prometheus',
-      url: address.url.replace(/\/$/, ''),
-      timeoutSeconds: TIMEOUT_SECONDS,
-      cacheSeconds: 0,
-    },
+    config: { name: 'prometheus', type: 'Prometheus', url, timeoutSeconds: TIMEOUT_SECONDS, cacheSeconds: 0 },
     clock: systemClock,
     userAgent: `kubectl-topology (${process.platform})`,
   });
-  return async (use) => {
-    try {
-      return await use((promql, signal) => client.query(promql, signal));
-    } finally {
-      await client.close();
-    }
-  };
+  return use((promql, signal) => client.query(promql, signal)).finally(() => client.close());
 };
 
-/** Reads traffic from a Prometheus. */
 const readFromPrometheus = async (
   address: PrometheusAddress,
   flags: InputFlags & SourceFlags,
   io: Io,
 ): Promise<Measured> => {
   const { readPrometheusTraffic } = await import('../../pkg/metrics/measured-traffic.ts');
-  const withQuery = await openPrometheus(address, flags, io);
-  return withQuery((send) =>
-    readPrometheusTraffic(send, Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS), io.signal).catch(
-      (error: unknown) => {
-        throw asUsage(error);
-      },
-    ),
+  const seconds = Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS);
+  return withQuery(address, flags, io, (send) => readPrometheusTraffic(send, seconds, io.signal)).catch(
+    (error: unknown) => {
+      throw asUsage(error);
+    },
   );
 };
 
-type ReadMeters = (signal: AbortSignal) => Promise<MeterReadings>;
-
 /** @throws UsageError where there is no meter, or none that can be read. */
-const openMeters = async (client: Client, { meterNamespace }: SourceFlags, io: Io): Promise<ReadMeters> => {
+const openMeters = async (client: Client, { meterNamespace }: SourceFlags, io: Io) => {
   const { createMeterReader } = await import('../../pkg/metrics/measured-traffic.ts');
   const reader = createMeterReader({ client, namespace: meterNamespace ?? METER_NAMESPACE, now: () => io.now() });
-  return async (signal) => {
+  return async (signal: AbortSignal): Promise<MeterReadings> => {
     const answer = await reader.read(signal).catch((error: unknown) => {
       throw asUsage(error);
     });

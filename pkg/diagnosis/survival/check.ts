@@ -6,6 +6,7 @@ import { refusalFor } from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
+import { counted } from '../explain/given.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type SurvivalReport, survival, zonesOf } from './survival.ts';
@@ -67,8 +68,12 @@ const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusa
   const zones = nodes.length > 0 ? [...new Set(nodes)].filter((zone) => zone !== '') : zonesOf(snapshot);
   if (out.size === 0 || zones.some((zone) => !out.has(zone))) return [];
   const message = `No ready Node would be in another zone than ${[...out].sort(byText).join(', ')}.`;
-  return [{ reason: 'LastZone', message, forcible: false }];
+  return refusal('LastZone', message, false);
 };
+
+const refusal = (reason: Refusal['reason'], message: string, forcible = true): Refusal[] => [
+  { reason, message, forcible },
+];
 
 const MANY = 3;
 
@@ -82,27 +87,23 @@ const moving = ({ services }: SurvivalReport): SurvivalReport['services'] =>
 
 const byServices = (report: SurvivalReport): Refusal[] => {
   const busy = report.services.filter(({ answer }) => answer === 'Overloaded');
-  const found: Refusal[] = [];
-  if (moving(report).length === 0) {
-    const message = 'No Service in scope has endpoints that could leave.';
-    found.push({ reason: 'NothingToMove', message, forcible: false });
-  }
-  if (busy.length > 0) {
-    const message = `Too much for the remaining endpoints: ${named(busy)}.`;
-    found.push({ reason: 'Overloaded', message, forcible: true });
-  }
-  return found;
+  return [
+    ...(moving(report).length > 0
+      ? []
+      : refusal('NothingToMove', 'No Service in scope has endpoints that could leave.', false)),
+    ...(busy.length === 0 ? [] : refusal('Overloaded', `Too much for the remaining endpoints: ${named(busy)}.`)),
+  ];
 };
 
 /** By what the routers of the Nodes do where no hint names the zone of a client: a Node that joins later may be in such a zone. */
 const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
   routers
     .filter(({ behaviour }) => behaviour.unmatched === 'none')
-    .map(({ title, version, nodes, behaviour: { safeSince } }) => ({
-      reason: 'ConnectionsFail',
-      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves clients without endpoints if no hint names their zone${safeSince === null ? '' : `; ${safeSince} does not`}.`,
-      forcible: true,
-    }));
+    .flatMap(({ title, version, nodes, behaviour: { safeSince } }) => {
+      const who = `${title}${version === null ? '' : ` ${version}`} on ${counted(nodes, 'Node')}`;
+      const fixed = safeSince === null ? '' : `; ${safeSince} does not`;
+      return refusal('ConnectionsFail', `${who} leaves clients without endpoints if no hint names their zone${fixed}.`);
+    });
 
 /** Services that the leader would leave as they are, although nothing is wrong with them or this evacuation alone. */
 const byLeader = (
@@ -123,16 +124,11 @@ const byLeader = (
   });
   const lost = asked.filter(({ together }) => together).map(({ ref }) => ref);
   const wide = asked.filter(({ reason }) => reason === 'TooManyZones').map(({ ref }) => ref);
-  const found: Refusal[] = [];
-  if (lost.length > 0) {
-    const message = `No endpoint would be left: ${named(lost)}.`;
-    found.push({ reason: 'TogetherNoEndpoint', message, forcible: true });
-  }
-  if (wide.length > 0) {
-    const message = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(wide)} would stay as they are.`;
-    found.push({ reason: 'TooManyZones', message, forcible: true });
-  }
-  return found;
+  const tooWide = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(wide)} would stay as they are.`;
+  return [
+    ...(lost.length === 0 ? [] : refusal('TogetherNoEndpoint', `No endpoint would be left: ${named(lost)}.`)),
+    ...(wide.length === 0 ? [] : refusal('TooManyZones', tooWide)),
+  ];
 };
 
 /** As an evacuation leaves them: endpoints of the zone, and what is not ready, for no client, all others for clients of every zone. */
