@@ -105,7 +105,7 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSu
   const without =
     unpredicted === 0
       ? ''
-      : `; ${unpredicted} without prediction (no proxy routes them, or the data plane is not known)`;
+      : `; ${unpredicted} without prediction (no proxy routes them, or the data plane or zones are not known)`;
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
 };
 
@@ -118,13 +118,16 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
   const names = Object.entries(bypassed);
   if (names.length === 0) return '';
   const list = names.map(([name, count]) => `${name} ${count}`).join(', ');
-  return `Routing by zone saves nothing where clients bypass the proxies, and no saving is predicted there (${list}).`;
+  return `Where clients bypass the proxies, it is not known what routing by zone would save, and nothing is promised (${list}).`;
 };
 
-const savingText = ({ saving }: AuditSum): string => {
+const savingText = ({ saving, promised, services }: AuditSum): string => {
+  if (saving === null) return '';
+  const of =
+    promised === services ? '' : ` (of ${countText(promised, 'Service')}; of the others nothing can be promised)`;
   const more =
     saving.endpoints > 0 ? `; endpoints in zones without any would add another ${percentText(saving.endpoints)}` : '';
-  return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${more}.`;
+  return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${of}${more}.`;
 };
 
 /** What crossing costs at the volume that was assumed, and by whose prices; empty where none was. */
@@ -141,14 +144,9 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
-      ? 'No prediction is possible: no proxy routes any of them, the data plane is not known, or no ready Node is.'
-      : `${percentText(sum.inZoneShare)} of connections stay in their zone, ${percentText(sum.crossZoneShare)} cross (Services weighted by their ready endpoints, ${clientsText(sum)}).`;
-  const sentences = [
-    shares,
-    sum.inZoneShare === null ? '' : savingText(sum),
-    bypassedText(sum),
-    clean(costText(report)),
-  ];
+      ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes or their zones are not known.'
+      : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
+  const sentences = [shares, savingText(sum), bypassedText(sum), clean(costText(report))];
   const lines = sentences.filter((text) => text !== '').map((text) => wrapText(text, columns, ''));
   return `\n${paint.strong(verdictsText(sum))}\n${lines.join('')}`;
 };
@@ -157,7 +155,7 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
-  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that bypass the proxies',
+  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, no cluster IP',
   NotKnown: 'Not known: the data plane, or where clients are',
   Kept: 'Also, although nothing crosses that could stay',
 };

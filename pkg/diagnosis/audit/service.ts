@@ -105,8 +105,8 @@ const byZone = ({ index, clientZones }: Facts, { endpoints }: FamilyFacts): Traf
 const worstOf = (families: readonly Family[]): number =>
   Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
 
-/** Undefined where no proxy routes the Service, nothing answers, or no client is known. */
-const predict = (facts: Facts) => {
+/** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */
+const predict = ({ facts, effective }: Diagnosis) => {
   const { families } = facts;
   const countOf = (name: string): number => families.find(({ family }) => family === name)?.endpoints.length ?? 0;
   const present = trafficsOf(facts).map(({ family, traffic }) => ({ traffic, count: countOf(family) }));
@@ -115,6 +115,7 @@ const predict = (facts: Facts) => {
     .map((family) => ({ traffic: byZone(facts, family), count: family.endpoints.length }));
   const now = meanMatrix(present.map(({ traffic }) => traffic));
   const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
+  if (effective.inZoneShare === null) return undefined;
   if (now === undefined || now.size === 0) return undefined;
   return {
     now,
@@ -158,7 +159,7 @@ const measuredCostOf = (
   return { ...promisedCost(draft.saving !== null, current, routed), saved };
 };
 
-/** Shares are null where no proxy routes (headless, no endpoints) or no Node is known; clients are spread as `sum.clientsBy` says. */
+/** Of connections through the cluster IP, by the routers seen; null where nothing is predicted. Clients are spread as `sum.clientsBy` says. */
 const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
   const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   return {
@@ -221,7 +222,7 @@ const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'Ex
 
 /**
  * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
- * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that bypass the proxies);
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP);
  * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
  */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
@@ -234,18 +235,15 @@ const isApiServer = ({ namespace, name }: ServiceRef): boolean => namespace === 
 const NOTICEABLE = 0.000_5;
 
 export const auditGroup = (
-  service: ServiceRef &
-    Pick<Ungrouped, 'cause' | 'alsoFound' | 'bypasses' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'>,
+  service: ServiceRef & Pick<Ungrouped, 'cause' | 'alsoFound' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'>,
 ): AuditGroup => {
-  const { cause, alsoFound, bypasses, endpoints, verdict, saving, crossZoneShare } = service;
+  const { cause, alsoFound, endpoints, verdict, saving, crossZoneShare } = service;
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
   if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
   if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
-  if (isApiServer(service) || bypasses.length > 0 || reasons.some((reason) => UNROUTED.has(reason))) {
-    return 'NotSavable';
-  }
-  if (crossZoneShare === null && (verdict === 'Unknown' || reasons.includes('NoNodes'))) return 'NotKnown';
-  if ((crossZoneShare ?? 0) <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
+  if (isApiServer(service) || reasons.some((reason) => UNROUTED.has(reason))) return 'NotSavable';
+  if (crossZoneShare === null) return verdict === 'Ineffective' && !reasons.includes('NoNodes') ? 'Fails' : 'NotKnown';
+  if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
   if (endpoints === 1) return 'NotSavable';
   if (verdict === 'Ineffective') return 'Fails';
   return saving !== null && saving.routing + saving.endpoints <= NOTICEABLE ? 'NotSavable' : 'Costs';
@@ -253,7 +251,7 @@ export const auditGroup = (
 
 /** A Service before its part of the whole is known. Keeps nothing of the diagnosis but what is reported: there are thousands. */
 export const assessed = (diagnosis: Diagnosis) => {
-  const prediction = predict(diagnosis.facts);
+  const prediction = predict(diagnosis);
   const whole = ungrouped(diagnosis, prediction);
   const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
   return {
@@ -268,6 +266,14 @@ export const assessed = (diagnosis: Diagnosis) => {
 
 export type Assessed = ReturnType<typeof assessed>;
 
+/** What has a price: the cells whose two zones are known. */
+const betweenZones = (matrix: TrafficShares): TrafficShares =>
+  new Map(
+    [...matrix]
+      .filter(([from]) => from !== '')
+      .map(([from, row]) => [from, new Map([...row].filter(([to]) => to !== ''))]),
+  );
+
 /** The cost is undefined without a bill, and where nothing was measured or predicted. */
 const billed = (
   each: Assessed,
@@ -281,7 +287,7 @@ const billed = (
     return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
   if (prediction === undefined) return {};
   const [now, routed] = [prediction.now, prediction.routedByZone].map((matrix) =>
-    monthlyCost(bill.tariff, matrix, bill.gigabytesPerDay * weight),
+    monthlyCost(bill.tariff, betweenZones(matrix), bill.gigabytesPerDay * weight),
   );
   return { monthlyCost: promisedCost(draft.saving !== null, now ?? 0, routed ?? 0) };
 };

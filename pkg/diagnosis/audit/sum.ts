@@ -37,6 +37,7 @@ const bypassedOf = (services: readonly ServiceAudit[]): Readonly<Record<string, 
 
 export const auditSum = (services: readonly ServiceAudit[], nodes: number, clientsBy: 'cpu' | 'nodes') => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
+  const promised = predicted.filter(({ saving }) => saving !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
   const count = (verdict: ServiceAudit['verdict']): number =>
     services.filter((service) => service.verdict === verdict).length;
@@ -60,7 +61,9 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
     /** Fractions of all connections, Services weighted by their ready endpoints; null where nothing is predicted. */
     inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
     crossZoneShare,
-    saving: savingOf(predicted),
+    /** Services of which a saving can be promised; null without any. */
+    promised: promised.length,
+    saving: promised.length === 0 ? null : savingOf(promised),
     // What was measured needs no prediction.
     ...costOf(services),
   };

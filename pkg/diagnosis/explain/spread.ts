@@ -343,7 +343,7 @@ export const trafficsOf = (facts: Facts): { readonly family: string; readonly tr
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
 export const meanInZoneShare = (facts: Facts): number | null => {
   const arriving = trafficsOf(facts).filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
-  const placed = facts.routes.some(({ used }) => used.some(({ zone }) => zone !== ''));
+  const placed = facts.routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
   if (arriving.length === 0 || !placed) return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };

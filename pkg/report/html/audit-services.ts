@@ -187,8 +187,8 @@ export const cards = (report: AuditReport): Markup => {
   const { verdicts, services, saving } = sum;
   return markup`<ul class="cards">
     ${card(markup`${verdicts.Effective}<span class="muted"> of ${services}</span>`, `Services keep their traffic in every zone; ${verdicts.Ineffective} request it without effect`)}
-    ${card(percentText(sum.crossZoneShare), 'of connections cross zones')}
-    ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
+    ${card(percentText(sum.crossZoneShare), `of connections through the cluster IPs of ${services - sum.unpredicted} Services cross zones`)}
+    ${card(percentText(saving?.routing ?? null), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
     ${moneyCards(report)}
   </ul>`;
 };
@@ -211,16 +211,26 @@ export const measured = (report: AuditReport): Markup => {
     )}`;
 };
 
-const partsOf = ({ sum: { inZoneShare, saving } }: AuditReport): BarPart[] => {
+const partsOf = ({ sum }: AuditReport): BarPart[] => {
+  const { inZoneShare, saving } = sum;
   const stays = inZoneShare ?? 0;
   const parts: BarPart[] = [
     { kind: 'stays', label: 'stays in its zone now', share: stays },
-    { kind: 'routing', label: 'would stay with routing by zone', share: saving.routing },
-    { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving.endpoints },
+    { kind: 'routing', label: 'would stay with routing by zone', share: saving?.routing ?? 0 },
+    { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving?.endpoints ?? 0 },
   ];
   const rest = 1 - parts.reduce((sum, { share }) => sum + share, 0);
   // What another way of routing keeps better than hints by zone leaves a remainder.
-  return rest > 0.0005 ? [...parts, { kind: 'rest', label: 'always crosses', share: rest }] : parts;
+  return rest > 0.0005
+    ? [
+        ...parts,
+        {
+          kind: 'rest',
+          label: saving === null || sum.promised < sum.services - sum.unpredicted ? 'crosses' : 'always crosses',
+          share: rest,
+        },
+      ]
+    : parts;
 };
 
 const legendItem = ({ kind, label, share }: BarPart): Markup =>

@@ -92,10 +92,13 @@ describe('audit: one Service', () => {
     ['headless', [...NODES, ...pair('web', ['eu-1a'], { spec: { clusterIP: 'None' } })]],
     ['without endpoints', [...NODES, ...pair('web', [])]],
     ['of which no client is known', pair('web', ['eu-1a'])],
+    ['whose endpoints have no zone', [...NODES, ...pair('web', ['', ''])]],
+    ['whose Nodes have no zone', [node({ zone: '' }), ...pair('web', ['eu-1a', 'eu-1b'])]],
   ];
   for (const [name, objects] of silent) {
     it(`${name} has no prediction, and does not count`, () => {
-      const report = auditOf([...objects, ...pair('other', ['eu-1a'])]);
+      const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, []), gigabytesPerDay: 100 };
+      const report = auditOf([...objects, ...pair('other', ['eu-1a'])], { bill });
       const web = named(report, 'web');
       expect([web.inZoneShare, web.crossZoneShare, web.worstOverload, web.saving, web.weight]).to.deep.equal([
         null,
@@ -104,6 +107,7 @@ describe('audit: one Service', () => {
         null,
         0,
       ]);
+      expect(web.monthlyCost).to.equal(undefined);
       expect(report.sum.unpredicted).to.be.greaterThan(0);
     });
   }
@@ -142,8 +146,8 @@ describe('audit: the sum', () => {
     expect([sum.services, sum.endpoints, sum.nodes]).to.deep.equal([2, 6, 3]);
     expect(sum.verdicts).to.deep.equal({ Effective: 1, Assumed: 0, Unknown: 0, NotWanted: 0, Ineffective: 1 });
     close(sum.crossZoneShare, (2 / 6) * (2 / 3));
-    close(sum.saving.routing, (2 / 6) * (1 / 3));
-    close(sum.saving.endpoints, (2 / 6) * (1 / 3));
+    close(sum.saving?.routing, (2 / 6) * (1 / 3));
+    close(sum.saving?.endpoints, (2 / 6) * (1 / 3));
     expect(services.map(({ name }) => name)).to.deep.equal(['lost', 'kept']);
   });
 
@@ -267,7 +271,7 @@ describe('audit: any cluster', () => {
           expect(worstOverload).to.be.at.least(0);
         }
         const { inZoneShare, crossZoneShare, saving } = report.sum;
-        if (inZoneShare === null || crossZoneShare === null) return;
+        if (inZoneShare === null || crossZoneShare === null || saving === null) return;
         close(inZoneShare + crossZoneShare, 1);
         close(saving.routing + saving.endpoints, crossZoneShare);
         const cells = Object.entries(report.matrix).flatMap(([from, row]) =>
@@ -297,7 +301,7 @@ describe('audit: any cluster', () => {
     expect(plain.services[0]?.saving?.routing).to.be.greaterThan(0.5);
     expect([behind.services[0]?.saving, behind.services[0]?.bypasses]).to.deep.equal([null, ['ingress-nginx']]);
     expect([plain.sum.bypassed, behind.sum.bypassed]).to.deep.equal([{}, { 'ingress-nginx': 1 }]);
-    expect(behind.sum.saving.routing).to.equal(0);
+    expect([behind.sum.saving, behind.sum.promised, plain.sum.promised]).to.deep.equal([null, 0, 1]);
     expect(renderAudit(behind, { color: false, wide: false, columns: 100 })).to.contain('(ingress-nginx 1)');
   });
 });

@@ -10,7 +10,6 @@ const COSTLY: Grouped = {
   name: 'web',
   cause: null,
   alsoFound: [],
-  bypasses: [],
   endpoints: 3,
   verdict: 'NotWanted',
   saving: { routing: 0.67, endpoints: 0 },
@@ -41,7 +40,8 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
   { name: 'it has one endpoint and asks in vain', more: { endpoints: 1, verdict: 'Ineffective' }, is: 'NotSavable' },
   { name: 'it is the API server', more: { namespace: 'default', name: 'kubernetes' }, is: 'NotSavable' },
   { name: 'a Service of that name elsewhere', more: { name: 'kubernetes' }, is: 'Costs' },
-  { name: 'clients bypass the proxies', more: { bypasses: ['ingress-nginx'], saving: null }, is: 'NotSavable' },
+  { name: 'some clients bypass the proxies', more: { saving: null }, is: 'Costs' },
+  { name: 'its endpoints have no zone', more: { crossZoneShare: null, saving: null }, is: 'NotKnown' },
   { name: 'it is headless', more: { cause: cause('Headless'), crossZoneShare: null, saving: null }, is: 'NotSavable' },
   {
     name: 'its endpoints share one zone and more would help',
