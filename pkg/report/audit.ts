@@ -43,7 +43,7 @@ const moneyColumns = ({ prices }: AuditReport): Column[] => {
   return [
     ...(measured ? MEASURED : []),
     [measured ? 'COST/MONTH' : 'EST. COST/MONTH', ({ monthlyCost }) => money(monthlyCost?.current)],
-    [measured ? 'SAVES/MONTH' : 'EST. SAVED/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving.routing)],
+    [measured ? 'SAVES/MONTH' : 'EST. SAVED/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving?.routing)],
   ];
 };
 
@@ -121,23 +121,30 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
   return `Where clients bypass the proxies, it is not known what routing by zone would save, and nothing is promised (${list}).`;
 };
 
-const savingText = ({ saving, promised, services }: AuditSum): string => {
+const savingText = ({ saving, promised, services, unpredicted }: AuditSum): string => {
   if (saving === null) return '';
   const of =
-    promised === services ? '' : ` (of ${countText(promised, 'Service')}; of the others nothing can be promised)`;
+    promised === services - unpredicted
+      ? ''
+      : ` (of ${countText(promised, 'Service')}; of the others nothing can be promised)`;
   const more =
     saving.endpoints > 0 ? `; endpoints in zones without any would add another ${percentText(saving.endpoints)}` : '';
   return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${of}${more}.`;
 };
 
 /** What crossing costs at the volume that was assumed, and by whose prices; empty where none was. */
-export const costText = ({ sum: { monthlyCost }, prices }: AuditReport): string => {
+export const costText = ({ sum, prices }: AuditReport): string => {
+  const { monthlyCost } = sum;
   if (prices?.basis !== 'Assumed' || monthlyCost === undefined) return '';
   const { currency, gigabytesPerDay, source, date } = prices;
   const money = (amount: number): string => moneyText(amount, currency);
   const by = [source, date].filter((text) => text !== '').join(', ');
-  const saves = `routing by zone saves ${money(monthlyCost.saving.routing)} of it, endpoints in zones without any up to ${money(monthlyCost.saving.endpoints)} more`;
-  return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
+  const { saving } = monthlyCost;
+  const saves =
+    saving === null
+      ? 'what routing by zone saves of it is not known'
+      : `routing by zone saves ${money(saving.routing)} of it, endpoints in zones without any up to ${money(saving.endpoints)} more`;
+  return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among ${countText(sum.services - sum.unpredicted, 'Service')} by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
 const sumText = (report: AuditReport, columns: number, paint: Paint): string => {

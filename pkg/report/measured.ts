@@ -88,12 +88,14 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
   const crossing = [measured.services, measured.withoutService, measured.others];
   const total = crossing.reduce((all, { monthlyCost }) => all + monthlyCost, 0);
   const past = measured.withoutService.monthlyCost;
-  const { routing = 0, endpoints = 0 } = sum.monthlyCost?.saving ?? {};
+  const saving = sum.monthlyCost?.saving ?? null;
   const by = [prices.source, prices.date].filter((text) => text !== '').join(', ');
   return [
     `Measured by ${measuredBy(measured)}: crossing zones costs ${money(total)} a month${by === '' ? '' : ` (${by})`}.`,
     savedText(report),
-    `Routing by zone with the endpoints as they are would save ${money(routing)} more, endpoints in zones without any up to ${money(endpoints)}.`,
+    saving === null
+      ? ''
+      : `Routing by zone with the endpoints as they are would save ${money(saving.routing)} more, endpoints in zones without any up to ${money(saving.endpoints)}.`,
     `${money(past)} of the bill (${percentText(total === 0 ? null : past / total)}) comes from flows to no Service: no setting of Services changes it.`,
     contradictions(report),
     ...measured.notes.map((note) => `Note: ${note}.`),
@@ -130,7 +132,7 @@ export const explainedTraffic = (
   const money = (amount: number): string => moneyText(amount, prices.currency);
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
   const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy({ by, seconds })})`;
-  const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${money(monthlyCost.saving.routing)} more (${prices.source})`;
+  const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${monthlyCost.saving === null ? 'what is not known' : `${money(monthlyCost.saving.routing)} more`} (${prices.source})`;
   const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(matrix), indent);
   const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) =>
     wrapText(clean(text), columns, indent),

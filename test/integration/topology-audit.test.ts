@@ -40,7 +40,7 @@ describe('kubectl topology audit, on files', () => {
     expect(first?.at(-1)).to.match(/^[A-Z]\w+$/);
     for (const text of [
       '26 Services, 9 ready Nodes:',
-      'of connections stay in their zone',
+      '% stay in their zone',
       'FIRST CAUSE',
       'Cannot be saved by zone routing',
       'ProxyMissedItsZone (not visible in objects)',

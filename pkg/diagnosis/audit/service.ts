@@ -29,7 +29,8 @@ export interface Saving {
 export interface MonthlyCost {
   /** What crossing costs now. */
   readonly current: number;
-  readonly saving: Saving;
+  /** Null where none can be promised. */
+  readonly saving: Saving | null;
   /** What routing by zone saves already, compared with evenly chosen endpoints; only where traffic was measured. */
   readonly saved?: number;
 }
@@ -142,8 +143,8 @@ const savingOf = ({ now, routedByZone }: Prediction): Saving => {
 
 const promisedCost = (promised: boolean, current: number, routed: number): MonthlyCost => {
   // A plan that is dearer than the present one saves nothing.
-  const least = promised ? Math.min(current, routed) : current;
-  return { current, saving: { routing: current - least, endpoints: promised ? least : 0 } };
+  const least = Math.min(current, routed);
+  return { current, saving: promised ? { routing: current - least, endpoints: least } : null };
 };
 
 /** By what went between zones; where nothing is predicted, nothing is promised. */

@@ -14,15 +14,20 @@ const savingOf = (services: readonly ServiceAudit[]): Saving => ({
 
 const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
   if (services.every(({ monthlyCost }) => monthlyCost === undefined)) return {};
-  const measured = services.some(({ monthlyCost }) => monthlyCost?.saved !== undefined);
+  const costs = services.flatMap(({ monthlyCost }) => monthlyCost ?? []);
+  const savings = costs.flatMap(({ saving }) => saving ?? []);
+  const measured = costs.some(({ saved }) => saved !== undefined);
   return {
     monthlyCost: {
-      ...(measured ? { saved: sumBy(services, ({ monthlyCost }) => monthlyCost?.saved ?? 0) } : {}),
-      current: sumBy(services, ({ monthlyCost }) => monthlyCost?.current ?? 0),
-      saving: {
-        routing: sumBy(services, ({ monthlyCost }) => monthlyCost?.saving.routing ?? 0),
-        endpoints: sumBy(services, ({ monthlyCost }) => monthlyCost?.saving.endpoints ?? 0),
-      },
+      ...(measured ? { saved: sumBy(costs, ({ saved = 0 }) => saved) } : {}),
+      current: sumBy(costs, ({ current }) => current),
+      saving:
+        savings.length === 0
+          ? null
+          : {
+              routing: sumBy(savings, ({ routing }) => routing),
+              endpoints: sumBy(savings, ({ endpoints }) => endpoints),
+            },
     },
   };
 };
@@ -135,7 +140,7 @@ const crossing = ({ monthlyCost, crossZoneShare, weight }: ServiceAudit): number
   monthlyCost?.current ?? (crossZoneShare ?? 0) * weight;
 
 const saved = ({ monthlyCost, saving, weight }: ServiceAudit): number =>
-  monthlyCost?.saving.routing ?? (saving?.routing ?? 0) * weight;
+  monthlyCost?.saving?.routing ?? (saving?.routing ?? 0) * weight;
 
 /** Each begins with what deserves a look first; ties are broken by the next order, at last by name. */
 const ORDERS = {

@@ -177,7 +177,10 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
     prices.basis === 'Measured'
       ? card(money(monthlyCost.current), 'a month is the cost of crossing zones for these Services, by measured bytes')
       : card(money(monthlyCost.current), 'a month is the estimated cost of crossing zones at the assumed volume'),
-    card(money(monthlyCost.saving.routing), 'a month is the estimated saving with routing by zone'),
+    card(
+      monthlyCost.saving === null ? '–' : money(monthlyCost.saving.routing),
+      'a month is the estimated saving with routing by zone',
+    ),
   ];
 };
 
@@ -276,11 +279,8 @@ const causeColumns = ({ prices }: AuditReport): readonly Column<CauseGroup>[] =>
         {
           title: 'Saves a month (estimate)',
           kind: 'number',
-          cell: ({ monthlyCost, saving }: CauseGroup) => ({
-            content:
-              monthlyCost === undefined || saving === null
-                ? '–'
-                : moneyText(monthlyCost.saving.routing, prices.currency),
+          cell: ({ monthlyCost }: CauseGroup) => ({
+            content: monthlyCost?.saving ? moneyText(monthlyCost.saving.routing, prices.currency) : '–',
           }),
         } as const,
       ]),

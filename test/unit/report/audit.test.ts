@@ -53,7 +53,7 @@ describe('report: audit as text', () => {
       /^13 Services, 6 ready Nodes: \d+ effective, \d+ ineffective, \d+ not wanted; 1 without/,
     );
     expect(costText(report)).to.contain(
-      'At an assumed 1,000 GB a day, divided among Services by their ready endpoints',
+      'At an assumed 1,000 GB a day, divided among 12 Services by their ready endpoints',
     );
     expect(costText(report)).to.contain(BUILT_IN_PRICES.aws.source);
     expect(costText(reportOf(cluster))).to.equal('');

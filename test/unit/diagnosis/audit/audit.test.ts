@@ -201,9 +201,9 @@ describe('audit: money', () => {
     );
     close(named(report, 'kept').monthlyCost?.current, 0);
     close(named(report, 'lost').monthlyCost?.current, 150 * (2 / 3) * 0.02 * days);
-    close(named(report, 'lost').monthlyCost?.saving.routing, 150 * (2 / 3) * 0.02 * days);
+    close(named(report, 'lost').monthlyCost?.saving?.routing, 150 * (2 / 3) * 0.02 * days);
     close(report.sum.monthlyCost?.current, 150 * (2 / 3) * 0.02 * days);
-    close(report.causes[0]?.monthlyCost?.saving.routing, 150 * (2 / 3) * 0.02 * days);
+    close(report.causes[0]?.monthlyCost?.saving?.routing, 150 * (2 / 3) * 0.02 * days);
     expect(report.prices).to.include({ currency: 'USD', gigabytesPerDay: 300 });
   });
 
