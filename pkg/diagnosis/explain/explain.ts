@@ -3,7 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { MISSES_LATE_ZONE, type Reason, type Route } from '../../upstream/index.ts';
+import { MISSES_LATE_ZONE, type Reason, type Route, isEnabled } from '../../upstream/index.ts';
 import { type RouterAnswer, leastCertain, routersReport } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
@@ -213,6 +213,17 @@ const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): 
   return [cause('used', 'ProxyMissedItsZone', evidence)];
 };
 
+/** Without what this version does not have. */
+const remedyFor = (remedy: string, { version, options }: Facts): string =>
+  isEnabled('ServiceTrafficDistribution', version, options.gates)
+    ? remedy
+    : remedy
+        .replace(
+          /`spec\.trafficDistribution` \(.*?\) or (the strategy `same-zone`): neither looks/,
+          '$1, which does not look',
+        )
+        .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '');
+
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const kind = kindCauses(facts);
@@ -240,7 +251,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   ];
   return firstOfEach(found).map((each) => {
     const fix = fixOf(each.reason, facts);
-    return fix.length === 0 ? each : { ...each, fix };
+    const remedy = remedyFor(each.remedy, facts);
+    return fix.length === 0 ? { ...each, remedy } : { ...each, remedy, fix };
   });
 };
 

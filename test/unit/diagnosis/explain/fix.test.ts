@@ -24,6 +24,25 @@ const plain = service();
 const TOPOLOGY = configMap('cilium-config', { 'enable-service-topology': 'true' });
 const cilium = (tag: string) => [daemonSet('cilium', `cilium:${tag}`, CILIUM), TOPOLOGY];
 
+describe('the remedy of a cause', () => {
+  const remedyAt = (version: string): string | undefined => {
+    const own = service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } });
+    const nodes = ['a', 'b', 'c'].map((zone) => node({ zone, kubeletVersion: version }));
+    const collector = createCollector();
+    const endpoints = ['a', 'b'].map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] }));
+    for (const object of [...nodes, own, slice({ endpoints }), kubeProxy(version)]) collector.add(object);
+    const { causes } = explain(collector.snapshot(new Map()), own, { now: 0 });
+    return causes.find(({ reason }) => reason === 'TooFewEndpoints')?.remedy;
+  };
+
+  it('names the field only where the version has it', () => {
+    expect(remedyAt('v1.33.1')).to.match(/Use `spec\.trafficDistribution` .* neither looks at the number\.$/);
+    expect(remedyAt('v1.28.1')).to.equal(
+      'Run at least one replica per zone. Use the strategy `same-zone`, which does not look at the number.',
+    );
+  });
+});
+
 describe('the command of a cause', () => {
   const cases: readonly (readonly [string, Service, string, readonly object[], RegExp])[] = [
     [
