@@ -6,7 +6,7 @@ import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../tra
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
-import { FieldError, asFields, asText, listAt, requiredTextAt } from './project/fields.ts';
+import { FieldError, asFields, asText, fieldAt, listReader, requiredTextAt } from './project/fields.ts';
 
 const SECONDS_PER_DAY = 86_400;
 /** Providers bill decimal gigabytes; those that bill GiB are 7 % cheaper than this says. */
@@ -157,6 +157,6 @@ const flowOf = (item: unknown): MeasuredFlow => {
 export const parseTraffic = (object: Fields): Measured => ({
   by: requiredTextAt(object, 'by'),
   seconds: amountAt(object, 'seconds'),
-  flows: listAt(object, 'flows', flowOf) ?? [],
-  notes: listAt(object, 'notes', asText) ?? [],
+  flows: fieldAt(object, 'flows', listReader(flowOf)) ?? [],
+  notes: fieldAt(object, 'notes', listReader(asText)) ?? [],
 });

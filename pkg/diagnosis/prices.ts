@@ -2,7 +2,7 @@
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
 import { type Fields, nameOf } from '../apis/values.ts';
-import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
+import { FieldError, asFields, asStrings, asText, fieldAt, listReader, requiredTextAt } from './project/fields.ts';
 
 /** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
 export interface Price {
@@ -83,14 +83,15 @@ const amountAt = (object: Fields, key: string): number => {
   return value;
 };
 
-const priceOf = (object: Fields): Price => {
+const priceOf = (item: unknown): Price => {
+  const object = asFields(item);
   knownOnly(object, ['out', 'in']);
   return { out: amountAt(object, 'out'), in: amountAt(object, 'in') };
 };
 
 const pairOf = (item: unknown): PairPrice => {
   const { between: _, ...rest } = asFields(item);
-  const names = listAt(asFields(item), 'between', asText) ?? [];
+  const names = fieldAt(asFields(item), 'between', listReader(asText)) ?? [];
   const [one, other] = names;
   if (one === undefined || other === undefined || names.length > 2 || one === other || names.includes('')) {
     throw new FieldError(['between'], 'two different zones or regions', asFields(item)['between']);
@@ -106,18 +107,18 @@ const pairOf = (item: unknown): PairPrice => {
 export const parsePrices = (value: unknown): PriceTable => {
   const object = asFields(value);
   const currency = requiredTextAt(object, 'currency');
-  const crossZone = objectAt(object, 'crossZone', priceOf);
+  const crossZone = fieldAt(object, 'crossZone', priceOf);
   if (crossZone === undefined) throw new FieldError(['crossZone'], 'the prices out and in', undefined);
   // Only now: the fields of what is no table of prices are not named.
   knownOnly(object, ['currency', 'source', 'date', 'crossZone', 'crossRegion', 'pairs', 'regions']);
   return {
     currency,
-    source: textAt(object, 'source') ?? '',
-    date: textAt(object, 'date') ?? '',
+    source: fieldAt(object, 'source', asText) ?? '',
+    date: fieldAt(object, 'date', asText) ?? '',
     crossZone,
-    crossRegion: objectAt(object, 'crossRegion', priceOf) ?? crossZone,
-    pairs: listAt(object, 'pairs', pairOf) ?? [],
-    regions: stringsAt(object, 'regions') ?? {},
+    crossRegion: fieldAt(object, 'crossRegion', priceOf) ?? crossZone,
+    pairs: fieldAt(object, 'pairs', listReader(pairOf)) ?? [],
+    regions: fieldAt(object, 'regions', asStrings) ?? {},
   };
 };
 

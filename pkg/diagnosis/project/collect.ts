@@ -1,20 +1,9 @@
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
-// FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
 import { type Fields, defined, isFields } from '../../apis/values.ts';
-import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { GROUP } from '../../apis/names.ts';
-import { unitsOf } from '../../apis/quantity.ts';
-import { expiryOf } from '../../evacuation/accept.ts';
-import { DEFAULT_LOOP_POLICY } from '../../flow/loop/from-spec.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, known, unknown } from '../snapshot.ts';
-import type {
-  ClusterSnapshot,
-  CollectionName,
-  EvacuationSummary,
-  FlowLoopSummary,
-  FlowPolicySummary,
-} from '../snapshot.ts';
+import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import {
   ciliumNodeConfigOf,
   daemonSetOf,
@@ -37,103 +26,9 @@ import {
   serviceOf,
   targetGroupOf,
 } from './core.ts';
-import {
-  DEFAULT_NAMESPACE,
-  FieldError,
-  fieldsIn,
-  listIn,
-  metadataOf,
-  requiredTextAt,
-  textAt,
-  textIn,
-  wholeIn,
-} from './fields.ts';
+import { FieldError, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
+import { evacuationOf, flowPolicyOf } from './policies.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
-
-/** Undefined where it was deleted and is on its way out. */
-const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
-  if (textIn(object, 'metadata.deletionTimestamp') !== '') return undefined;
-  const creationTimestamp = textIn(object, 'metadata.creationTimestamp');
-  const counts = ['moved', 'pending', 'left'].map(
-    (name) => `${wholeIn(object, `status.services.${name}`) ?? 0} ${name}`,
-  );
-  return {
-    name: metadataOf(object, false).name,
-    zone: textIn(object, 'spec.zone'),
-    until: expiryOf({ metadata: { creationTimestamp }, spec: { duration: textIn(object, 'spec.duration') } }),
-    reason: textIn(object, 'spec.reason'),
-    phase: textIn(object, 'status.phase'),
-    services: Object.keys(fieldsIn(object, 'status.services')).length === 0 ? '' : counts.join(', '),
-  };
-};
-
-const HUNDRED = 100;
-
-/** The API server has checked a FlowPolicy by its schema, and only the controller writes its status. */
-const loopOf = (object: Fields): FlowLoopSummary => {
-  const change = listIn(object, 'status.lastChanges')[0];
-  const spread = fieldsIn(object, 'status.plan')['spread'];
-  const text = (path: string): string | undefined => textIn(object, path) || undefined;
-  return {
-    mode: textIn(object, 'spec.mode') === 'Observe' ? 'Observe' : 'Enforce',
-    targetPercent:
-      wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
-    zones: listIn(object, 'status.zones').map((zone) => ({
-      zone: textIn(zone, 'zone'),
-      demand: textIn(zone, 'demand'),
-      endpoints: wholeIn(zone, 'endpoints') ?? 0,
-      utilizationPercent: wholeIn(zone, 'utilizationPercent') ?? 0,
-      spillPercent: wholeIn(zone, 'spillPercent') ?? 0,
-    })),
-    conditions: listIn(object, 'status.conditions').map((condition) => ({
-      type: textIn(condition, 'type') as FlowPolicyCondition['type'],
-      status: textIn(condition, 'status') as FlowPolicyCondition['status'],
-      reason: textIn(condition, 'reason'),
-      message: textIn(condition, 'message'),
-    })),
-    ...defined({
-      source: text('status.source'),
-      demand: text('status.demand'),
-      inZonePercent: wholeIn(object, 'status.inZonePercent'),
-      maxUtilizationPercent: wholeIn(object, 'status.maxUtilizationPercent'),
-      boundPercent: wholeIn(object, 'status.bounds.integralityPercent'),
-      spread: typeof spread === 'boolean' ? spread : undefined,
-      lastChange:
-        change === undefined
-          ? undefined
-          : { time: textIn(change, 'time'), reason: textIn(change, 'reason'), message: textIn(change, 'message') },
-    }),
-  };
-};
-
-/** Only a status that says that load is observed is an answer; an old one is none. */
-const demandOf = (object: Fields): Record<string, number> | undefined => {
-  const observed = listIn(object, 'status.conditions').some(
-    ({ type, status }) => type === 'Observed' && status === 'True',
-  );
-  const zones = listIn(object, 'status.zones').map((zone) => [textIn(zone, 'zone'), unitsOf(zone['demand'])] as const);
-  const demands = zones.filter((entry): entry is [string, number] => entry[1] !== undefined);
-  return observed && demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;
-};
-
-export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
-  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
-  const capacityFrom = textIn(object, 'spec.capacity.from') || 'Requests';
-  const percent = wholeIn(object, 'spec.targetUtilizationPercent');
-  // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.
-  const inCores = capacityFrom !== 'Value' || textIn(object, 'spec.metrics.query') === '';
-  return {
-    namespace,
-    name,
-    capacityFrom,
-    loop: loopOf(object),
-    ...defined({
-      demand: inCores ? demandOf(object) : undefined,
-      capacity: capacityFrom === 'Value' ? unitsOf(fieldsIn(object, 'spec.capacity')['value']) : undefined,
-      targetUtilization: percent === undefined ? undefined : percent / HUNDRED,
-    }),
-  };
-};
 
 type Reader = (object: Fields) => readonly unknown[];
 
@@ -237,7 +132,7 @@ export const createCollector = () => {
     add(object: unknown): void {
       if (!isFields(object)) throw new FieldError([], 'a Kubernetes object (apiVersion, kind, metadata)', object);
       const kind = requiredTextAt(object, 'kind');
-      const group = groupOf(textAt(object, 'apiVersion') ?? '');
+      const group = groupOf(fieldAt(object, 'apiVersion', asText) ?? '');
       count += 1;
       if (!Object.hasOwn(readers, kind) || GROUPS[kind]?.includes(group) === false) return;
       const { namespace = '', name: own } = metadataOf(object, !CLUSTER_SCOPED.has(kind));

@@ -2,7 +2,7 @@
 // EndpointSlices reduced to what the models look at, v1 and v1beta1; names that repeat are kept once.
 // Ingresses, routes, Gateways, classes and registrations, reduced to the Services that they send to and who acts on them.
 import { zoneIn } from '../../apis/core.ts';
-import type { Endpoint, EndpointHints, EndpointSlice, Node, Service, ServicePort } from '../../apis/core.ts';
+import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
@@ -10,196 +10,149 @@ import type { EntryObject } from '../bypasses/clients.ts';
 import {
   FieldError,
   asFields,
+  asFlag,
+  asStrings,
   asText,
-  booleanAt,
-  listAt,
+  asWhole,
+  fieldAt,
+  having,
   listIn,
+  listReader,
   metadataOf,
-  objectAt,
-  requiredTextAt,
-  stringsAt,
-  textAt,
+  shape,
   textIn,
-  wholeAt,
 } from './fields.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
 /** The decoder of the API takes numbers for quantities as well. */
-const quantityAt = (object: Fields, key: string): string | undefined => {
-  const value = object[key];
-  if (value === undefined || value === null) return undefined;
+const asQuantity = (value: unknown): string => {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !QUANTITY.test(text)) {
-    throw new FieldError([key], 'a quantity such as 4, 3920m or 1.5', value);
+    throw new FieldError([], 'a quantity such as 4, 3920m or 1.5', value);
   }
   return text;
 };
 
-const conditionOf = (item: unknown): Condition => {
-  const fields = asFields(item);
-  return { type: textAt(fields, 'type') ?? '', status: (textAt(fields, 'status') ?? '') as Condition['status'] };
-};
-
-/** Only where Pods are kept away. */
-const scheduling = (object: Fields): Pick<Node, 'spec'> => {
-  const spec = objectAt(object, 'spec', (inner) => ({
-    unschedulable: booleanAt(inner, 'unschedulable'),
-    taints: listAt(inner, 'taints', asFields),
-  }));
-  const { unschedulable = false, taints = [] } = spec ?? {};
-  if (!unschedulable && taints.length === 0) return {};
-  return { spec: { ...(unschedulable ? { unschedulable } : {}), ...(taints.length === 0 ? {} : { taints }) } };
-};
-
-export const nodeOf = (object: Fields): Node => ({
-  metadata: metadataOf(object, false),
-  ...scheduling(object),
-  status:
-    objectAt(object, 'status', (status) =>
-      defined({
-        conditions: listAt(status, 'conditions', conditionOf)?.filter(({ type }) => type === 'Ready'),
-        allocatable: objectAt(status, 'allocatable', (inner) => {
-          const cpu = quantityAt(inner, 'cpu');
-          return defined({ cpu });
-        }),
-        nodeInfo: objectAt(status, 'nodeInfo', (info) => defined({ kubeletVersion: textAt(info, 'kubeletVersion') })),
-      }),
-    ) ?? {},
+const readNode = shape({
+  spec: shape({ unschedulable: asFlag, taints: listReader(asFields) }),
+  status: shape({
+    conditions: listReader(shape({ type: asText, status: asText })),
+    allocatable: shape({ cpu: asQuantity }),
+    nodeInfo: shape({ kubeletVersion: asText }),
+  }),
 });
+
+export const nodeOf = (object: Fields): Node => {
+  const { spec: { unschedulable = false, taints = [] } = {}, status = {} } = readNode(object);
+  const { conditions: all, ...facts } = status;
+  const conditions = all?.filter(({ type }) => type === 'Ready') as Condition[] | undefined;
+  return {
+    metadata: metadataOf(object, false),
+    // Only where Pods are kept away.
+    ...(unschedulable || taints.length > 0 ? { spec: { unschedulable, taints } } : {}),
+    status: { ...facts, ...defined({ conditions }) },
+  };
+};
 
 const MAX_PORT = 65_535;
 
-const portAt = (object: Fields, key: string): number | undefined => {
-  const value = wholeAt(object, key);
-  if (value !== undefined && (value < 0 || value > MAX_PORT)) {
-    throw new FieldError([key], `a port from 0 to ${MAX_PORT}`, value);
-  }
-  return value;
+const asPort = (value: unknown): number => {
+  const port = asWhole(value);
+  if (port < 0 || port > MAX_PORT) throw new FieldError([], `a port from 0 to ${MAX_PORT}`, value);
+  return port;
 };
 
-const servicePortOf = (item: unknown): ServicePort => {
-  const fields = asFields(item);
-  const port = portAt(fields, 'port');
-  if (port === undefined) throw new FieldError(['port'], 'a port number', undefined);
-  return {
-    port,
-    ...defined({
-      name: textAt(fields, 'name'),
-      protocol: textAt(fields, 'protocol'),
-      nodePort: portAt(fields, 'nodePort'),
-    }),
-  };
-};
+const readPort = having({ port: asPort, name: asText, protocol: asText, nodePort: asPort }, 'port', 'a port number');
 
-const textsAt = (object: Fields, key: string): string[] | undefined => listAt(object, key, asText);
+const readService = shape({
+  spec: shape({
+    type: asText,
+    clusterIP: asText,
+    clusterIPs: listReader(asText),
+    selector: asStrings,
+    ports: listReader(readPort),
+    ipFamilies: listReader(asText),
+    externalIPs: listReader(asText),
+    internalTrafficPolicy: asText,
+    externalTrafficPolicy: asText,
+    trafficDistribution: asText,
+    publishNotReadyAddresses: asFlag,
+  }),
+  status: shape({ loadBalancer: shape({ ingress: listReader(asFields) }) }),
+});
 
-const specOf = (spec: Fields): NonNullable<Service['spec']> =>
-  defined({
-    type: textAt(spec, 'type'),
-    clusterIP: textAt(spec, 'clusterIP'),
-    clusterIPs: textsAt(spec, 'clusterIPs'),
-    selector: stringsAt(spec, 'selector'),
-    ports: listAt(spec, 'ports', servicePortOf),
-    ipFamilies: textsAt(spec, 'ipFamilies'),
-    externalIPs: textsAt(spec, 'externalIPs'),
-    internalTrafficPolicy: textAt(spec, 'internalTrafficPolicy'),
-    externalTrafficPolicy: textAt(spec, 'externalTrafficPolicy'),
-    trafficDistribution: textAt(spec, 'trafficDistribution'),
-    publishNotReadyAddresses: booleanAt(spec, 'publishNotReadyAddresses'),
-  });
-
-export const serviceOf = (object: Fields): Service => {
-  const ingress = objectAt(object, 'status', (status) =>
-    objectAt(status, 'loadBalancer', (balancer) => listAt(balancer, 'ingress', asFields)),
-  );
-  return {
-    metadata: metadataOf(object, true),
-    spec: objectAt(object, 'spec', specOf) ?? {},
-    ...(ingress === undefined ? {} : { status: { loadBalancer: { ingress } } }),
-  };
-};
+export const serviceOf = (object: Fields): Service => ({
+  metadata: metadataOf(object, true),
+  spec: {},
+  ...readService(object),
+});
 
 const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
-
-type Names = { name: string }[];
 
 /** Reads slices; hold on to one reader for all of them, since it remembers the names it has seen. */
 export const createSliceReader = (): ((object: Fields) => EndpointSlice) => {
   const texts = new Map<string, string>();
   const hints = new Map<string, EndpointHints>();
-  const once = (text: string | undefined): string | undefined => {
-    if (text === undefined) return undefined;
+  const once = (value: unknown): string => {
+    const text = asText(value);
     const seen = texts.get(text);
     if (seen === undefined) texts.set(text, text);
     return seen ?? text;
   };
-
-  const namesAt = (fields: Fields, key: string): Names | undefined =>
-    listAt(fields, key, (item) => ({ name: textAt(asFields(item), 'name') ?? '' }));
+  const names = listReader((item) => ({ name: fieldAt(asFields(item), 'name', once) ?? '' }));
+  const readHints = shape({ forZones: names, forNodes: names });
 
   /** Hints repeat by zone: one object for all that are alike. */
-  const hintsOf = (fields: Fields): EndpointHints => {
-    const read: EndpointHints = defined({
-      forZones: namesAt(fields, 'forZones'),
-      forNodes: namesAt(fields, 'forNodes'),
-    });
+  const sharedHints = (value: unknown): EndpointHints => {
+    const read = readHints(value);
     const key = JSON.stringify(read);
     const seen = hints.get(key);
     if (seen === undefined) hints.set(key, read);
     return seen ?? read;
   };
 
+  const readEndpoint = having(
+    {
+      addresses: listReader(asText),
+      conditions: shape({ ready: asFlag, serving: asFlag, terminating: asFlag }),
+      zone: once,
+      nodeName: once,
+      // v1beta1 says zone and node in `topology`; v1 has fields and no `topology`.
+      topology: asStrings,
+      targetRef: shape({ kind: once, name: asText, uid: asText }),
+      hints: sharedHints,
+    },
+    'addresses',
+    'a list of at least one address',
+  );
+
   const endpointOf = (item: unknown): Endpoint => {
-    const fields = asFields(item);
-    const addresses = listAt(fields, 'addresses', asText);
-    if (addresses === undefined || addresses.length === 0) {
-      throw new FieldError(['addresses'], 'a list of at least one address', fields['addresses']);
-    }
-    // v1beta1 says zone and node in `topology`; v1 has fields and no `topology`.
-    const topology = stringsAt(fields, 'topology');
+    const { addresses, topology = {}, zone: named, nodeName: node, ...endpoint } = readEndpoint(item);
+    if (addresses.length === 0) throw new FieldError(['addresses'], 'a list of at least one address', addresses);
+    const zone = zoneIn(named ?? topology[LABEL_ZONE]) || undefined;
+    // Of addresses, proxies look at no other.
     return {
-      // Proxies look at no other.
       addresses: addresses.slice(0, 1),
-      ...defined({
-        conditions: objectAt(fields, 'conditions', (inner) =>
-          defined({
-            ready: booleanAt(inner, 'ready'),
-            serving: booleanAt(inner, 'serving'),
-            terminating: booleanAt(inner, 'terminating'),
-          }),
-        ),
-        zone: once(zoneIn(textAt(fields, 'zone') ?? topology?.[LABEL_ZONE]) || undefined),
-        nodeName: once(textAt(fields, 'nodeName') ?? topology?.[LABEL_HOSTNAME]),
-        targetRef: objectAt(fields, 'targetRef', (inner) =>
-          defined({ kind: once(textAt(inner, 'kind')), name: textAt(inner, 'name'), uid: textAt(inner, 'uid') }),
-        ),
-        hints: objectAt(fields, 'hints', hintsOf),
-      }),
+      ...endpoint,
+      ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }),
     };
   };
 
-  const portOf = (item: unknown) => {
-    const fields = asFields(item);
-    return defined({
-      name: once(textAt(fields, 'name')),
-      protocol: once(textAt(fields, 'protocol')),
-      port: wholeAt(fields, 'port'),
-    });
-  };
+  const readSlice = shape({
+    addressType: once,
+    endpoints: listReader(endpointOf),
+    ports: listReader(shape({ name: once, protocol: once, port: asWhole })),
+  });
 
   return (object) => {
-    const addressType = requiredTextAt(object, 'addressType');
-    if (!ADDRESS_TYPES.has(addressType)) throw new FieldError(['addressType'], 'IPv4, IPv6 or FQDN', addressType);
-    return {
-      apiVersion: 'discovery.k8s.io/v1',
-      kind: 'EndpointSlice',
-      metadata: metadataOf(object, true),
-      addressType: once(addressType) ?? addressType,
-      endpoints: listAt(object, 'endpoints', endpointOf) ?? [],
-      ports: listAt(object, 'ports', portOf) ?? [],
-    };
+    const { addressType = '', endpoints = [], ports = [] } = readSlice(object);
+    if (!ADDRESS_TYPES.has(addressType)) {
+      throw new FieldError(['addressType'], 'IPv4, IPv6 or FQDN', object['addressType']);
+    }
+    const metadata = metadataOf(object, true);
+    return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType, endpoints, ports };
   };
 };
 

@@ -1,5 +1,5 @@
 // Reads fields of unchecked objects; an error knows the path of the field and what was expected there.
-import { type Fields, defined, isAbsent, isFields } from '../../apis/values.ts';
+import { type Fields, isAbsent, isFields } from '../../apis/values.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 
 /** Numbers and booleans as they are; no text: files that were meant to hold objects may hold a secret. */
@@ -26,72 +26,81 @@ export class FieldError extends Error {
   }
 }
 
+/** What a value is, checked. @throws FieldError where it is not what the API has there. */
+type Read<T> = (value: unknown) => T;
+
+const reader =
+  <T>(expected: string, is: (value: unknown) => value is T): Read<T> =>
+  (value) => {
+    if (!is(value)) throw new FieldError([], expected, value);
+    return value;
+  };
+
+export const asFields = reader('an object', isFields);
+export const asText = reader('a string', (value) => typeof value === 'string');
+export const asName = reader(
+  'a string that is not empty',
+  (value): value is string => typeof value === 'string' && value !== '',
+);
+export const asFlag = reader('true or false', (value) => typeof value === 'boolean');
+export const asWhole = reader('a whole number', (value): value is number => Number.isInteger(value));
+const asLabel = reader('a string (put quotes around it)', (value) => typeof value === 'string');
+
 /** Runs `read`; the path of an error in it begins with `step`. */
-const within = <T>(step: string | number, read: () => T): T => {
+const within = <T>(step: string | number, read: Read<T>, value: unknown): T => {
   try {
-    return read();
+    return read(value);
   } catch (error) {
     if (error instanceof FieldError) throw new FieldError([step, ...error.path], error.expected, error.value);
     throw error;
   }
 };
 
-/** The value as an object. */
-export const asFields = (value: unknown): Fields => {
-  if (!isFields(value)) throw new FieldError([], 'an object', value);
-  return value;
-};
+/** The field at the key; undefined where there is none. */
+export const fieldAt = <T>(object: Fields, key: string, read: Read<T>): T | undefined =>
+  isAbsent(object[key]) ? undefined : within(key, read, object[key]);
 
-export const asText = (value: unknown): string => {
-  if (typeof value !== 'string') throw new FieldError([], 'a string', value);
-  return value;
-};
+export const requiredTextAt = (object: Fields, key: string): string => within(key, asName, object[key]);
 
-const reader =
-  <T>(expected: string, is: (value: unknown) => value is T) =>
-  (object: Fields, key: string): T | undefined => {
-    const value = object[key];
-    if (isAbsent(value)) return undefined;
-    if (!is(value)) throw new FieldError([key], expected, value);
-    return value;
+export const listReader =
+  <T>(read: Read<T>): Read<T[]> =>
+  (value) => {
+    if (!Array.isArray(value)) throw new FieldError([], 'a list', value);
+    return value.map((item: unknown, index) => within(index, read, item));
   };
 
-export const textAt = reader('a string', (value) => typeof value === 'string');
-export const booleanAt = reader('true or false', (value) => typeof value === 'boolean');
-export const wholeAt = reader(
-  'a whole number',
-  (value): value is number => typeof value === 'number' && Number.isInteger(value),
-);
-
-/** A string that must be there and not empty. */
-export const requiredTextAt = (object: Fields, key: string): string => {
-  const value = textAt(object, key);
-  if (value === undefined || value === '') throw new FieldError([key], 'a string that is not empty', object[key]);
-  return value;
+/** A map of strings such as labels. */
+export const asStrings: Read<StringMap> = (value) => {
+  const object = asFields(value);
+  for (const key of Object.keys(object)) within(key, asLabel, object[key]);
+  return object as StringMap;
 };
 
-/** Reads the object at the key; undefined where there is none. */
-export const objectAt = <T>(object: Fields, key: string, read: (inner: Fields) => T): T | undefined => {
-  const value = object[key];
-  return isAbsent(value) ? undefined : within(key, () => read(asFields(value)));
-};
+type Readers = Readonly<Record<string, Read<unknown>>>;
+type Shape<R extends Readers> = { -readonly [K in keyof R]?: ReturnType<R[K]> };
 
-/** Reads each item of the list at the key; undefined where there is none. */
-export const listAt = <T>(object: Fields, key: string, read: (item: unknown) => T): T[] | undefined => {
-  const value = object[key];
-  if (isAbsent(value)) return undefined;
-  if (!Array.isArray(value)) throw new FieldError([key], 'a list', value);
-  return within(key, () => value.map((item: unknown, index) => within(index, () => read(item))));
-};
-
-/** A map of strings such as labels; undefined where there is none. */
-export const stringsAt = (object: Fields, key: string): StringMap | undefined =>
-  objectAt(object, key, (inner) => {
-    for (const [name, value] of Object.entries(inner)) {
-      if (typeof value !== 'string') throw new FieldError([name], 'a string (put quotes around it)', value);
+/** An object reduced to these fields, in their order; what is absent or null is left out. */
+export const shape =
+  <R extends Readers>(fields: R): Read<Shape<R>> =>
+  (value) => {
+    const object = asFields(value);
+    const copy: Record<string, unknown> = {};
+    for (const key in fields) {
+      const read = fields[key];
+      if (read !== undefined && !isAbsent(object[key])) copy[key] = within(key, read, object[key]);
     }
-    return inner as StringMap;
-  });
+    return copy as Shape<R>;
+  };
+
+/** The same, in which the field `key` must be there. */
+export const having = <R extends Readers, K extends keyof R & string>(fields: R, key: K, expected: string) => {
+  const read = shape(fields);
+  return (value: unknown): Shape<R> & Record<K, ReturnType<R[K]>> => {
+    const object = read(value);
+    if (object[key] === undefined) throw new FieldError([key], expected, undefined);
+    return object as Shape<R> & Record<K, ReturnType<R[K]>>;
+  };
+};
 
 // Evidence is read without errors: what is not as the API has it is as if it were not there. Paths are dotted.
 
@@ -163,18 +172,15 @@ export const flatYaml = (text: string): StringMap => {
 /** Namespace of namespaced objects that name none, as kubectl reads files. */
 export const DEFAULT_NAMESPACE = 'default';
 
-type Named = ObjectMeta & { name: string };
+const readMetadata = having(
+  { name: asName, namespace: asText, labels: asStrings, annotations: asStrings },
+  'name',
+  'a string that is not empty',
+);
+const readNamed = having({ metadata: readMetadata }, 'metadata', 'an object with a name');
 
 /** `namespaced`: an absent namespace is `default`. */
-export const metadataOf = (object: Fields, namespaced: boolean): Named => {
-  const metadata = objectAt(object, 'metadata', (inner): Named => ({
-    name: requiredTextAt(inner, 'name'),
-    ...defined({
-      namespace: textAt(inner, 'namespace') ?? (namespaced ? DEFAULT_NAMESPACE : undefined),
-      labels: stringsAt(inner, 'labels'),
-      annotations: stringsAt(inner, 'annotations'),
-    }),
-  }));
-  if (metadata === undefined) throw new FieldError(['metadata'], 'an object with a name', undefined);
-  return metadata;
+export const metadataOf = (object: Fields, namespaced: boolean): ObjectMeta & { name: string } => {
+  const { metadata } = readNamed(object);
+  return namespaced ? { ...metadata, namespace: metadata.namespace ?? DEFAULT_NAMESPACE } : metadata;
 };

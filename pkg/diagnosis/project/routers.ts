@@ -5,7 +5,6 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIGS, PLANES, isAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
-import type { EventSummary, WebhookSummary } from '../snapshot.ts';
 import {
   DEFAULT_NAMESPACE,
   fieldsIn,
@@ -37,8 +36,14 @@ const servesSlices = (rule: Fields): boolean =>
   covers(rule, 'resources', 'endpointslices') &&
   covers(rule, 'operations', 'UPDATE');
 
-/** The webhooks of one MutatingWebhookConfiguration; `caNotAfter` is filled in where certificates can be read. */
-export const webhooksOf = (object: Fields): WebhookSummary[] => {
+/** One webhook of a MutatingWebhookConfiguration. */
+export type WebhookSummary = Readonly<ReturnType<typeof webhooksOf>[number]> & {
+  /** End of the validity of the certificate that is valid longest, milliseconds since the epoch; undefined: none could be read. */
+  readonly caNotAfter?: number;
+};
+
+/** `caNotAfter` is filled in where certificates can be read. */
+export const webhooksOf = (object: Fields) => {
   const { name: configuration } = metadataOf(object, false);
   return listIn(object, 'webhooks').map((item) => {
     const service = fieldsIn(item, 'clientConfig.service');
@@ -46,11 +51,13 @@ export const webhooksOf = (object: Fields): WebhookSummary[] => {
     return {
       configuration,
       name: textIn(item, 'name'),
+      /** Serves EndpointSlices on create and update. */
       slices: listIn(item, 'rules').some(servesSlices),
       objectSelector: item['objectSelector'] === undefined ? {} : selectorOf(item['objectSelector']),
       namespaceSelector: item['namespaceSelector'] === undefined ? {} : selectorOf(item['namespaceSelector']),
       failurePolicy: textIn(item, 'failurePolicy') || 'Fail',
       ...defined({
+        // None for a URL.
         service:
           textIn(service, 'name') === ''
             ? undefined
@@ -61,8 +68,11 @@ export const webhooksOf = (object: Fields): WebhookSummary[] => {
   });
 };
 
-/** An event about a Service; undefined for any other. Reads core/v1 and events.k8s.io/v1. */
-export const eventOf = (object: Fields): EventSummary | undefined => {
+/** An event about a Service. */
+export type EventSummary = Readonly<NonNullable<ReturnType<typeof eventOf>>>;
+
+/** Undefined where it is about anything else. Reads core/v1 and events.k8s.io/v1. */
+export const eventOf = (object: Fields) => {
   const { namespace = DEFAULT_NAMESPACE } = metadataOf(object, true);
   const regarding = fieldsIn(object, object['involvedObject'] === undefined ? 'regarding' : 'involvedObject');
   if (regarding['kind'] !== 'Service') return undefined;
@@ -73,6 +83,7 @@ export const eventOf = (object: Fields): EventSummary | undefined => {
     type: textIn(object, 'type'),
     reason: textIn(object, 'reason'),
     message: textIn(object, 'message') || textIn(object, 'note'),
+    /** RFC 3339; empty if not known. */
     lastSeen: times.find((time) => time !== '') ?? '',
   };
 };

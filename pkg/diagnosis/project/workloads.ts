@@ -4,11 +4,10 @@ import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import type { Autoscaler, PodSummary, SpreadConstraint, Workload } from '../snapshot.ts';
 import { DEFAULT_NAMESPACE, fieldsIn, listIn, metadataOf, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { selectorOf } from './routers.ts';
 
-/** Undefined where one container has none. */
+/** Sum of the containers' CPU requests in millicores; undefined where one has none. */
 const requestOf = (object: Fields): number | undefined => {
   const requests = listIn(object, 'spec.containers').map((each) => nanoOf(fieldsIn(each, 'resources.requests')['cpu']));
   const known = requests.filter((request) => request !== undefined);
@@ -24,7 +23,7 @@ const SIDECARS: Readonly<Record<string, string>> = {
   'consul-dataplane': 'consul',
 };
 
-/** A sidecar may be an init container that goes on running. */
+/** Whose sidecar it carries; undefined: none. A sidecar may be an init container that goes on running. */
 const meshOf = (object: Fields, { labels = {}, annotations = {} }: ObjectMeta): string | undefined => {
   if (labels['app'] === 'ztunnel') return undefined;
   const named = [...listIn(object, 'spec.containers'), ...listIn(object, 'spec.initContainers')];
@@ -33,13 +32,17 @@ const meshOf = (object: Fields, { labels = {}, annotations = {} }: ObjectMeta): 
   return annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
 };
 
-export const podOf = (object: Fields): PodSummary => {
+/** A Pod as far as it shows where clients and endpoints run. */
+export type PodSummary = Readonly<ReturnType<typeof podOf>>;
+
+export const podOf = (object: Fields) => {
   const metadata = metadataOf(object, true);
   const { namespace = DEFAULT_NAMESPACE, name, labels = {} } = metadata;
   return {
     namespace,
     name,
     labels,
+    /** Empty: not scheduled. */
     nodeName: textIn(object, 'spec.nodeName'),
     phase: textIn(object, 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
@@ -47,15 +50,18 @@ export const podOf = (object: Fields): PodSummary => {
   };
 };
 
-/** A constraint without a selector counts no Pod; `matchLabelKeys` only narrows it to Pods like this one. */
-const constraintOf = (item: Fields, podLabels: StringMap): SpreadConstraint => ({
+export type SpreadConstraint = Readonly<ReturnType<typeof constraintOf>>;
+
+/** One of `topologySpreadConstraints`. */
+const constraintOf = (item: Fields, podLabels: StringMap) => ({
   topologyKey: textIn(item, 'topologyKey'),
   whenUnsatisfiable: textIn(item, 'whenUnsatisfiable') || 'DoNotSchedule',
   maxSkew: wholeIn(item, 'maxSkew') ?? 1,
+  /** It matches the Pods that it stands on. None without a selector; `matchLabelKeys` only narrows it to Pods like this one. */
   selectsOwn: item['labelSelector'] !== undefined && matchesSelector(selectorOf(item['labelSelector']), podLabels),
 });
 
-/** Terms are alternatives: one that names no zones allows all, which is undefined. */
+/** Zones that a required node affinity allows. Terms are alternatives: one that names no zones allows all, which is undefined. */
 const affinityZones = (podSpec: Fields): string[] | undefined => {
   const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const terms = listIn(podSpec, path).map((term) =>
@@ -65,7 +71,7 @@ const affinityZones = (podSpec: Fields): string[] | undefined => {
   return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
 };
 
-/** Undefined where no roll-out is under way. */
+/** Replicas of the present template; undefined where no roll-out is under way. */
 const updatedOf = (object: Fields): number | undefined => {
   const updated = wholeIn(object, 'status.updatedReplicas') ?? 0;
   const isRolling =
@@ -73,11 +79,15 @@ const updatedOf = (object: Fields): number | undefined => {
   return isRolling ? updated : undefined;
 };
 
-export const workloadOf = (object: Fields): Workload => {
+/** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
+export type Workload = Readonly<ReturnType<typeof workloadOf>>;
+
+export const workloadOf = (object: Fields) => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const podLabels = stringsIn(object, 'spec.template.metadata.labels');
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
+  // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
     key: textIn(item, 'key'),
     operator: textIn(item, 'operator') || 'Equal',
@@ -91,6 +101,7 @@ export const workloadOf = (object: Fields): Workload => {
     replicas: wholeIn(object, 'spec.replicas') ?? 1,
     podLabels,
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
+    /** A Pod anti-affinity by zone. */
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
     ...defined({
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
@@ -100,8 +111,11 @@ export const workloadOf = (object: Fields): Workload => {
   };
 };
 
+/** A HorizontalPodAutoscaler, VerticalPodAutoscaler or KEDA ScaledObject. */
+export type Autoscaler = Readonly<ReturnType<typeof autoscalerOf>>;
+
 /** HorizontalPodAutoscaler and ScaledObject name a scaleTargetRef, VerticalPodAutoscaler a targetRef. */
-export const autoscalerOf = (object: Fields): Autoscaler => {
+export const autoscalerOf = (object: Fields) => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const kind = textIn(object, 'kind');
   const target = fieldsIn(object, kind === 'VerticalPodAutoscaler' ? 'spec.targetRef' : 'spec.scaleTargetRef');
@@ -112,7 +126,9 @@ export const autoscalerOf = (object: Fields): Autoscaler => {
     name,
     targetKind: textIn(target, 'kind') || 'Deployment',
     targetName: textIn(target, 'name'),
+    // None where it does not change their number.
     ...defined({ maxReplicas: wholeIn(object, 'spec.maxReplicas') ?? wholeIn(object, 'spec.maxReplicaCount') }),
+    /** It only recommends. */
     off: mode === 'Off' || mode === 'Initial',
   };
 };

@@ -18,7 +18,7 @@ import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts'
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
-import type { RoutersReport, Stated } from '../routers/types.ts';
+import type { Stated } from '../routers/types.ts';
 
 type SimulationRule = Readonly<Record<'sentence' | 'remedy', string>>;
 

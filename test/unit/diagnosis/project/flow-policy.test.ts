@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { flowPolicyOf } from '../../../../pkg/diagnosis/project/collect.ts';
+import { flowPolicyOf } from '../../../../pkg/diagnosis/project/policies.ts';
 
 const observed = (zones: readonly object[], status = 'True') => ({
   conditions: [

@@ -1,0 +1,108 @@
+// FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
+// ZoneEvacuations that have not been deleted.
+import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
+import { unitsOf } from '../../apis/quantity.ts';
+import { type Fields, defined } from '../../apis/values.ts';
+import { expiryOf } from '../../evacuation/accept.ts';
+import { DEFAULT_LOOP_POLICY } from '../../flow/loop/from-spec.ts';
+import { DEFAULT_NAMESPACE, fieldsIn, listIn, metadataOf, textIn, wholeIn } from './fields.ts';
+
+/** A ZoneEvacuation. */
+export type EvacuationSummary = Readonly<NonNullable<ReturnType<typeof evacuationOf>>>;
+
+/** Undefined where it was deleted and is on its way out. */
+export const evacuationOf = (object: Fields) => {
+  if (textIn(object, 'metadata.deletionTimestamp') !== '') return undefined;
+  const creationTimestamp = textIn(object, 'metadata.creationTimestamp');
+  const counts = ['moved', 'pending', 'left'].map(
+    (name) => `${wholeIn(object, `status.services.${name}`) ?? 0} ${name}`,
+  );
+  return {
+    name: metadataOf(object, false).name,
+    zone: textIn(object, 'spec.zone'),
+    /** When it ends, Unix milliseconds; undefined where the object does not say. */
+    until: expiryOf({ metadata: { creationTimestamp }, spec: { duration: textIn(object, 'spec.duration') } }),
+    reason: textIn(object, 'spec.reason'),
+    phase: textIn(object, 'status.phase'),
+    /** Of its status, in its words: `12 moved, 0 pending, 2 left`; empty without. */
+    services: Object.keys(fieldsIn(object, 'status.services')).length === 0 ? '' : counts.join(', '),
+  };
+};
+
+const HUNDRED = 100;
+
+/** How a FlowPolicy's loop is to run, and how it does; percentages and texts as they stand there. */
+export type FlowLoopSummary = Readonly<ReturnType<typeof loopOf>>;
+
+/** The API server has checked a FlowPolicy by its schema, and only the controller writes its status. */
+const loopOf = (object: Fields) => {
+  const change = listIn(object, 'status.lastChanges')[0];
+  const spread = fieldsIn(object, 'status.plan')['spread'];
+  const text = (path: string): string | undefined => textIn(object, path) || undefined;
+  return {
+    mode: textIn(object, 'spec.mode') === 'Observe' ? ('Observe' as const) : ('Enforce' as const),
+    targetPercent:
+      wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
+    zones: listIn(object, 'status.zones').map((zone) => ({
+      zone: textIn(zone, 'zone'),
+      demand: textIn(zone, 'demand'),
+      endpoints: wholeIn(zone, 'endpoints') ?? 0,
+      utilizationPercent: wholeIn(zone, 'utilizationPercent') ?? 0,
+      spillPercent: wholeIn(zone, 'spillPercent') ?? 0,
+    })),
+    conditions: listIn(object, 'status.conditions').map((condition) => ({
+      type: textIn(condition, 'type') as FlowPolicyCondition['type'],
+      status: textIn(condition, 'status') as FlowPolicyCondition['status'],
+      reason: textIn(condition, 'reason'),
+      message: textIn(condition, 'message'),
+    })),
+    ...defined({
+      source: text('status.source'),
+      demand: text('status.demand'),
+      inZonePercent: wholeIn(object, 'status.inZonePercent'),
+      maxUtilizationPercent: wholeIn(object, 'status.maxUtilizationPercent'),
+      // Largest share of the demand that could stay in its zone, at the target.
+      boundPercent: wholeIn(object, 'status.bounds.integralityPercent'),
+      // The plan is to write no hints; none: there is no plan.
+      spread: typeof spread === 'boolean' ? spread : undefined,
+      lastChange:
+        change === undefined
+          ? undefined
+          : { time: textIn(change, 'time'), reason: textIn(change, 'reason'), message: textIn(change, 'message') },
+    }),
+  };
+};
+
+/** Cores by zone of the clients. Only a status that says that load is observed is an answer; an old one is none. */
+const demandOf = (object: Fields): Record<string, number> | undefined => {
+  const observed = listIn(object, 'status.conditions').some(
+    ({ type, status }) => type === 'Observed' && status === 'True',
+  );
+  const zones = listIn(object, 'status.zones').map((zone) => [textIn(zone, 'zone'), unitsOf(zone['demand'])] as const);
+  const demands = zones.filter((entry): entry is [string, number] => entry[1] !== undefined);
+  return observed && demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;
+};
+
+/** What the flow controller reports of a Service's load: a FlowPolicy, named as the Service. */
+export type FlowPolicySummary = Readonly<Omit<ReturnType<typeof flowPolicyOf>, 'loop'>> & {
+  readonly loop?: FlowLoopSummary;
+};
+
+export const flowPolicyOf = (object: Fields) => {
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const capacityFrom = textIn(object, 'spec.capacity.from') || 'Requests';
+  const percent = wholeIn(object, 'spec.targetUtilizationPercent');
+  // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.
+  const inCores = capacityFrom !== 'Value' || textIn(object, 'spec.metrics.query') === '';
+  return {
+    namespace,
+    name,
+    capacityFrom,
+    loop: loopOf(object),
+    ...defined({
+      demand: inCores ? demandOf(object) : undefined,
+      capacity: capacityFrom === 'Value' ? unitsOf(fieldsIn(object, 'spec.capacity')['value']) : undefined,
+      targetUtilization: percent === undefined ? undefined : percent / HUNDRED,
+    }),
+  };
+};
