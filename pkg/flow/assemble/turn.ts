@@ -7,7 +7,7 @@ import { hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { type HintsInForce, hintsOf, samePlan } from '../demand/arrivals.ts';
 import type { CapacitySource, FlowSettings } from '../loop/from-spec.ts';
 import { initialState, step } from '../loop/step.ts';
-import { withHintPeriod } from '../loop/observe.ts';
+import { withHintPeriod } from '../loop/periods.ts';
 import type { LoopDecision, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import { planProportional } from '../planner.ts';
 import type { Demand, Plan } from '../types.ts';

@@ -153,8 +153,6 @@ export interface EstimateUpdate {
 const NOISE = 0.1;
 /** And at least this fraction of its capacity. */
 const NOISE_FLOOR = 0.005;
-/** A saturated endpoint is taken to be asked for this much more than it gave. */
-const BEYOND_SATURATION = 1.25;
 /** A row this many standard deviations away from what was believed says that demand has jumped. */
 const SURPRISE = 3;
 
@@ -167,17 +165,17 @@ const varianceOf = ({ load, count, capacity }: LoadRow): number =>
   squared(NOISE * load) / count + squared(NOISE_FLOOR * capacity);
 
 /** The load that a row stands for: more than was seen where the endpoints could not give more. */
-const loadOf = (row: LoadRow, mean: readonly number[]): number =>
-  row.saturated ? Math.max(row.load * BEYOND_SATURATION, expected(row, mean)) : row.load;
+const loadOf = (row: LoadRow, mean: readonly number[], beyond: number): number =>
+  row.saturated ? Math.max(row.load * beyond, expected(row, mean)) : row.load;
 
 /** How much wider the estimate has to be for these samples not to be a surprise, ≥ 1. */
-const widening = (rows: readonly LoadRow[], { mean, covariance }: Estimate): number =>
+const widening = (rows: readonly LoadRow[], { mean, covariance }: Estimate, beyond: number): number =>
   rows.reduce((most, row) => {
     const spread = times(covariance, row.shares).reduce(
       (sum, value, index) => sum + value * (row.shares[index] ?? 0),
       0,
     );
-    const excess = squared(loadOf(row, mean) - expected(row, mean)) / squared(SURPRISE) - varianceOf(row);
+    const excess = squared(loadOf(row, mean, beyond) - expected(row, mean)) / squared(SURPRISE) - varianceOf(row);
     return spread > 0 ? Math.max(most, (excess * squared(SURPRISE)) / spread) : most;
   }, 1);
 
@@ -205,13 +203,13 @@ const rankOfRows = (rows: readonly LoadRow[], size: number): number =>
  * Σ ((y − A·d) / σ)² + (d − m)ᵀ P⁻¹ (d − m), where m and P are what was believed before.
  *
  * The second term is the ridge: what the samples do not show stays as it was. A zone that the samples do not separate
- * from another keeps its proportion to it.
+ * from another keeps its proportion to it. `beyond`: what saturated endpoints are asked for, as a multiple of what they gave.
  */
-export const estimateDemand = (before: Estimate, rows: readonly LoadRow[]): EstimateUpdate => {
+export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyond = 1): EstimateUpdate => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
   if (rows.length === 0 || size === 0) return { estimate: before, rank: 0, atLeast, jump: false, fall: false };
-  const factor = widening(rows, before);
+  const factor = widening(rows, before, beyond);
   const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
   const weights = rows.map((row) => 1 / varianceOf(row));
   const hessian = matrixOf(size, (left, right) =>
@@ -223,7 +221,7 @@ export const estimateDemand = (before: Estimate, rows: readonly LoadRow[]): Esti
   const pulled = times(precision, before.mean);
   const gradient = pulled.map((value, zone) =>
     rows.reduce(
-      (sum, row, index) => sum + (weights[index] ?? 0) * (row.shares[zone] ?? 0) * loadOf(row, before.mean),
+      (sum, row, index) => sum + (weights[index] ?? 0) * (row.shares[zone] ?? 0) * loadOf(row, before.mean, beyond),
       value,
     ),
   );

@@ -16,11 +16,17 @@ type Limits = Pick<
   'targetUtilization' | 'upperUtilization' | 'minEndpoints' | 'worthwhileSaving' | 'cost' | 'effort'
 >;
 
-/** Loads to aim for, lowest first: the target, the upper threshold, half-way from there, the whole capacity. */
-const levelsOf = ({ targetUtilization, upperUtilization }: Limits): number[] => [
-  targetUtilization,
-  ...[upperUtilization, (upperUtilization + 1) / 2, 1].filter((limit) => limit > targetUtilization),
-];
+/** Demand that takes more than this of the room at a level fits there only where nearly every client uses every endpoint. */
+const FITTING = 0.95;
+
+/**
+ * Loads to aim for, lowest first: the target, the upper threshold, half-way from there, the whole capacity; of them those at which the
+ * demand, as a fraction of all capacity, leaves some choice.
+ */
+const levelsOf = ({ targetUtilization, upperUtilization }: Limits, load: number): number[] =>
+  [targetUtilization, upperUtilization, (upperUtilization + 1) / 2, 1].filter(
+    (level) => level === 1 || (level >= targetUtilization && load <= FITTING * level),
+  );
 
 /**
  * The plan at the lowest load that some hints keep to, from the target on; with more demand than capacity the one that
@@ -33,9 +39,10 @@ export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 
   const { minEndpoints, worthwhileSaving, cost, effort } = limits;
   const optional = defined({ cost, effort });
   const demand = sumOf(Object.values(input.demand));
-  const lost = Math.max(0, demand - sumOf(input.endpoints.map(({ capacity }) => capacity)));
+  const capacity = sumOf(input.endpoints.map((endpoint) => endpoint.capacity));
+  const lost = Math.max(0, demand - capacity);
   let plan: Plan | undefined;
-  for (const targetUtilization of levelsOf(limits)) {
+  for (const targetUtilization of levelsOf(limits, demand / capacity)) {
     plan = planHints({ ...input, ...optional, minEndpoints, stickiness: worthwhileSaving, targetUtilization });
     if (plan.overload <= NEGLIGIBLE) return rejoined(plan, { ...input, ...optional, targetUtilization });
   }

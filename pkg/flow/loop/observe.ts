@@ -1,97 +1,14 @@
 // From an observation to what the loop believes: which samples count, and what they say about demand.
 import { sumOf } from '../../apis/values.ts';
-import { coresPerUnit, hintsOf, learnFrom, remembered, sharingOf, steadyRate } from '../demand/arrivals.ts';
-import type { HintsInForce, HintsOf, ZoneCpu } from '../demand/arrivals.ts';
+import { coresPerUnit, hintsOf, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
+import type { ZoneCpu } from '../demand/arrivals.ts';
 import { SATURATION, aged, estimateDemand, exactly, firstEstimate, forZones, rowsOf } from '../demand/estimate.ts';
-import type { Estimate, LoadRow, LoadSample } from '../demand/estimate.ts';
+import type { Estimate, LoadRow } from '../demand/estimate.ts';
 import { at as entryOf } from '../demand/matrix.ts';
 import { type Demand, ownValue } from '../types.ts';
-import type {
-  Counting,
-  HintPeriod,
-  LoopPolicy,
-  LoopState,
-  MeasuredDemand,
-  Member,
-  Observation,
-  ObservedEndpoint,
-} from './types.ts';
-
-export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
-  endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
-
-/** Zones with clients, in name order. */
-export const observedZones = ({ zones }: Observation): string[] => [...new Set(zones)].sort();
-
-/** The ready endpoints, and since when each is known; one that moved or was resized is a new one. */
-export const membersOf = (observation: Observation, known: LoopState['members']): Record<string, Member> =>
-  Object.fromEntries(
-    readyOf(observation).map(({ name, zone, capacity }) => {
-      const before = ownValue(known, name);
-      const same = before !== undefined && before.zone === zone && before.capacity === capacity;
-      return [name, same ? before : { zone, capacity, since: observation.time }];
-    }),
-  );
-
-/** An endpoint came, went or changed. */
-export const membersDiffer = (left: LoopState['members'], right: LoopState['members']): boolean => {
-  const names = Object.keys(left);
-  return (
-    names.length !== Object.keys(right).length ||
-    names.some((name) => left[name]?.since !== ownValue(right, name)?.since)
-  );
-};
-
-/** The hintPeriods with one more from now on, without those that no sample from `oldest` on can be about. */
-export const withHintPeriod = (
-  hintPeriods: readonly HintPeriod[],
-  observation: Observation,
-  plan: HintsInForce,
-  oldest: number,
-): readonly HintPeriod[] => {
-  const next: HintPeriod = {
-    from: observation.time,
-    ...sharingOf(observedZones(observation), readyOf(observation), plan),
-  };
-  const last = hintPeriods.at(-1);
-  const sameSharing =
-    last !== undefined &&
-    last.zones.join() === next.zones.join() &&
-    last.sharers.join() === next.sharers.join() &&
-    last.orphans.join() === next.orphans.join();
-  const all = sameSharing ? hintPeriods : [...hintPeriods, next];
-  const first = all.findLastIndex(({ from }) => from <= oldest);
-  return first > 0 ? all.slice(first) : all;
-};
-
-/**
- * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the hintPeriods,
- * since a load that is averaged over a window is the mean of what the hints and endpoints of that window made of demand.
- * Undefined where the window began before the hintPeriods, or zones differ between them.
- */
-const sharesBetween = (
-  { hintPeriods, hintsOf: hintsFor }: { readonly hintPeriods: readonly HintPeriod[]; readonly hintsOf: HintsOf },
-  endpoint: ObservedEndpoint,
-  from: number,
-  to: number,
-): number[] | undefined => {
-  const first = hintPeriods.findLastIndex((period) => period.from <= from);
-  const zones = hintPeriods[first]?.zones;
-  if (zones === undefined || to <= from) return undefined;
-  const hints = hintsFor(endpoint);
-  const shares = zones.map(() => 0);
-  for (let index = first; index < hintPeriods.length; index += 1) {
-    const period = hintPeriods[index];
-    if (period === undefined || period.from >= to) break;
-    if (period.zones.join() !== zones.join()) return undefined;
-    const seconds = Math.min(to, hintPeriods[index + 1]?.from ?? to) - Math.max(from, period.from);
-    zones.forEach((zone, position) => {
-      if (!hints.includes(zone) && !period.orphans.includes(zone)) return;
-      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (period.sharers[position] ?? 1);
-    });
-  }
-  return shares;
-};
+import { observedZones, readyOf, sharesBetween } from './periods.ts';
+import { type Counted, beforeLoss, listen } from './silence.ts';
+import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 
 /** What the samples of one observation add. */
 export interface Observed {
@@ -111,11 +28,8 @@ export interface Observed {
   readonly rank: number;
   /** With a source that counts. */
   readonly counting?: Counting;
-}
-
-interface Counted extends LoadSample {
-  readonly name: string;
-  readonly sampledAt: number;
+  /** Zones whose endpoints serve nothing, and since when, seconds. */
+  readonly silent?: Demand | undefined;
 }
 
 /**
@@ -127,14 +41,14 @@ const countedSamples = (observation: Observation, state: LoopState, { settleSeco
   const { previous } = state;
   const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan) };
   return readyOf(observation).flatMap((endpoint) => {
-    const { name, load, sampledAt, capacity } = endpoint;
+    const { name, zone, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
     const from = sampledAt - observation.window;
     const under = before !== undefined && sampledAt <= before.until ? before : inForce;
     const since = Math.max(under.plannedAt ?? -Infinity, ownValue(state.members, name)?.since ?? Infinity);
     if (sampledAt <= (ownValue(state.sampled, name) ?? -Infinity) || from < since + settleSeconds) return [];
     const shares = sharesBetween(under, endpoint, from, sampledAt);
-    return shares === undefined ? [] : [{ name, load, capacity, sampledAt, shares }];
+    return shares === undefined ? [] : [{ name, zone, load, capacity, sampledAt, shares }];
   });
 };
 
@@ -182,8 +96,10 @@ const differs = (before: Estimate, after: Estimate, sign: 1 | -1): boolean =>
     return sign * (now - was) > SURPRISE * Math.sqrt(variance);
   });
 
+const capacityOf = (observation: Observation): number => sumOf(readyOf(observation).map(({ capacity }) => capacity));
+
 const roomOf = ({ targetUtilization }: LoopPolicy, observation: Observation): number =>
-  targetUtilization * sumOf(readyOf(observation).map(({ capacity }) => capacity));
+  targetUtilization * capacityOf(observation);
 
 /** By a measurement of the demand: jumps and falls are seen in it as in samples of endpoints. One that was seen already says nothing. */
 const observeMeasured = (
@@ -217,12 +133,35 @@ const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
   return load >= SATURATION * sumOf(known.map(({ capacity }) => capacity));
 };
 
+/** A saturated endpoint is taken to be asked for this much more than it gave, and for more where that was guessed before and was too little. */
+const BEYOND_SATURATION = { first: 1.25, again: 1.5 };
+
+/** And at least by this part of that where the others have no room for more. */
+const LEAST_GUESS = 0.3;
+
+/** Demand where endpoints are saturated: a guess, which alone fills the endpoints up to half-way between the threshold and all they have. */
+const beyondSaturation = (
+  { upperUtilization }: LoopPolicy,
+  observation: Observation,
+  before: Estimate,
+  rows: readonly LoadRow[],
+  again: boolean,
+): Estimate => {
+  const { estimate: least } = estimateDemand(before, rows);
+  const { estimate: more } = estimateDemand(before, rows, BEYOND_SATURATION[again ? 'again' : 'first']);
+  const room = ((upperUtilization + 1) / 2) * capacityOf(observation) - sumOf(least.mean);
+  const rises = more.mean.map((value, index) => Math.max(0, value - (least.mean[index] ?? 0)));
+  const factor = Math.min(1, Math.max(LEAST_GUESS, room / Math.max(Number.MIN_VALUE, sumOf(rises))));
+  return { ...more, mean: least.mean.map((value, index) => value + factor * (rises[index] ?? 0)) };
+};
+
 /** What samples of endpoints say: the estimate that they leave, and whether demand is beyond what they show. */
 const observeSamples = (
   policy: LoopPolicy,
   observation: Observation,
   counted: readonly Counted[],
   nothing: Observed,
+  previous: LoopState['previous'],
 ): Observed => {
   const ready = readyOf(observation);
   const rows = rowsOf(counted);
@@ -233,9 +172,11 @@ const observeSamples = (
       ? firstEstimate(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
   const { estimate, rank, jump, fall, atLeast } = estimateDemand(before, rows);
+  // Under the plan that a guess led to.
+  const again = previous !== null && countedAt > previous.until;
   return {
     ...nothing,
-    estimate,
+    estimate: atLeast ? beyondSaturation(policy, observation, before, rows, again) : estimate,
     rank,
     countedAt,
     saturated: atLeast,
@@ -351,8 +292,11 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
 
 /** By the load of endpoints. */
 const observeLoads = (policy: LoopPolicy, state: LoopState, observation: Observation, nothing: Observed): Observed => {
-  const seen = { ...nothing, freshAt: Math.max(state.freshAt, newestSample(observation)) };
+  const estimate = nothing.estimate === null ? null : beforeLoss(nothing.estimate, state, observation);
+  const seen = { ...nothing, estimate, freshAt: Math.max(state.freshAt, newestSample(observation)) };
   const counted = countedSamples(observation, state, policy);
-  if (counted.length === 0 || observedZones(observation).length === 0) return seen;
-  return { ...observeSamples(policy, observation, counted, seen), sampled: sampledOf(state, counted) };
+  if (counted.length === 0 || observedZones(observation).length === 0) return { ...seen, silent: state.silent };
+  const { evidence, believed, silent } = listen(policy, state, observation, counted, estimate);
+  const known = { ...seen, estimate: believed, sampled: sampledOf(state, counted), silent };
+  return evidence.length === 0 ? known : observeSamples(policy, observation, evidence, known, state.previous);
 };

@@ -5,7 +5,8 @@ import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, shar
 import { times } from '../demand/matrix.ts';
 import type { Demand, FlowEndpoint } from '../types.ts';
 import { type Choice, type DecideInput, decidePlan, figuresUnder } from './decide.ts';
-import { type Observed, membersDiffer, membersOf, observe, observedZones, readyOf, withHintPeriod } from './observe.ts';
+import { type Observed, observe } from './observe.ts';
+import { membersDiffer, membersOf, observedZones, readyOf, withHintPeriod } from './periods.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
 
 /** Noise never is less than this fraction of the capacity. */
@@ -51,6 +52,9 @@ export const excessOf = (
 export const accumulate = (evidence: number, excess: number, seconds: number): number =>
   Math.max(0, evidence + (excess - DRIFT) * Math.min(1, seconds / INDEPENDENT_SECONDS));
 
+/** Below this fraction of all that was seen since a fall, demand has fallen further. */
+const LOWER = 0.7;
+
 /** The entries of the down dwell, and the one that was true when it began: samples may come less often than that. */
 const within = (
   { downDwellSeconds, holdAfterSeconds }: LoopPolicy,
@@ -77,20 +81,29 @@ const pastOf = (
   return [...kept, { time, demand, atLeast: guess }];
 };
 
+/** Some zone's demand is below all that it was since a time, by more than rates of a whole zone are off from scrape to scrape. */
+const isLower = (past: readonly PastDemand[], since: number, now: Demand): boolean => {
+  const entries = past.filter((entry) => entry.time >= since && !entry.atLeast);
+  return Object.entries(now).some(([zone, demand]) =>
+    entries.every((entry) => demand < LOWER * (entry.demand[zone] ?? Infinity)),
+  );
+};
+
 /**
- * When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. A rise in another
- * zone that stays below it ends nothing: users of a zone that returned leave the others in the moment in which they come back to it.
+ * When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. What falls no further
+ * is the same fall. A rise in another zone that stays below the threshold ends nothing: users of a zone that returned leave the others in the
+ * moment in which they come back to it.
  */
 const fellOf = (
   { upperUtilization }: LoopPolicy,
-  { fellAt }: LoopState,
-  { countedAt, fall, saturated }: Observed,
+  { fellAt, past }: LoopState,
+  { countedAt, fall, saturated, estimate }: Observed,
   time: number,
   utilization: number,
 ): LoopState['fellAt'] => {
-  if (countedAt === null) return fellAt;
+  if (countedAt === null || estimate === null) return fellAt;
   if (saturated || utilization > upperUtilization) return null;
-  return fall ? time : fellAt;
+  return fall && (fellAt === null || isLower(past, fellAt, meanOf(estimate))) ? time : fellAt;
 };
 
 /** Estimates in a row with a load above the upper threshold; `excess`: of the newest, in standard deviations. */
@@ -235,7 +248,7 @@ export const step = (
       fellAt: input.fellAt,
       quickAt: choice.quick === true ? time : before.quickAt,
       safe: choice.safe,
-      ...defined({ counting: observed.counting }),
+      ...defined({ counting: observed.counting, silent: observed.silent }),
     },
     decision: decisionOf(input, choice, changed),
   };

@@ -137,6 +137,8 @@ export interface LoopState {
   /** When the plan last went back without waiting for the down dwell, seconds. */
   readonly quickAt: number | null;
   readonly safe: boolean;
+  /** Zones whose ready endpoints serve nothing, and since when, seconds. */
+  readonly silent?: Demand;
   /** What was counted of late, and what one of it takes; only with a source that counts. */
   readonly counting?: Counting;
 }

@@ -147,7 +147,7 @@ describe('demand estimation', () => {
 
   describe('of saturated endpoints', () => {
     const saturated = (): EstimateUpdate =>
-      estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1));
+      estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1), 1.25);
 
     it('is more than they gave', () => {
       const { estimate, atLeast } = saturated();

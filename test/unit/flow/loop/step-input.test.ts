@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { ENOUGH, accumulate, excessOf, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
-import { coresPerUnit } from '../../../../pkg/flow/demand/arrivals.ts';
+import { coresPerUnit, endpointsWithHints } from '../../../../pkg/flow/demand/arrivals.ts';
+import { evaluatePlan } from '../../../../pkg/flow/evaluate.ts';
 import type { Demand } from '../../../../pkg/flow/types.ts';
 import { exactly } from '../../../../pkg/flow/demand/estimate.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
@@ -128,6 +129,59 @@ describe('loop, its input', () => {
     it('says so when there is none', () => {
       const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, []));
       expect(decision).to.deep.include({ changed: false, reason: 'NoEndpoints', endpoints: [] });
+    });
+  });
+
+  describe('when endpoints serve nothing', () => {
+    const DEMAND = { a: 1.8, b: 1.5, c: 0.3 };
+    const own = (zone: string) => DEMAND[zone as 'a'] / 3;
+    /** Every second, windows of two: b's endpoints hang from second 60 on, and are gone from `gone` on. */
+    const hanging = (gone: number, until: number, counted?: (time: number) => number) => {
+      let state: LoopState | undefined;
+      const decisions: LoopDecision[] = [];
+      for (let time = 0; time <= until; time += 1) {
+        const endpoints = endpointsOf({ a: 3, b: time < gone ? 3 : 0, c: 3 }).map((endpoint) => {
+          const part = counted?.(time) ?? (time >= 60 ? 0 : 1);
+          return { ...endpoint, load: own(endpoint.zone) * (endpoint.zone === 'b' ? part : 1), sampledAt: time };
+        });
+        const next = step(DEFAULT_LOOP_POLICY, state, { time, zones: ['a', 'b', 'c'], endpoints, window: 2 });
+        ({ state } = next);
+        decisions.push(next.decision);
+      }
+      return { state, decisions };
+    };
+    const busiest = ({ endpoints }: LoopDecision): number => {
+      const hints = { spread: false, endpoints };
+      const left = endpointsOf({ a: 3, c: 3 });
+      return evaluatePlan({ endpoints: endpointsWithHints(hints, left), demand: DEMAND, targetUtilization: 0.7 })
+        .maxUtilization;
+    };
+
+    it('keeps the demand of their clients, so that what is left takes them over when they go', () => {
+      const { decisions } = hanging(63, 63);
+      expect(decisions[62]?.demand['b'], 'while they hang').to.be.closeTo(1.5, 0.01);
+      const plan = last(decisions);
+      expect(plan).to.deep.include({ reason: 'TopologyChanged', changed: true });
+      expect(busiest(plan)).to.be.below(0.8);
+    });
+
+    it('believes what was true before a window that was silent in part', () => {
+      const part = (time: number): number => (time < 60 ? 1 : time < 61 ? 0.5 : 0);
+      const { decisions } = hanging(64, 64, part);
+      expect(decisions[63]?.demand['b']).to.be.closeTo(1.5, 0.01);
+      expect(busiest(last(decisions))).to.be.below(0.8);
+    });
+
+    it('believes that demand ended where they go on like that for as long as metrics may be missing', () => {
+      const { decisions, state } = hanging(Infinity, 200);
+      expect(decisions[170]?.demand['b']).to.be.closeTo(1.5, 0.01);
+      expect(last(decisions).demand['b']).to.be.below(0.05);
+      expect(state?.silent).to.deep.equal({});
+    });
+
+    it('takes little for little: only what is next to nothing is silence', () => {
+      const { decisions } = hanging(Infinity, 70, (time) => (time < 60 ? 1 : 0.1));
+      expect(last(decisions).demand['b']).to.be.closeTo(0.15, 0.02);
     });
   });
 

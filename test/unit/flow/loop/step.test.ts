@@ -1,10 +1,13 @@
 // Tests of the loop's one function: when hints change, to what, and when they do not.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/arrivals.ts';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { observe } from '../../../../pkg/flow/loop/observe.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
-import type { LoopDecision } from '../../../../pkg/flow/loop/types.ts';
+import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
+import type { Demand } from '../../../../pkg/flow/types.ts';
+import { randomOf } from '../../../bench/loop/random.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
 
 describe('loop', () => {
@@ -226,6 +229,51 @@ describe('loop', () => {
     const decisions = changes(service.runTo(600 + 2 * 3600));
     expect(decisions.filter(({ reason }) => reason === 'Returned').length).to.be.within(1, 2);
     expect(decisions.length).to.be.at.most(5);
+  });
+
+  describe('with samples every second', () => {
+    const nine = endpointsOf({ a: 3, b: 3, c: 3 });
+    const CALM = { a: 1.2, b: 0.8, c: 0.5 };
+    /** Steps a second apart; `off`: factor on the rates of a zone. */
+    const everySecond = (until: number, demand: (time: number) => Demand, off: (zone: string) => number = () => 1) => {
+      let state: LoopState | undefined;
+      const decisions: LoopDecision[] = [];
+      for (let time = 0; time < until; time += 1) {
+        const plan = state?.plan ?? { spread: false, endpoints: [] };
+        const { zones, sharers, orphans } = sharingOf(['a', 'b', 'c'], nine, plan);
+        const hints = hintsOf(plan);
+        const factors = new Map(zones.map((zone) => [zone, off(zone)]));
+        const endpoints = nine.map((endpoint) => {
+          const load = zones.reduce((sum, zone, index) => {
+            const serves = hints(endpoint).includes(zone) || orphans.includes(zone);
+            return sum + (serves ? (demand(time)[zone] ?? 0) / (sharers[index] ?? 1) : 0);
+          }, 0);
+          return { ...endpoint, load: Math.min(1, load) * (factors.get(endpoint.zone) ?? 1), sampledAt: time };
+        });
+        const next = step(DEFAULT_LOOP_POLICY, state, { ...observation(time, endpoints), window: 2 });
+        ({ state } = next);
+        decisions.push(next.decision);
+      }
+      return decisions;
+    };
+
+    it('returns as early where the rates of a whole zone are off by a fifth, up and down, as where scrapes are late', () => {
+      const surge = (time: number): Demand => (time >= 60 && time < 150 ? { ...CALM, a: 3.6 } : CALM);
+      const returned = Array.from({ length: 6 }, (_, seed) => {
+        const random = randomOf(seed + 1);
+        const decisions = everySecond(200, surge, () => 0.8 + 0.4 * random());
+        return (decisions.find((one) => one.time > 150 && spill(one).length === 0)?.time ?? Infinity) - 150;
+      });
+      // An early return may be used up by a plan that was larger than it had to be.
+      expect(returned.filter((seconds) => seconds <= 40).length, returned.join()).to.be.at.least(5);
+    });
+
+    it('places two hot zones with few plans, each of which crosses no more than it has to', () => {
+      const decisions = everySecond(160, (time) => (time < 60 ? CALM : { a: 3.6, b: 3, c: 0.6 }));
+      expect(changes(decisions).length).to.be.at.most(4);
+      expect(last(decisions).inZoneShare, 'of 7.2 cores').to.be.at.least(0.66);
+      expect(last(decisions).spread).to.equal(false);
+    });
   });
 
   it('does not return early for a slow decline, which is no fall', () => {
