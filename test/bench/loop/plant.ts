@@ -157,8 +157,9 @@ export const simulate = (
     latency.tick(flows, endpoints.map(leaving(idleCores)));
     const served = new Map<string, number>();
     let utilization = 0;
-    for (const { name, capacity } of endpoints) {
-      const load = Math.min(capacity, (arriving.get(name) ?? 0) + idleCores);
+    const hanging = scenario.hanging?.(time);
+    for (const { name, zone, capacity } of endpoints) {
+      const load = zone === hanging ? 0 : Math.min(capacity, (arriving.get(name) ?? 0) + idleCores);
       served.set(name, load);
       utilization += load / capacity / endpoints.length;
       sampler.record(time, name, load);

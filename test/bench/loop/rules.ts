@@ -6,6 +6,7 @@ import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { allocate } from '../../../pkg/upstream/controller/allocation.ts';
 import { planLending } from '../../../pkg/upstream/controller/proportional.ts';
+import { byZone, envoyRule, spreadInZones } from './envoy.ts';
 import { COUNTED_SECONDS } from './instruments.ts';
 import { ENVOYS, METERED, OURS } from './table.ts';
 import type { PlantEndpoint, Rule } from './types.ts';
@@ -111,23 +112,6 @@ interface ComparedRule {
 
 type Mutable = Map<string, Map<string, number>>;
 
-const byZone = (endpoints: readonly PlantEndpoint[]): Map<string, PlantEndpoint[]> => {
-  const zones = new Map<string, PlantEndpoint[]>();
-  for (const endpoint of endpoints) zones.set(endpoint.zone, [...(zones.get(endpoint.zone) ?? []), endpoint]);
-  return zones;
-};
-
-/** Weights of zones as weights of their endpoints: a zone's are asked alike. */
-const spreadInZones = (
-  weights: ReadonlyMap<string, number>,
-  zones: ReadonlyMap<string, readonly PlantEndpoint[]>,
-): Map<string, number> =>
-  new Map(
-    [...zones].flatMap(([zone, endpoints]) =>
-      endpoints.map(({ name }) => [name, (weights.get(zone) ?? 0) / endpoints.length] as const),
-    ),
-  );
-
 /** Kubernetes' annotation value Auto, all zones having the same CPUs: hints by number of endpoints, none where a zone gets too much. */
 const upstreamAuto: Rule =
   () =>
@@ -151,61 +135,6 @@ const upstreamAuto: Rule =
     const sorted = [...endpoints].sort((left, right) => (left.name < right.name ? -1 : 1));
     return { spread: false, endpoints: sorted.map(({ name, zone }) => ({ name, forZones: [targetOf(zone)] })) };
   };
-
-/** Defaults of Envoy 1.40's `load_aware_locality`. */
-const ENVOY = { smoothingSeconds: 5, threshold: 0.1, probes: 0.03 };
-
-/**
- * Envoy 1.40's `load_aware_locality`, as its documentation describes the five steps (Load-aware locality load balancing, "How it
- * works"), with defaults: every second, smoothed utilisation by zone from ORCA reports; all local while the own zone is at most 0.1
- * above the mean of the others by hosts; else hosts × (1 − utilisation); 3 % of what is local probes the others by hosts.
- */
-const envoy: Rule = () => {
-  const smoothed = new Map<string, number>();
-  const alpha = 1 - Math.exp(-1 / ENVOY.smoothingSeconds);
-  return ({ endpoints, loads, observation }) => {
-    const zones = byZone(endpoints);
-    for (const [zone, own] of zones) {
-      // An endpoint without a report yet counts in none of the means.
-      const reports = own.flatMap(({ name, capacity }) => {
-        const load = loads.get(name);
-        return load === undefined ? [] : [load / capacity];
-      });
-      if (reports.length === 0) continue;
-      const now = reports.reduce((sum, value) => sum + value, 0) / reports.length;
-      const before = smoothed.get(zone);
-      smoothed.set(zone, before === undefined ? now : before + alpha * (now - before));
-    }
-    const weights: Mutable = new Map();
-    for (const zone of observation.zones)
-      weights.set(zone, spreadInZones(localityWeights(zone, zones, smoothed), zones));
-    return { weights };
-  };
-};
-
-const localityWeights = (
-  local: string,
-  zones: ReadonlyMap<string, readonly PlantEndpoint[]>,
-  smoothed: ReadonlyMap<string, number>,
-): Map<string, number> => {
-  const hosts = (zone: string): number => zones.get(zone)?.length ?? 0;
-  const utilization = (zone: string): number => smoothed.get(zone) ?? 0;
-  const remote = [...zones.keys()].filter((zone) => zone !== local);
-  const others = remote.reduce((sum, zone) => sum + hosts(zone), 0);
-  const mean = remote.reduce((sum, zone) => sum + hosts(zone) * utilization(zone), 0) / Math.max(1, others);
-  const headroom = new Map([...zones.keys()].map((zone) => [zone, hosts(zone) * Math.max(0, 1 - utilization(zone))]));
-  if (hosts(local) > 0 && utilization(local) <= mean + ENVOY.threshold)
-    for (const zone of zones.keys()) headroom.set(zone, zone === local ? hosts(local) : 0);
-  let sum = [...headroom.values()].reduce((all, weight) => all + weight, 0);
-  // Everything is full: by hosts.
-  if (sum === 0) for (const zone of zones.keys()) (headroom.set(zone, hosts(zone)), (sum += hosts(zone)));
-  const away = 1 - (headroom.get(local) ?? 0) / sum;
-  const lacking = Math.min(Math.max(0, ENVOY.probes - away), (headroom.get(local) ?? 0) / sum) * sum;
-  for (const zone of remote)
-    headroom.set(zone, (headroom.get(zone) ?? 0) + (others > 0 ? lacking * (hosts(zone) / others) : 0));
-  if (others > 0) headroom.set(local, (headroom.get(local) ?? 0) - lacking);
-  return headroom;
-};
 
 /** How slowly a waterfall's rates follow, seconds: the same smoothing as Envoy's. */
 const RATE_SECONDS = 5;
@@ -260,7 +189,7 @@ export const RULES: readonly ComparedRule[] = [
   { name: 'same zone', rule: sameZone },
   { name: 'Auto (Kubernetes)', rule: upstreamAuto },
   { name: 'band (Linkerd HAZL)', rule: band },
-  { name: ENVOYS, rule: envoy, everySeconds: 1 },
+  { name: ENVOYS, rule: envoyRule(), everySeconds: 1 },
   { name: 'waterfall, 60 %', rule: waterfall(0.6), everySeconds: 1 },
   { name: 'waterfall, 70 %', rule: waterfall(0.7), everySeconds: 1 },
   { name: 'waterfall, 80 %', rule: waterfall(0.8), everySeconds: 1 },

@@ -80,6 +80,9 @@ const without =
 
 const nine = endpointsOf({ a: 3, b: 3, c: 3 });
 
+/** Endpoints hang for as long as a readiness probe of Kubernetes' defaults takes to notice it: three failures, ten seconds apart. */
+const HANG = [905, 935] as const;
+
 export const SCENARIOS: readonly Scenario[] = [
   hotZone(1),
   hotZone(2),
@@ -117,6 +120,21 @@ export const SCENARIOS: readonly Scenario[] = [
     durationSeconds: HOUR,
     endpoints: without(nine, 'b', 900, 2100),
     demand: always({ a: 1.2, b: 1.2, c: 1.2 }),
+  },
+  {
+    name: 'endpoints hang, then go, clients stay',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: without(nine, 'b', HANG[1], 2100),
+    hanging: (time) => (time >= HANG[0] && time < HANG[1] ? 'b' : undefined),
+    demand: always({ a: 1.8, b: 1.5, c: 0.3 }),
+  },
+  {
+    name: 'two hot zones',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    ...hot({ a: 1.2, b: 0.8, c: 0.5 }, { a: 3.6, b: 3, c: 0.6 }),
   },
   {
     name: 'rolling update',

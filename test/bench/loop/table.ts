@@ -35,6 +35,7 @@ export const meanExperience = (runs: readonly Experience[]): Omit<RuleScenario, 
   };
   return {
     overload: mean(({ overload }) => overload),
+    lost: mean(({ lost }) => lost),
     regret: mean(({ regret }) => regret),
     changes: mean(({ changes }) => changes),
     inZone: mean(({ inZone }) => inZone),

@@ -19,6 +19,8 @@ export interface Scenario {
   readonly demand: (time: number) => Demand;
   /** Endpoints that are ready; asked once a second. */
   readonly endpoints: (time: number) => readonly PlantEndpoint[];
+  /** A zone whose endpoints hang: ready, and serving nothing. */
+  readonly hanging?: (time: number) => string | undefined;
   /** How often the rule is asked, seconds. Default 15. */
   readonly askSeconds?: number;
   /** Every endpoint's windows end at a time of its own. */
@@ -64,6 +66,8 @@ export type Rule = () => (input: RuleInput) => HintsInForce | Weights | undefine
 /** Of one run; fractions of all demand of the run. */
 export interface Experience {
   readonly overload: number;
+  /** Sent to endpoints that serve, and refused by a queue of 300 ms. */
+  readonly lost: number;
   readonly regret: number;
   /** Hint changes of endpoints that were there before and after, per endpoint and hour. */
   readonly changes: number;
