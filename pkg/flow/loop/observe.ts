@@ -7,7 +7,7 @@ import type { Estimate, LoadRow } from '../demand/estimate.ts';
 import { at as entryOf } from '../demand/matrix.ts';
 import { type Demand, ownValue } from '../types.ts';
 import { observedZones, readyOf, sharesBetween } from './periods.ts';
-import { type Counted, beforeLoss, listen } from './silence.ts';
+import { type Counted, beforeLoss, separateSilence } from './silence.ts';
 import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 
 /** What the samples of one observation add. */
@@ -296,7 +296,7 @@ const observeLoads = (policy: LoopPolicy, state: LoopState, observation: Observa
   const seen = { ...nothing, estimate, freshAt: Math.max(state.freshAt, newestSample(observation)) };
   const counted = countedSamples(observation, state, policy);
   if (counted.length === 0 || observedZones(observation).length === 0) return { ...seen, silent: state.silent };
-  const { evidence, believed, silent } = listen(policy, state, observation, counted, estimate);
+  const { evidence, believed, silent } = separateSilence(policy, state, observation, counted, estimate);
   const known = { ...seen, estimate: believed, sampled: sampledOf(state, counted), silent };
   return evidence.length === 0 ? known : observeSamples(policy, observation, evidence, known, state.previous);
 };

@@ -64,7 +64,7 @@ export const beforeLoss = (estimate: Estimate, state: LoopState, observation: Ob
 };
 
 /** The samples that are evidence; what is believed of zones whose clients only silent endpoints serve; which are silent, and since when. */
-export const listen = (
+export const separateSilence = (
   { holdAfterSeconds }: LoopPolicy,
   state: LoopState,
   observation: Observation,
