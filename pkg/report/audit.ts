@@ -97,7 +97,7 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSu
   const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
   const unsure = [
     ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is as assumed`]),
-    ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router`]),
+    ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router or unknown zones`]),
   ];
   const counts = [`${Effective} effective`, ...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(
     ', ',

@@ -7,7 +7,7 @@ import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
-import { type ProxyEndpoint, type ZoneShares, isControlPlane, zoneShares } from '../../upstream/index.ts';
+import { isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { noZonesOf } from '../explain/facts.ts';
 import {
   controlPlaneVersion,

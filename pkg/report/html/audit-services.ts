@@ -222,7 +222,7 @@ const partsOf = ({ sum }: AuditReport): BarPart[] => {
     { kind: 'routing', label: 'would stay with routing by zone', share: saving?.routing ?? 0 },
     { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving?.endpoints ?? 0 },
   ];
-  const rest = 1 - parts.reduce((sum, { share }) => sum + share, 0);
+  const rest = 1 - parts.reduce((all, { share }) => all + share, 0);
   // What another way of routing keeps better than hints by zone leaves a remainder.
   return rest > 0.0005
     ? [
