@@ -300,8 +300,23 @@ describe('audit: any cluster', () => {
     const behind = audit(snapshotOf(...web, ingress), OPTIONS);
     expect(plain.services[0]?.saving?.routing).to.be.greaterThan(0.5);
     expect([behind.services[0]?.saving, behind.services[0]?.bypasses]).to.deep.equal([null, ['ingress-nginx']]);
+    expect(behind.services[0]?.group, 'whoever comes through the cluster IP still crosses').to.equal('Fails');
     expect([plain.sum.bypassed, behind.sum.bypassed]).to.deep.equal([{}, { 'ingress-nginx': 1 }]);
     expect([behind.sum.saving, behind.sum.promised, plain.sum.promised]).to.deep.equal([null, 0, 1]);
     expect(renderAudit(behind, { color: false, wide: false, columns: 100 })).to.contain('(ingress-nginx 1)');
+  });
+
+  it('a sidecar elsewhere, and the annotation that GKE puts on every Service, take no saving from any', () => {
+    const sidecar = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'one', namespace: 'mesh' },
+      spec: { containers: [{ name: 'app' }, { name: 'istio-proxy' }] },
+    };
+    const [, endpoints] = pair('web', ['eu-1a', 'eu-1b', 'eu-1c']);
+    const annotations = { 'cloud.google.com/neg': '{"ingress":true}' };
+    const web = service({ metadata: { name: 'web', annotations } });
+    const { services, sum } = audit(snapshotOf(...NODES, web, endpoints!, sidecar), OPTIONS);
+    expect([services[0]?.group, services[0]?.bypasses, sum.promised]).to.deep.equal(['Costs', [], 1]);
   });
 });
