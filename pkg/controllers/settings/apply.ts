@@ -11,6 +11,7 @@ import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
+import { rowKeyOf } from './decide/objects.ts';
 
 /** Why an object was written; label of the metric. */
 export type WriteCause = 'change' | 'repair' | 'takeback';
@@ -37,14 +38,6 @@ interface ApplyResult {
 /** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
-const guardKeyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
-  `${kind}/${ref.namespace}/${ref.name}`;
-
-/** Drops what is remembered about an object that is gone, or no longer managed. */
-export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
-  options.guard.forget(guardKeyOf(item));
-};
-
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
 const wishOf = ({ decision, want }: ObjectDecision): string =>
   want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
@@ -69,7 +62,7 @@ const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
 
 const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
   const { client, guard, onWrite } = options;
-  const key = guardKeyOf(item);
+  const key = rowKeyOf(item);
   const wish = wishOf(item);
   if (item.plan.kind === 'unchanged') {
     guard.confirmed(key, wish);
@@ -116,9 +109,9 @@ export const applyObjects = async (
       error ??= outcome.error;
     }
   }
-  const fighting = objects.filter((item) => options.guard.fighting(guardKeyOf(item)));
+  const fighting = objects.filter((item) => options.guard.fighting(rowKeyOf(item)));
   // No event fires when the other writer stops; requeue so that the fight is seen to be over.
-  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(guardKeyOf(item)));
+  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(rowKeyOf(item)));
   return { written, retryAfterMs, fighting, error };
 };
 

@@ -210,25 +210,6 @@ export const createExtensionProjection =
     return { ...extensionFields(extension), reading: own === undefined ? reading : assessReading(reading, own) };
   };
 
-/** With our own last writes in them, until they have caught up. */
-export interface SettingsCaches {
-  readonly namespaces: Cache<Namespace>;
-  readonly services: Cache<Service>;
-  readonly nodes: Cache<Node>;
-  /** Whole where name or label says that they matter, or the configuration of an Extension asks (`keepWhole`, by `namespace/service`). */
-  readonly slices: Cache<EndpointSlice>;
-  /** With mode garden or seed. */
-  readonly etcds?: Cache<Etcd>;
-  /** With mode seed. */
-  readonly clusters?: Cache<Cluster>;
-  /** With mode seed and a garden kubeconfig: the Seed itself, in the virtual garden. */
-  readonly liveSeed?: Cache<Seed>;
-  /** With mode garden. */
-  readonly gardens?: Cache<Garden>;
-  /** With mode garden or seed, unless they are not to be followed; those of other types without content. */
-  readonly extensions?: Cache<ReadExtension>;
-}
-
 /** Longest wait for the Seed in the virtual garden; then the next source is taken until it can be read. */
 const LIVE_SEED_PATIENCE_MS = 30_000;
 
@@ -276,6 +257,11 @@ const sliceIndex: Indexers<EndpointSlice> = {
   [INDEX_SERVICE]: (slice) => (serviceOf(slice) === '' ? [] : [serviceKeyOf(slice)]),
 };
 
+/**
+ * With our own last writes in them, until they have caught up.
+ *
+ * @param options `gardenClient` is of the virtual garden; `extensions`: follow Extension resources, default true.
+ */
 export const openSettingsCaches = (
   open: OpenCache,
   {
@@ -283,48 +269,50 @@ export const openSettingsCaches = (
     modes,
     extensions = true,
   }: {
-    /** Of the virtual garden. */
     gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
     modes: SettingsReconcilerConfiguration['modes'];
-    /** Follow Extension resources. Default true. */
     extensions?: boolean;
   },
-): SettingsCaches => {
+) => {
   const gardener = modes.garden !== undefined || modes.seed !== undefined;
-  const core = {
+  const seedName = modes.seed?.seedName;
+  return {
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
     services: open<Service>(SERVICES, { transform: projectService, indexers: namespaceIndex<Service>() }),
     nodes: open<Node>(NODES, { transform: projectNode }),
+    /** Whole where name or label says that they matter, or the configuration of an Extension asks (`keepWhole`, by `namespace/service`). */
     slices: open<EndpointSlice>(ENDPOINT_SLICES, {
       transform: projectInteresting,
       belongsTo: serviceKeyOf,
       indexers: sliceIndex,
     }),
-  };
-  const ofEtcd = gardener && {
-    etcds: open<Etcd>(ETCDS, { transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
-  };
-  // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
-  const ofSeed = modes.seed !== undefined && {
-    clusters: open<Cluster>(CLUSTERS, { transform: projectCluster, pageSize: 50 }),
-  };
-  const ofGarden = modes.garden !== undefined && { gardens: open<Garden>(GARDENS, { transform: projectGarden }) };
-  const ofExtensions = gardener &&
-    extensions && {
-      extensions: open<ReadExtension>(EXTENSIONS, {
-        transform: createExtensionProjection(createRoutingConfigReader()),
-        indexers: namespaceIndex<ReadExtension>(),
+    ...(gardener && {
+      etcds: open<Etcd>(ETCDS, { transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
+    }),
+    ...(modes.seed !== undefined && {
+      // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
+      clusters: open<Cluster>(CLUSTERS, { transform: projectCluster, pageSize: 50 }),
+    }),
+    ...(modes.garden !== undefined && { gardens: open<Garden>(GARDENS, { transform: projectGarden }) }),
+    ...(gardener &&
+      extensions && {
+        /** Those of other types without content. */
+        extensions: open<ReadExtension>(EXTENSIONS, {
+          transform: createExtensionProjection(createRoutingConfigReader()),
+          indexers: namespaceIndex<ReadExtension>(),
+        }),
       }),
-    };
-  const seedName = modes.seed?.seedName;
-  const live = gardenClient !== undefined &&
-    seedName !== undefined && {
-      liveSeed: open<Seed>(SEEDS, {
-        client: gardenClient,
-        selection: { fieldSelector: `metadata.name=${seedName}` },
-        transform: projectSeed,
-        patienceMs: LIVE_SEED_PATIENCE_MS,
+    ...(gardenClient !== undefined &&
+      seedName !== undefined && {
+        /** The Seed itself, in the virtual garden. */
+        liveSeed: open<Seed>(SEEDS, {
+          client: gardenClient,
+          selection: { fieldSelector: `metadata.name=${seedName}` },
+          transform: projectSeed,
+          patienceMs: LIVE_SEED_PATIENCE_MS,
+        }),
       }),
-    };
-  return { ...core, ...ofEtcd, ...ofSeed, ...ofGarden, ...ofExtensions, ...live };
+  };
 };
+
+export type SettingsCaches = ReturnType<typeof openSettingsCaches>;

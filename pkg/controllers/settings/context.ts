@@ -15,8 +15,7 @@ import { proxyNeedsAnnotation } from '../../routing/version.ts';
 import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import type { SettingsCaches } from './caches.ts';
 
-const OWNERS = ['shoot-settings', 'garden-settings', 'extension-settings', 'cluster-settings'] as const;
-export type Owner = (typeof OWNERS)[number];
+export type Owner = 'shoot-settings' | 'garden-settings' | 'extension-settings' | 'cluster-settings';
 
 export type OwnershipRules = Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
 
@@ -55,7 +54,7 @@ export const isOrphaned = (namespace: Namespace, rules: OrphanRules): boolean =>
 
 /** The owner of the namespace of this name, by the cache; undefined where it has none, or is not there. */
 export const ownersIn =
-  ({ namespaces }: { readonly namespaces: { get(ref: ObjectRef): Namespace | undefined } }, rules: OwnershipRules) =>
+  ({ namespaces }: Pick<SettingsCaches, 'namespaces'>, rules: OwnershipRules) =>
   (name: string): Owner | undefined => {
     const namespace = namespaces.get({ name });
     return namespace === undefined ? undefined : ownerOf(namespace, rules);

@@ -3,18 +3,19 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { Namespace } from '../../apis/core.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
 import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
-import { NO_LABELS, applyObjects, forgetObject, labelsFor, withPresent, writeLabels } from './apply.ts';
+import { NO_LABELS, applyObjects, labelsFor, withPresent, writeLabels } from './apply.ts';
 import type { ApplyOptions, LabelWriter } from './apply.ts';
 import { type SettingsCaches, namespaceNames } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
 import { isRoutingLabelled, ownerOf, ownersIn } from './context.ts';
-import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision, RoutingContext } from './context.ts';
+import type { Decider, EnabledSettings, NamespaceDecision, RoutingContext } from './context.ts';
+import { rowKeyOf } from './decide/objects.ts';
 import { createReporter, createWriteCounter, showSettings } from './reporter.ts';
 import { type Owned, settingsWatches } from './watches.ts';
 import type { FollowedVersion } from './version.ts';
@@ -34,20 +35,14 @@ const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings |
   };
 };
 
-type Decided = Pick<ObjectDecision, 'kind' | 'ref'>;
-
 /** What was decided about, by namespace. Memory is bounded by what exists: objects that are gone are forgotten. */
-const createMemory = (apply: ApplyOptions) => {
-  const known = new Map<string, readonly Decided[]>();
-  const titleOf = ({ kind, ref }: Decided): string => `${kind}/${ref.name}`;
-  return {
-    keep(name: string, decision: NamespaceDecision | undefined): void {
-      const objects = (decision?.objects ?? []).map(({ kind, ref }) => ({ kind, ref }));
-      const still = new Set(objects.map(titleOf));
-      for (const item of known.get(name) ?? []) if (!still.has(titleOf(item))) forgetObject(item, apply);
-      if (objects.length === 0) known.delete(name);
-      else known.set(name, objects);
-    },
+const createMemory = (guard: RewriteGuard) => {
+  const known = new Map<string, ReadonlySet<string>>();
+  return (name: string, decision: NamespaceDecision | undefined): void => {
+    const rows = new Set(decision?.objects.map(rowKeyOf));
+    for (const row of known.get(name) ?? []) if (!rows.has(row)) guard.forget(row);
+    if (rows.size === 0) known.delete(name);
+    else known.set(name, rows);
   };
 };
 
@@ -86,7 +81,7 @@ export const createSettingsController = (options: {
   const apply: ApplyOptions = { client, guard, logger, onWrite: createWriteCounter(metrics) };
   const label: LabelWriter = { client, value: config.installation.routingLabel };
   const decideRelease = createReleaseDecider({ caches, config, context });
-  const memory = createMemory(apply);
+  const remember = createMemory(guard);
   /** Since when this process sees a namespace without owner, monotonic milliseconds. */
   const ownerless = new Map<string, number>();
 
@@ -144,7 +139,7 @@ export const createSettingsController = (options: {
       // What is being deleted is its owner's to take down; a write could only get in the way.
       const leave = namespace === undefined || namespace.metadata?.deletionTimestamp !== undefined;
       const released = decision === undefined && !leave ? decideRelease(name) : undefined;
-      memory.keep(name, decision ?? released);
+      remember(name, decision ?? released);
       if (released !== undefined) return release(released, signal);
       ownerless.delete(name);
       if (decision !== undefined) return leave ? DONE : carryOut(decision, signal);

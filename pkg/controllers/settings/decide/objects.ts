@@ -9,7 +9,7 @@ import {
   LABEL_STRATEGY,
 } from '../../../apis/names.ts';
 import type { Strategy } from '../../../apis/names.ts';
-import { nameOf, refOf } from '../../../apis/values.ts';
+import { byText, nameOf, refOf } from '../../../apis/values.ts';
 import { droppedBy } from '../../../diagnosis/models/routes.ts';
 import { layerSevenOfLabelled, selectEtcd, selectService } from '../../../gardener/catalogue.ts';
 import type { LayerSevenDecision, Selection } from '../../../gardener/catalogue.ts';
@@ -53,15 +53,6 @@ const UNCHANGED: SettingsPlan = { kind: 'unchanged', foreign: [] };
 export const carriesApplied = ({ metadata }: KubernetesObject): boolean =>
   metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
 
-/** Whether the annotation that old proxies want is among what we set. */
-const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
-  parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.annotations?.[ANNOTATION_TOPOLOGY_MODE] !==
-  undefined;
-
-/** Whether we set the field, by its older name. */
-const hasOlderNameApplied = ({ metadata }: KubernetesObject): boolean =>
-  parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.trafficDistribution === 'PreferClose';
-
 const OFF: Refusal = { kind: 'refused', ...SWITCHED_OFF };
 
 const VERSION_UNKNOWN: Refusal = {
@@ -103,8 +94,10 @@ const forRouters = (
   settings: RoutingSettings,
   { mixedKubelets, olderName }: RoutingContext,
 ): RoutingSettings => {
-  const named = (olderName ?? hasOlderNameApplied(service)) ? withOlderName(settings) : settings;
-  return (mixedKubelets ?? hasModeApplied(service)) ? withOldProxies(named) : named;
+  // Where nothing is known, what we set before stays.
+  const { annotations, trafficDistribution } = parseApplied(service.metadata?.annotations?.[ANNOTATION_APPLIED]).record;
+  const named = (olderName ?? trafficDistribution === 'PreferClose') ? withOlderName(settings) : settings;
+  return (mixedKubelets ?? annotations?.[ANNOTATION_TOPOLOGY_MODE] !== undefined) ? withOldProxies(named) : named;
 };
 
 /** A data plane that would drop connections of the Service once it has these settings. */
@@ -213,9 +206,8 @@ const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInpu
 
 /** One decision for each object that is managed, or was: what carries `applied` without reason is reverted. */
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
-  [...decideServices(input), ...decideEtcds(input)].sort((one, other) =>
-    compare(decisionKeyOf(one), decisionKeyOf(other)),
-  );
+  [...decideServices(input), ...decideEtcds(input)].sort((one, other) => byText(rowKeyOf(one), rowKeyOf(other)));
 
-const decisionKeyOf = ({ kind, ref }: ObjectDecision): string => `${kind}/${ref.namespace}/${ref.name}`;
-const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+/** Names one row of all decisions. */
+export const rowKeyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
+  `${kind}/${ref.namespace}/${ref.name}`;
