@@ -100,6 +100,19 @@ const HELD: ReadonlySet<string> = new Set<RefusalReason>([
 /** Whether the decision leaves everything as it is, instead of taking settings back. */
 export const isHeld = (decision: RoutingDecision): boolean => decision.kind === 'refused' && HELD.has(decision.reason);
 
+/** Refusals that are no state of normal operation. */
+const FAULTS: ReadonlySet<string> = new Set<RefusalReason>([
+  'SingleZone',
+  'DuplicateZones',
+  'NotHighlyAvailable',
+  'ConflictingMode',
+  'ConfigurationInvalid',
+]);
+
+/** Whether something is wrong that a person has to fix. */
+export const isFaulty = (decision: RoutingDecision): boolean =>
+  decision.kind === 'refused' && FAULTS.has(decision.reason);
+
 // Gardener's validation, word for word: operators search for these sentences.
 const SEED_ZONES =
   'topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones in spec.provider.zones)';

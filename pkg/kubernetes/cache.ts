@@ -5,17 +5,15 @@ import { isForbidden, isNotFound } from './errors.ts';
 import { type Informer, createInformer } from './informer.ts';
 import { type RecentWrites, createRecentWrites, storeKeyOf, storeKeyOfObject } from './store.ts';
 import { aborted, createBell, sleep } from './wait.ts';
-import type { Client, Clock, Indexers, Selection, TimerHandle } from './types.ts';
+import type { Client, Clock, Indexers, Selection } from './types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface CacheOptions<T extends KubernetesObject> {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
   resource: Resource;
   selection?: Selection;
-  /** Keeps only what is read; may change the object in place. `whole`: some reader asked for all of it (`keepWhole`). */
-  transform: (object: T, whole: boolean) => T;
-  /** What an object belongs to, for example `namespace/service`: what `keepWhole` selects by. Default: nothing. */
-  belongsTo?: (object: T) => string;
+  /** Keeps only what is read; may change the object in place. */
+  transform: (object: T) => T;
   indexers?: Indexers<T>;
   /** Objects a page; large ones (Clusters carry whole CloudProfiles) want small pages. Default 500. */
   pageSize?: number;
@@ -51,19 +49,9 @@ export interface Cache<T extends KubernetesObject> {
    * client need not call it.
    */
   beginWrite(ref: ObjectRef): (answer: KubernetesObject) => void;
-  /**
-   * Keeps objects that belong to one of these whole for `reader`, in place of what it asked for before. True where some are to
-   * be read anew for that; the cache lists them within a second, and they count as changed.
-   */
-  keepWhole(reader: string, belongings: Iterable<string>): boolean;
   /** Milliseconds since the cache was proved current; 0 while there is nothing to be current about. */
   stalenessMs(): number;
   settled(signal: AbortSignal): Promise<void>;
-  /**
-   * Reads everything anew, versions that are known included: a changed definition shows other content under the same
-   * version. What is cached stays until then; afterwards every object counts as changed.
-   */
-  relist(): void;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -76,9 +64,6 @@ const RETRY_INTERVAL_MS = 2_000;
  */
 const REFUSALS_MEANT = 5;
 
-/** Readers ask for whole objects one after the other, as when a configuration concerns many of them: one list serves all. */
-const KEEP_WHOLE_DELAY_MS = 1_000;
-
 interface Shared<T extends KubernetesObject> {
   state: CacheState;
   informer: Informer<T> | undefined;
@@ -86,12 +71,7 @@ interface Shared<T extends KubernetesObject> {
   refusals: number;
   readonly changeHandlers: ChangeHandler<T>[];
   readonly recent: RecentWrites<T>;
-  /** Reader to what it asked to be kept whole. */
-  readonly whole: Map<string, ReadonlySet<string>>;
-  /** A list is due, since more is to be kept whole. */
-  relistTimer: TimerHandle | undefined;
   readonly settled: ReturnType<typeof createBell>;
-  readonly relisted: ReturnType<typeof createBell>;
 }
 
 const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState): void => {
@@ -161,28 +141,16 @@ const adopt = <T extends KubernetesObject>(shared: Shared<T>, informer: Informer
   if (informer.hasSynced) enter(shared, 'synced');
 };
 
-/** An object as it is kept: whole where some reader asked for that. */
-const project = <T extends KubernetesObject>(
-  { transform, belongsTo }: CacheOptions<T>,
-  { whole }: Shared<T>,
-  object: T,
-): T => {
-  const belongs = belongsTo?.(object);
-  return transform(object, belongs !== undefined && [...whole.values()].some((asked) => asked.has(belongs)));
-};
-
-/** Follows the resource until the signal aborts, the resource is no longer served or everything should be read anew. */
+/** Follows the resource until the signal aborts or the resource is no longer served. */
 const follow = async <T extends KubernetesObject>(
   options: CacheOptions<T>,
   shared: Shared<T>,
   signal: AbortSignal,
-): Promise<'relist' | 'ended'> => {
+): Promise<void> => {
   const gone = new AbortController();
-  const relist = shared.relisted.next();
-  const inner = AbortSignal.any([signal, gone.signal, relist]);
+  const inner = AbortSignal.any([signal, gone.signal]);
   const informer = createInformer<T>({
     ...options,
-    transform: (object) => project(options, shared, object),
     ...(shared.informer === undefined ? {} : { previous: shared.informer.store }),
     onFailure(error) {
       options.onFailure?.(error);
@@ -198,7 +166,6 @@ const follow = async <T extends KubernetesObject>(
   await informer.run(inner);
   // What a 404 ended stays readable until the next probes have said the same.
   if (shared.informer?.hasSynced !== true) shared.informer = undefined;
-  return relist.aborted && !signal.aborted && !gone.signal.aborted ? 'relist' : 'ended';
 };
 
 const runCache = async <T extends KubernetesObject>(
@@ -208,7 +175,7 @@ const runCache = async <T extends KubernetesObject>(
 ): Promise<void> => {
   while (!signal.aborted) {
     const answer = await probe(options, shared, signal);
-    if (answer === 'served') while ((await follow(options, shared, signal)) === 'relist');
+    if (answer === 'served') await follow(options, shared, signal);
     const without = answer === 'absent' || answer === 'refused';
     if (without) {
       shared.informer = undefined;
@@ -217,7 +184,6 @@ const runCache = async <T extends KubernetesObject>(
     const wait = without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
     await sleep(options.clock, wait, signal).catch(() => undefined);
   }
-  shared.relistTimer?.cancel();
 };
 
 export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> => {
@@ -227,13 +193,9 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     refusals: 0,
     changeHandlers: [],
     recent: createRecentWrites<T>(),
-    whole: new Map(),
-    relistTimer: undefined,
     settled: createBell(),
-    relisted: createBell(),
   };
   const freshest = (cached: T): T => shared.recent.freshest(storeKeyOfObject(cached), cached);
-  const relist = (): void => shared.relisted.ring();
   return {
     resource: options.resource,
     get state() {
@@ -255,22 +217,8 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
         // What is not cached yet comes with the watch.
         if (before === undefined) return;
         // The answer is an object of this resource, as lists and watches bring them.
-        const kept = project(options, shared, answer as T);
-        shared.recent.remember(storeKeyOf(ref), kept, before.metadata?.resourceVersion);
+        shared.recent.remember(storeKeyOf(ref), options.transform(answer as T), before.metadata?.resourceVersion);
       };
-    },
-    keepWhole(reader, belongings) {
-      const asked = new Set(belongings);
-      const before = shared.whole.get(reader);
-      if (asked.size === 0) shared.whole.delete(reader);
-      else shared.whole.set(reader, asked);
-      const more = [...asked].some((one) => before?.has(one) !== true);
-      if (more)
-        shared.relistTimer ??= options.clock.setTimeout(() => {
-          shared.relistTimer = undefined;
-          relist();
-        }, KEEP_WHOLE_DELAY_MS);
-      return more;
     },
     stalenessMs: () => shared.informer?.stalenessMs() ?? 0,
     async settled(signal) {
@@ -279,7 +227,6 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
         await aborted(AbortSignal.any([signal, shared.settled.next()]));
       }
     },
-    relist,
     run: (signal) => runCache(options, shared, signal),
   };
 };

@@ -7,7 +7,7 @@ import { within } from './wait.ts';
 
 export interface CacheSettings<T extends KubernetesObject> extends Pick<
   CacheOptions<T>,
-  'transform' | 'selection' | 'indexers' | 'belongsTo' | 'pageSize'
+  'transform' | 'selection' | 'indexers' | 'pageSize'
 > {
   /** Of another cluster, whose outage is not this process': neither readiness nor liveness ask it. Default: the process' own. */
   client?: CacheOptions<T>['client'];

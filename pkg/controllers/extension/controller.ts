@@ -30,7 +30,7 @@ import { type SettingsCaches, createExtensionProjection } from '../settings/cach
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
 import { type SubjectsOptions, createSubjects } from './subjects.ts';
 
-interface ExtensionControllerOptions extends Omit<SubjectsOptions, 'clock' | 'caches' | 'config'> {
+interface ExtensionControllerOptions extends Omit<SubjectsOptions, 'caches' | 'config'> {
   readonly config: SubjectsOptions['config'] & { readonly extensions: { readonly conditionIntervalSeconds: number } };
   readonly caches: SettingsCaches;
   readonly client: Pick<Client, 'get' | 'patch'>;

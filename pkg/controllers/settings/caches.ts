@@ -30,7 +30,6 @@ import {
   SERVICES,
 } from '../../apis/resources.ts';
 import { type RoutingConfigReader, createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
-import { CATALOGUE } from '../../gardener/catalogue.ts';
 import { type ReadExtension, assessReading, extensionClassOf } from '../../gardener/extension/select.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
@@ -232,21 +231,15 @@ const namespaceIndex = <T extends KubernetesObject>(): Indexers<T> => ({
   [INDEX_NAMESPACE]: ({ metadata }) => (metadata?.namespace === undefined ? [] : [metadata.namespace]),
 });
 
-const CATALOGUE_SERVICES = new Set(CATALOGUE.map(({ service }) => service));
-
 const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
 
-/** Labels are mirrored from the Service, so a slice without this project's labels matters only under a catalogue name, or evacuated. */
-const isInteresting = (slice: EndpointSlice): boolean =>
-  CATALOGUE_SERVICES.has(serviceOf(slice)) ||
-  slice.metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined ||
-  Object.keys(slice.metadata?.labels ?? {}).some((key) => key === LABEL_CONSIDER || key.startsWith(`${GROUP}/`));
+/** Labels are mirrored from the Service, so a slice without this project's labels matters only while it is evacuated. */
+const isInteresting = ({ metadata }: EndpointSlice): boolean =>
+  metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined ||
+  Object.keys(metadata?.labels ?? {}).some((key) => key === LABEL_CONSIDER || key.startsWith(`${GROUP}/`));
 
-/** `namespace/service`. */
-const serviceKeyOf = (slice: EndpointSlice): string => `${slice.metadata?.namespace ?? ''}/${serviceOf(slice)}`;
-
-const projectInteresting = (slice: EndpointSlice, whole: boolean): EndpointSlice => {
-  if (whole || isInteresting(slice)) return projectSlice(slice);
+const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
+  if (isInteresting(slice)) return projectSlice(slice);
   const { name, namespace, resourceVersion } = projectMeta(slice.metadata);
   return {
     metadata: { ...(name && { name }), ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) },
@@ -254,7 +247,8 @@ const projectInteresting = (slice: EndpointSlice, whole: boolean): EndpointSlice
 };
 
 const sliceIndex: Indexers<EndpointSlice> = {
-  [INDEX_SERVICE]: (slice) => (serviceOf(slice) === '' ? [] : [serviceKeyOf(slice)]),
+  [INDEX_SERVICE]: (slice) =>
+    serviceOf(slice) === '' ? [] : [`${slice.metadata?.namespace ?? ''}/${serviceOf(slice)}`],
 };
 
 /**
@@ -280,10 +274,9 @@ export const openSettingsCaches = (
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
     services: open<Service>(SERVICES, { transform: projectService, indexers: namespaceIndex<Service>() }),
     nodes: open<Node>(NODES, { transform: projectNode }),
-    /** Whole where name or label says that they matter, or the configuration of an Extension asks (`keepWhole`, by `namespace/service`). */
+    // With Gardener any of them may matter, since the configuration of an Extension may ask for its Service.
     slices: open<EndpointSlice>(ENDPOINT_SLICES, {
-      transform: projectInteresting,
-      belongsTo: serviceKeyOf,
+      transform: gardener ? projectSlice : projectInteresting,
       indexers: sliceIndex,
     }),
     ...(gardener && {

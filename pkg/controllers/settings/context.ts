@@ -112,8 +112,6 @@ export interface ObjectDecision {
   readonly want: RoutingSettings | undefined;
   /** Its owner writes it again and again, and admission may keep our settings in that write. */
   readonly rewritten?: boolean;
-  /** The configuration of an Extension asks for it, and nothing else does. */
-  readonly configured?: boolean;
   /** What to write; `unchanged` also where a decision is held, and always for Etcds. */
   readonly plan: SettingsPlan;
 }
@@ -137,7 +135,7 @@ export interface NamespaceDecision {
 /** What is on in a namespace, as it is published for other controllers: little, since there are thousands. */
 export interface EnabledSettings {
   readonly regarding: NamespaceDecision['regarding'];
-  readonly objects: readonly Pick<ObjectDecision, 'kind' | 'ref' | 'want' | 'configured'>[];
+  readonly objects: readonly Pick<ObjectDecision, 'kind' | 'ref' | 'want'>[];
 }
 
 /** Gathers a snapshot of one namespace from the caches and decides; undefined: nothing there is managed (any more). */

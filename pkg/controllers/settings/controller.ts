@@ -31,7 +31,7 @@ const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings |
   if (on.length === 0) return undefined;
   return {
     regarding,
-    objects: on.map(({ kind, ref, want, configured = false }) => ({ kind, ref, want, configured })),
+    objects: on.map(({ kind, ref, want }) => ({ kind, ref, want })),
   };
 };
 

@@ -2,21 +2,13 @@
 // Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal.
 import { sumBy } from '../../apis/values.ts';
+import { isFaulty } from '../../gardener/decide.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { WriteCause } from './apply.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
-
-/** Refusals that are no state of normal operation. */
-const FAULTS = new Set([
-  'SingleZone',
-  'DuplicateZones',
-  'NotHighlyAvailable',
-  'ConflictingMode',
-  'ConfigurationInvalid',
-]);
 
 const titleOf = ({ kind, ref }: ObjectDecision): string => `${kind} ${ref.name}`;
 
@@ -59,7 +51,7 @@ export const summarize = ({ decision, source, objects }: NamespaceDecision) => {
   if (decision.kind === 'refused') {
     const details = (decision.violations ?? []).map(({ field, detail }) => `${field}: ${detail}`);
     const message = [decision.message, ...details].join('; ');
-    return { reason: decision.reason, message, faulty: FAULTS.has(decision.reason) };
+    return { reason: decision.reason, message, faulty: isFaulty(decision) };
   }
   const enabled = objects.filter((item) => item.decision.kind === 'enabled');
   const exceptions = objects.filter((item) => item.decision.kind === 'refused').map(exceptionOf);
@@ -69,7 +61,7 @@ export const summarize = ({ decision, source, objects }: NamespaceDecision) => {
     ...objects.flatMap(foreignOf),
   ];
   const message = `routing by zone is on (setting read from ${source}); ${parts.join('; ')}`;
-  return { reason: 'Enabled', message, faulty: objects.some((item) => FAULTS.has(summaryReasonOf(item))) };
+  return { reason: 'Enabled', message, faulty: objects.some((item) => isFaulty(item.decision)) };
 };
 
 type Summary = ReturnType<typeof summarize>;

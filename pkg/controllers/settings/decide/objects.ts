@@ -181,8 +181,7 @@ const decideServices = (input: ObjectsInput): ObjectDecision[] => {
     const layerSeven = layerSevenOf(selection, refOf(service).name);
     const own = decideObjectRouting({ decision, selection, object: service, ...(layerSeven && { layerSeven }) });
     const decided = planService(service, own, context, strategy);
-    const rewritten = isRewritten(selection, service) ? { rewritten: true } : {};
-    return [{ ...decided, ...rewritten, ...(selection.kind === 'configured' ? { configured: true } : {}) }];
+    return [isRewritten(selection, service) ? { ...decided, rewritten: true } : decided];
   });
 };
 
