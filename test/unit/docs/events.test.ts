@@ -20,8 +20,7 @@ const sources = (folder: string): string[] =>
 const NO_REASONS = new Set(
   (
     'Normal Warning Service Etcd Node NodeGroup Namespace Observed Effective Stable Observe ' +
-    'WaitingForMetrics Accepted Evacuated Returned Enabled NotRequested True False Ready None Zone ServiceMissing Pending NoReadyEndpoints Infinity ' +
-    'ConfigurationInvalid ConflictingMode DuplicateZones NotHighlyAvailable SingleZone'
+    'WaitingForMetrics Accepted Evacuated Returned Enabled NotRequested True False Ready None Zone ServiceMissing Pending NoReadyEndpoints Infinity'
   ).split(' '),
 );
 const literalsOf = (path: string): string[] =>
