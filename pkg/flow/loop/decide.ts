@@ -39,10 +39,10 @@ export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 
   const { minEndpoints, worthwhileSaving, cost, effort } = limits;
   const optional = defined({ cost, effort });
   const demand = sumOf(Object.values(input.demand));
-  const capacity = sumOf(input.endpoints.map((endpoint) => endpoint.capacity));
-  const lost = Math.max(0, demand - capacity);
+  const whole = sumOf(input.endpoints.map(({ capacity }) => capacity));
+  const lost = Math.max(0, demand - whole);
   let plan: Plan | undefined;
-  for (const targetUtilization of levelsOf(limits, demand / capacity)) {
+  for (const targetUtilization of levelsOf(limits, demand / whole)) {
     plan = planHints({ ...input, ...optional, minEndpoints, stickiness: worthwhileSaving, targetUtilization });
     if (plan.overload <= NEGLIGIBLE) return rejoined(plan, { ...input, ...optional, targetUtilization });
   }
