@@ -102,7 +102,11 @@ const withQuery = async (
     clock: systemClock,
     userAgent: `kubectl-topology (${process.platform})`,
   });
-  return use((promql, signal) => client.query(promql, signal)).finally(() => client.close());
+  try {
+    return await use((promql, signal) => client.query(promql, signal));
+  } finally {
+    await client.close();
+  }
 };
 
 const readFromPrometheus = async (

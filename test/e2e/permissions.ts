@@ -27,15 +27,9 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     permissions: [`${RECONCILER} get services`],
     why: '--cleanup reads again what somebody else wrote at the same moment',
     shownBy: {
-      file: 'test/unit/controllers/settings/apply.test.ts',
+      file: 'test/unit/controllers/settings/cleanup.test.ts',
       test: 'reads the object again after a conflict',
     },
-    sometimes: true,
-  },
-  {
-    permissions: ['services', 'endpointslices.discovery.k8s.io'].map((resource) => `${FLOW} get ${resource}`),
-    why: '--cleanup reads again what somebody else wrote at the same moment',
-    shownBy: { file: 'test/unit/controllers/flow/label.test.ts', test: 'reads ${plural} again after a conflict' },
     sometimes: true,
   },
   {
