@@ -2,7 +2,7 @@
 // Finds the Service (or another thing) that a person named, or says which one was probably meant.
 import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } from '../../pkg/apis/core.ts';
 import { defined, nameOf } from '../../pkg/apis/values.ts';
-import { SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
+import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { evacuatedZones } from '../../pkg/diagnosis/explain/spread.ts';
 import {
@@ -168,8 +168,7 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
 
 /** Its hints are planned by the flow-controller. */
 export const asksForPlan = (service: Service): boolean => {
-  const strategy = effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels);
-  return strategy === 'load-aware' || strategy === 'proportional';
+  return isPlannedStrategy(effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels));
 };
 
 /** What an explanation of the Service needs beside what every one does. */

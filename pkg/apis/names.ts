@@ -94,6 +94,11 @@ export const LABEL_BELONGING_TO = 'apps.kubeedge.io/belonging-to';
 /** Hint strategies that a Service may ask for. */
 export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware'] as const;
 export type Strategy = (typeof STRATEGIES)[number];
+/** Those whose hints the flow controller plans. */
+const PLANNED = ['proportional', 'load-aware'] as const satisfies readonly Strategy[];
+export type PlannedStrategy = (typeof PLANNED)[number];
+export const isPlannedStrategy = (strategy: string | undefined): strategy is PlannedStrategy =>
+  PLANNED.some((planned) => planned === strategy);
 /**
  * The strategy label's value begins so, before the strategy's name, while the flow controller only observes: it names no strategy,
  * so admission keeps no hints for it, and says which one it would be.

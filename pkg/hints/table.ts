@@ -4,7 +4,14 @@
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';
 import { type Fields, isAbsent, isFields } from '../apis/values.ts';
-import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY, PLAN_SPREAD, type Strategy } from '../apis/names.ts';
+import {
+  ANNOTATION_PLAN,
+  LABEL_CONSIDER,
+  LABEL_STRATEGY,
+  PLAN_SPREAD,
+  type Strategy,
+  isPlannedStrategy,
+} from '../apis/names.ts';
 
 /** Everything the decision may look at: a function of the request, the cluster's version, and whether the planner is alive. */
 export interface HintsInput {
@@ -48,24 +55,24 @@ export interface HintStrategy {
 /** What an endpoint should carry: these hints (replacing all others), none, or whatever it carries now. */
 export type WantedHints = EndpointHints | 'none' | 'untouched';
 
-const strategy = (name: Strategy, planned: boolean, labels: HintStrategy['labels'] = []): HintStrategy => ({
+const strategy = (name: Strategy, labels: HintStrategy['labels'] = []): HintStrategy => ({
   name,
   labels: [{ key: LABEL_STRATEGY, value: name }, ...labels],
-  planned,
+  planned: isPlannedStrategy(name),
 });
 
 /** Every endpoint serves its own zone; also what Gardener's consider label asks for. */
-export const sameZone = strategy('same-zone', false, [{ key: LABEL_CONSIDER, value: 'true' }]);
+export const sameZone = strategy('same-zone', [{ key: LABEL_CONSIDER, value: 'true' }]);
 
 /** Every endpoint serves its own Node and, for proxies that know no Node hints, its own zone. */
-export const sameNode = strategy('same-node', false);
+export const sameNode = strategy('same-node');
 
 /** Every strategy that admission knows; `proportional` is planned by capacity, `load-aware` by measured load. */
 export const HINT_STRATEGIES: readonly HintStrategy[] = [
   sameZone,
   sameNode,
-  strategy('proportional', true),
-  strategy('load-aware', true),
+  strategy('proportional'),
+  strategy('load-aware'),
 ];
 
 /**

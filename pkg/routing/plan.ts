@@ -10,6 +10,7 @@ import {
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   type Strategy,
+  isPlannedStrategy,
 } from '../apis/names.ts';
 import {
   SLOTS,
@@ -119,7 +120,7 @@ export const strategySettings = (version: KubernetesVersion, strategy: Strategy)
  */
 export const configuredSettings = (version: KubernetesVersion, strategy: Strategy): RoutingSettings => {
   const settings = strategySettings(version, strategy);
-  if (strategy !== 'load-aware' && strategy !== 'proportional') return settings;
+  if (!isPlannedStrategy(strategy)) return settings;
   const annotations = { ...settings.annotations, [ANNOTATION_TOPOLOGY_MODE]: domainPrefixedMode(strategy) };
   return { ...settings, annotations };
 };

@@ -1,5 +1,13 @@
 // Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
-import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES, type Strategy } from '../apis/names.ts';
+import {
+  ANNOTATION_APPLIED,
+  GROUP,
+  OBSERVE_PREFIX,
+  type PlannedStrategy,
+  STRATEGIES,
+  type Strategy,
+  isPlannedStrategy,
+} from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, parseApplied, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
@@ -8,12 +16,6 @@ import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
 
 const asStrategy = (value: string | undefined): Strategy | undefined =>
   STRATEGIES.find((strategy) => strategy === value);
-
-/** Strategies whose hints the flow controller plans. */
-export type PlannedStrategy = Extract<Strategy, 'load-aware' | 'proportional'>;
-
-export const isPlannedStrategy = (strategy: string | undefined): strategy is PlannedStrategy =>
-  strategy === 'load-aware' || strategy === 'proportional';
 
 /** The label's value while a planned strategy is only observed. */
 export const observeLabel = (strategy: PlannedStrategy): string => `${OBSERVE_PREFIX}${strategy}`;

@@ -10,7 +10,7 @@ import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Bounds } from '../../flow/types.ts';
 import type { Clock } from '../../kubernetes/types.ts';
-import type { PlannedStrategy } from '../../routing/strategy.ts';
+import type { PlannedStrategy } from '../../apis/names.ts';
 import type { KnownLoad } from './loads.ts';
 import type { Planned } from './planning.ts';
 

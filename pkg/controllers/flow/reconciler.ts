@@ -7,7 +7,7 @@ import { planInStatus } from '../../flow/assemble/status.ts';
 import { differs } from '../../flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { PlannedStrategy } from '../../routing/strategy.ts';
+import type { PlannedStrategy } from '../../apis/names.ts';
 import { type Snapshots, loadQueryOf } from './caches.ts';
 import type { LoadReader } from './loads.ts';
 import { type Snapshot, basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';

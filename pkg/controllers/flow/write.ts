@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_APPLIED, COMMANDS, LABEL_MANAGED_BY, LABEL_STRATEGY } from '../../apis/names.ts';
+import { ANNOTATION_APPLIED, COMMANDS, LABEL_MANAGED_BY, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../apis/resources.ts';
 import { differs, patchFor, revertPatch } from '../../flow/assemble/turn.ts';
@@ -15,7 +15,7 @@ import { isAlreadyExists, isConflict, isForbidden, isNotFound, isStalePatch } fr
 import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
-import { isPlannedStrategy, observeLabel, plannedByLabel } from '../../routing/strategy.ts';
+import { observeLabel, plannedByLabel } from '../../routing/strategy.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from './memory.ts';
 

@@ -11,6 +11,7 @@ import {
   STRATEGIES,
   type Strategy,
   TRAFFIC_DISTRIBUTIONS,
+  isPlannedStrategy,
 } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { strategySettings, withOldProxies } from '../../routing/plan.ts';
@@ -110,7 +111,7 @@ export const SIMPLEST_FIRST: readonly ModeName[] = [
  * `settings`: of the mode. The control plane alone carries a strategy where the field says the same.
  */
 export const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean) => {
-  if (mode === 'proportional' || mode === 'load-aware') return 'planner';
+  if (isPlannedStrategy(mode)) return 'planner';
   const byField = managed && settings.trafficDistribution !== undefined;
   return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
 };

@@ -1,7 +1,7 @@
 // What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
 import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
-import type { PlannedStrategy } from '../../routing/strategy.ts';
+import type { PlannedStrategy } from '../../apis/names.ts';
 import type { TurnFigures } from './job.ts';
 import type { Turn } from './turn.ts';
 

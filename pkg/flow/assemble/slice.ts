@@ -8,12 +8,13 @@ import {
   LABEL_SERVICE_NAME,
   LABEL_STRATEGY,
   PLAN_SPREAD,
+  type PlannedStrategy,
+  isPlannedStrategy,
 } from '../../apis/names.ts';
 import { byText, defined, identityMeta, refOf } from '../../apis/values.ts';
 import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
 import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
-import { type PlannedStrategy, isPlannedStrategy } from '../../routing/strategy.ts';
 import type { HintsInForce } from '../demand/arrivals.ts';
 import { type Demand, type PlannedEndpoint, amountOf } from '../types.ts';
 import { zoneWeights } from '../evaluate.ts';

@@ -4,10 +4,17 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
-import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES, type Strategy } from '../../../pkg/apis/names.ts';
+import {
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_STRATEGY,
+  STRATEGIES,
+  type Strategy,
+  isPlannedStrategy,
+} from '../../../pkg/apis/names.ts';
 import { labelPlan, revertLabel } from '../../../pkg/controllers/flow/write.ts';
 import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
-import { isPlannedStrategy, observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
+import { observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
 import { SETTINGS_KINDS, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../fixtures/core.ts';
