@@ -141,40 +141,23 @@ export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> 
   routers: ROUTERS_BUT_PODS,
 };
 
-/** A certificate, or the certificate of a bundle that is valid longest. */
-interface CertificateFacts {
-  /** Milliseconds since the epoch. */
-  readonly notAfter: number;
-  /** SHA-256 of the certificate, as colon-separated hexadecimal. */
-  readonly fingerprint: string;
-}
-
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-const factsOf = (pem: string): CertificateFacts[] => {
+const endOf = (pem: string): number[] => {
   try {
-    const certificate = new X509Certificate(pem);
-    return [{ notAfter: Date.parse(certificate.validTo), fingerprint: certificate.fingerprint256 }];
+    return [Date.parse(new X509Certificate(pem).validTo)];
   } catch {
     return [];
   }
 };
 
-/** The certificate of PEM text that is valid longest; undefined if there is none. */
-const certificateIn = (pem: string): CertificateFacts | undefined =>
-  (pem.match(CERTIFICATE) ?? []).flatMap(factsOf).sort((a, b) => b.notAfter - a.notAfter)[0];
-
-const authorityIn = (caBundle: string): CertificateFacts | undefined =>
-  certificateIn(Buffer.from(caBundle, 'base64').toString('latin1'));
-
-const withValidity = (webhook: WebhookSummary): WebhookSummary => {
-  const facts = webhook.caBundle === undefined ? undefined : authorityIn(webhook.caBundle);
-  return facts === undefined ? webhook : { ...webhook, caNotAfter: facts.notAfter };
+/** When the certificate of the bundle that is valid longest ends, milliseconds since the epoch; nothing without any. */
+const validity = ({ caBundle = '' }: WebhookSummary): Pick<WebhookSummary, 'caNotAfter'> => {
+  const ends = (Buffer.from(caBundle, 'base64').toString('latin1').match(CERTIFICATE) ?? []).flatMap(endOf);
+  return ends.length === 0 ? {} : { caNotAfter: Math.max(...ends) };
 };
 
 export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot =>
   snapshot.webhooks.kind === 'unknown'
     ? snapshot
-    : { ...snapshot, webhooks: known(itemsOf(snapshot.webhooks).map(withValidity)) };
-
-/** By caBundle, those that hold a certificate. */
+    : { ...snapshot, webhooks: known(itemsOf(snapshot.webhooks).map((each) => ({ ...each, ...validity(each) }))) };
