@@ -136,8 +136,8 @@ export const REASONS = {
     'Keep at least one replica ready during roll-outs (surge, disruption budget).',
   ),
   NoReadyEndpoints: anyProxy(
-    'No endpoint of Service {service} is ready: connections from Node {node} fail.',
-    'See why the Pods are not ready.',
+    'No endpoint of Service {service} is ready for new connections: those from Node {node} fail.',
+    'See why the Pods are not ready; Cilium from 1.20 also drains slices with the annotation service.cilium.io/weight: "0".',
   ),
   NoEndpoints: anyProxy(
     'Service {service} has no endpoints for port {port}: connections from Node {node} fail.',

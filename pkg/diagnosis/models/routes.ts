@@ -124,7 +124,7 @@ export interface GroupRoutesInput extends Omit<RoutesInput, 'nodes'> {
 const rememberedMerge = (): MergeEndpoints => {
   const known = new Map<string, readonly ProxyEndpoint[]>();
   return (slices, options) => {
-    const key = `${options.family} ${options.port}`;
+    const key = `${options.family} ${options.port} ${options.drained ?? false}`;
     const endpoints = known.get(key) ?? mergeEndpoints(slices, options);
     known.set(key, endpoints);
     return endpoints;

@@ -28,15 +28,24 @@ export interface MergeOptions {
   readonly family: string;
   /** Which entry of an address that appears twice counts: the one on this node, or the one that is not terminating. */
   readonly duplicates: { readonly prefer: 'local'; readonly nodeName: string } | { readonly prefer: 'running' };
+  /** Slices of weight 0 count as Cilium takes them: whatever their conditions, as endpoints that are not ready yet. */
+  readonly drained?: boolean | undefined;
 }
 
 export type MergeEndpoints = (slices: readonly EndpointSlice[], options: MergeOptions) => readonly ProxyEndpoint[];
 
+const ANNOTATION_CILIUM_WEIGHT = 'service.cilium.io/weight';
 const LABEL_HEADLESS = 'service.kubernetes.io/headless';
 
 /** Proxies do not watch slices of headless Services and of Services that another proxy serves. */
 const isWatched = ({ metadata }: EndpointSlice): boolean =>
   ![LABEL_HEADLESS, LABEL_PROXY_NAME].some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
+
+/** ParseEndpointSliceV1 of cilium/cilium pkg/k8s/endpoints.go: what is no number from 0 to 65535 is ignored. */
+const isDrained = ({ metadata }: EndpointSlice): boolean =>
+  /^0+$/.test(metadata?.annotations?.[ANNOTATION_CILIUM_WEIGHT] ?? '');
+
+const DRAINED = { ready: false, serving: false, terminating: false };
 
 /** Absent conditions mean ready and serving, not terminating. */
 const proxyEndpoint = (endpoint: Endpoint, address: string, port: number): ProxyEndpoint => ({
@@ -60,17 +69,18 @@ const numbersOf = ({ ports }: EndpointSlice, name: string): number[] =>
  * Endpoints in the order of their keys, as the proxy lists them. Only the first address of an endpoint counts. Slices are
  * merged in name order, so that the result does not depend on the order in which they came.
  */
-export const mergeEndpoints: MergeEndpoints = (slices, { port, family, duplicates }) => {
+export const mergeEndpoints: MergeEndpoints = (slices, { port, family, duplicates, drained }) => {
   const merged = new Map<string, ProxyEndpoint>();
   const wins = ({ nodeName, terminating }: ProxyEndpoint): boolean =>
     duplicates.prefer === 'running' ? !terminating : nodeName !== '' && nodeName === duplicates.nodeName;
   const watched = slices.filter((slice) => (slice.addressType ?? 'IPv4') === family && isWatched(slice));
   for (const slice of watched.sort((a, b) => byText(fullName(a), fullName(b)))) {
+    const conditions = drained === true && isDrained(slice) ? { conditions: DRAINED } : {};
     for (const number of numbersOf(slice, port)) {
       for (const item of endpointsOf(slice)) {
         const address = item.addresses[0];
         if (address === undefined) continue;
-        const endpoint = proxyEndpoint(item, address, number);
+        const endpoint = proxyEndpoint({ ...item, ...conditions }, address, number);
         if (!merged.has(endpoint.key) || wins(endpoint)) merged.set(endpoint.key, endpoint);
       }
     }

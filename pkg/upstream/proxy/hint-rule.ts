@@ -43,6 +43,8 @@ export interface HintRule {
   readonly readyOnly?: true;
   /** `externalTrafficPolicy: Local` makes it ignore hints, for the cluster IP too. */
   readonly stoppedByLocal?: true;
+  /** Slices of weight 0 get no new connection. */
+  readonly drained?: boolean;
   /** Its rule where the annotation is Auto, in any case. */
   readonly whenAuto?: HintRule;
 }
@@ -83,11 +85,14 @@ const counts = ({ ready, serving, terminating }: ProxyEndpoint, states: readonly
   ready || states.includes(terminating ? (serving ? 'terminating' : 'stopped') : 'starting');
 
 /** Endpoints of a port and family, and all whose completeness the data plane looks at. */
-const endpointsFor = (input: RouteInput, { across }: HintRule): Record<'own' | 'judged', readonly ProxyEndpoint[]> => {
+const endpointsFor = (
+  input: RouteInput,
+  { across, drained }: HintRule,
+): Record<'own' | 'judged', readonly ProxyEndpoint[]> => {
   const { merge = mergeEndpoints } = input;
   const [ownPort, ownFamily] = [portOf(input).name, familyOf(input)];
   const of = (port: string, family: string): readonly ProxyEndpoint[] =>
-    merge(input.slices, { port, family, duplicates: { prefer: 'running' } });
+    merge(input.slices, { port, family, duplicates: { prefer: 'running' }, drained });
   const own = of(ownPort, ownFamily);
   if (across === undefined) return { own, judged: own };
   const ports = across === 'families' ? [ownPort] : portNames(input.service);
@@ -235,6 +240,12 @@ export const isSince = (version: RouterVersion, [major, minor, patch]: Release):
 export const ciliumRule = (version: RouterVersion | undefined): HintRule =>
   CILIUM_RULES.find(({ since }) => version === undefined || isSince(version, since))?.rule ?? {};
 
+/**
+ * With service topology or without, and by any algorithm: a slice's weight 0 is BackendStateMaintenance (reflectors/conversions.go), which
+ * bpf_reconciler.go leaves out of the services map; cilium#46061.
+ */
+const DRAINS_SINCE: Release = [1, 20, 0];
+
 const LAST_WITH_PREFER_CLOSE_ONLY = 19;
 const FIRST_WITH_PREFER_CLOSE_ONLY = 18;
 
@@ -253,7 +264,10 @@ const ciliumTitle = (version: RouterVersion | undefined): string => {
 export const ciliumRoute = (input: RouteInput, { serviceTopology = false, ciliumVersion }: CiliumOptions = {}): Route =>
   ruledRoute(input, {
     name: ciliumTitle(ciliumVersion),
-    rule: serviceTopology ? ciliumRule(ciliumVersion) : {},
+    rule: {
+      ...(serviceTopology && ciliumRule(ciliumVersion)),
+      drained: ciliumVersion === undefined || isSince(ciliumVersion, DRAINS_SINCE),
+    },
     ignoring: serviceTopology ? 'CiliumNotOptedIn' : 'CiliumServiceTopologyOff',
     unasked: 'CiliumNotOptedIn',
   });

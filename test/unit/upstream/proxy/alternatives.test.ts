@@ -77,6 +77,45 @@ describe('Cilium', () => {
   }
 });
 
+describe('an EndpointSlice with a weight', () => {
+  const cilium = (minorVersion: number): Proxy => ({ ...CILIUM, ciliumVersion: { major: 1, minor: minorVersion } });
+  const cases: readonly (readonly [name: string, proxy: Proxy, weight: string, used: string, reason: string])[] = [
+    ['1.20 drains it', cilium(20), '0', '2', 'ZoneNotHinted'],
+    [
+      'without service topology too',
+      { ...cilium(20), serviceTopology: false } as Proxy,
+      '0',
+      '2',
+      'CiliumServiceTopologyOff',
+    ],
+    ['1.19 does not know it', cilium(19), '0', '1', 'SameZoneHints'],
+    ['of more than 0', cilium(20), '10', '1', 'SameZoneHints'],
+    ['that is no number', cilium(20), '-0', '1', 'SameZoneHints'],
+    ['kube-proxy', { kind: 'kube-proxy' }, '0', '1', 'SameZoneHints'],
+  ];
+  const [own, other] = HINTED.map((endpoint) => aSlice([endpoint]));
+  const routeWith = (proxy: Proxy, weight: string, all = false) => {
+    const [a, b] = [own, other].map((slice, index) => ({
+      ...slice,
+      metadata: {
+        name: `web-${index}`,
+        ...((all || index === 0) && { annotations: { 'service.cilium.io/weight': weight } }),
+      },
+    }));
+    const slices = [a, b].filter((slice) => slice !== undefined);
+    return routeFor({ node: nodeOf('node-a', 'a'), service: CLOSE, slices, version: minor(36) }, proxy);
+  };
+  for (const [name, proxy, weight, used, reason] of cases) {
+    it(`${name}: ${reason}`, () => {
+      const route = routeWith(proxy, weight);
+      expect([route.used.map(({ address }) => address.at(-1)).join(), route.reason]).to.deep.equal([used, reason]);
+    });
+  }
+  it('all of them: connections fail', () => {
+    expect(routeWith(cilium(20), '0', true)).to.deep.include({ used: [], reason: 'NoReadyEndpoints' });
+  });
+});
+
 describe('Linkerd', () => {
   const cases: readonly Case[] = [
     ['own zone, whatever the Service says', { proxy: LINKERD, service: aService() }, 1, 'SameZoneHints'],
