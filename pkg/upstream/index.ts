@@ -29,7 +29,7 @@ export { zoneShares } from './controller/allocation.ts';
 export type { UnknownSharesCause, ZoneRatios, ZoneShares } from './controller/allocation.ts';
 export { routeFor, routesFor } from './proxy/routes.ts';
 export type { Proxy } from './proxy/routes.ts';
-export { mergeEndpoints } from './proxy/endpoints.ts';
+export { isDrained, mergeEndpoints } from './proxy/endpoints.ts';
 export type { MergeEndpoints, MergeOptions, ProxyEndpoint } from './proxy/endpoints.ts';
 export type { CiliumOptions } from './proxy/hint-rule.ts';
 export type { Route, RouteInput, TopologyMode } from './proxy/endpoints.ts';

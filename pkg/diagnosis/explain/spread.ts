@@ -5,7 +5,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markOf } from '../../evacuation/decide.ts';
-import { type Traffic, inZoneShare, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { type Traffic, inZoneShare, isDrained, trafficOf, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { cause, counted, listed, sharesText } from './given.ts';
 import type { ReadyEndpoint } from '../models/lookup.ts';
@@ -156,6 +156,15 @@ const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
     return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
   }
   if (empty.length === 0) return [];
+  // Where the data plane does not drain them, they serve their zone, and it is not empty.
+  const drained = endpoints.filter(({ zone, slice }) => empty.includes(zone) && isDrained(slice));
+  if (drained.length > 0) {
+    const slices = listed(drained.map(({ slice }) => nameOf(slice)));
+    const evidence = `Cilium drains slice ${slices} (service.cilium.io/weight: "0"): no new connection of clients in ${listed(empty)} stays there.`;
+    return [
+      cause('effective', 'ZoneNotHinted', evidence, 'Take the annotation off the slice once it may serve again.'),
+    ];
+  }
   const unseen =
     snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
   const why =

@@ -42,7 +42,7 @@ const isWatched = ({ metadata }: EndpointSlice): boolean =>
   ![LABEL_HEADLESS, LABEL_PROXY_NAME].some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
 
 /** ParseEndpointSliceV1 of cilium/cilium pkg/k8s/endpoints.go: what is no number from 0 to 65535 is ignored. */
-const isDrained = ({ metadata }: EndpointSlice): boolean =>
+export const isDrained = ({ metadata }: EndpointSlice): boolean =>
   /^0+$/.test(metadata?.annotations?.[ANNOTATION_CILIUM_WEIGHT] ?? '');
 
 const DRAINED = { ready: false, serving: false, terminating: false };

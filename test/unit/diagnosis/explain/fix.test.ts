@@ -43,6 +43,37 @@ describe('the remedy of a cause', () => {
   });
 });
 
+describe('a slice of weight 0', () => {
+  const firstCause = (tag: string) => {
+    const own = service({ spec: { trafficDistribution: 'PreferClose' } });
+    const collector = createCollector();
+    for (const [zone, weight] of [
+      ['a', '0'],
+      ['b', '1'],
+    ] as const) {
+      const hinted = endpoint({
+        zone,
+        addresses: [`198.18.0.${weight}`],
+        hints: { forZones: [{ name: zone }] },
+      });
+      const metadata = { name: `server-${zone}`, annotations: { 'service.cilium.io/weight': weight } };
+      collector.add(slice({ endpoints: [hinted], metadata }));
+    }
+    for (const object of [...['a', 'b'].map((zone) => node({ zone })), own, ...cilium(tag)]) collector.add(object);
+    return explain(collector.snapshot(new Map()), own, { now: 0 }).causes.find(({ stage }) => stage !== 'prerequisite');
+  };
+
+  it('is named as what keeps a zone empty from Cilium 1.20.2 on', () => {
+    const { reason, evidence, remedy } = firstCause('v1.20.2') ?? {};
+    expect([reason, remedy]).to.deep.equal([
+      'ZoneNotHinted',
+      'Take the annotation off the slice once it may serve again.',
+    ]);
+    expect(evidence).to.match(/^Cilium drains slice server-a /);
+  });
+  it('means nothing before 1.20', () => expect(firstCause('v1.19.5')?.reason).to.equal(undefined));
+});
+
 describe('the command of a cause', () => {
   const cases: readonly (readonly [string, Service, string, readonly object[], RegExp])[] = [
     [
