@@ -197,7 +197,7 @@ describe('kubectl topology explain, on files', () => {
     ['effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['webhook-effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['hinted-for-other-zone', /^✓ through its cluster IP 75 % .*; who else reaches its Pods was not seen \(pods, /],
-    ['load-balancer-traffic', /^✓ through its cluster IP 100 % .*; traffic from outside enters by the Node that /],
+    ['load-balancer-traffic', /^✓ through its cluster IP 100 % .*; traffic from outside enters through the Node that /],
     ['published-not-ready', /^✗ ineffective: .*; those of clients in eu-1c fail$/],
     ['zone-is-none', /^\? not known: no share can be predicted \(Nodes of zone "0" may be in any zone/],
   ];

@@ -198,37 +198,38 @@ const ENTRIES: readonly (Entry & { readonly label?: RegExp; readonly namespace?:
   {
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters:
-      'by targets of any zone, or of the zone of its address where cross-zone load balancing is off (default of an NLB)',
+      'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
     remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
   },
   {
     label: /^cloud\.google\.com\/gke-/,
-    enters: 'by any Node that the load balancer of Google picks',
+    enters: 'through any Node that the load balancer of Google picks',
     remedy:
       'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
   },
   {
     label: /^kubernetes\.azure\.com\//,
-    enters: 'by any Node that the load balancer of Azure picks',
+    enters: 'through any Node that the load balancer of Azure picks',
     remedy: 'Nothing of the Service makes the load balancer keep to zones.',
   },
   {
     namespace: 'metallb-system',
-    enters: 'by the one Node that announces its address (MetalLB in layer 2 mode), or by Nodes that routers pick (BGP)',
+    enters:
+      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
     remedy:
       'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
   },
 ];
 
 const OTHER_ENTRY: Entry = {
-  enters: 'by the Node that its load balancer or client picks',
+  enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
 };
 
 /** How traffic from outside comes in; undefined where none does. */
 export const entryOf = ({ service, nodes, snapshot }: Facts): Entry | undefined => {
   const { type, externalIPs } = service.spec ?? {};
-  if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'by the Node whose port the client picks' };
+  if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'through the Node whose port the client picks' };
   if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
   const labels = new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})));
   const found = ENTRIES.find(
