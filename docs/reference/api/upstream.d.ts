@@ -46,6 +46,7 @@ export interface MergeOptions {
     } | {
         readonly prefer: 'running';
     };
+    readonly drained?: boolean | undefined;
 }
 export type Occurrence = RefusedAllocation | {
     readonly reason: 'ProportionalHints' | 'EndpointWithoutZone' | 'AnnotationRemoved';
@@ -243,6 +244,7 @@ export declare const hintRequest: (service: Service, version: KubernetesVersion,
 export declare const inZoneShare: ({ matrix }: Traffic) => number;
 export declare const isControlPlane: ({ metadata }: Node) => boolean;
 export declare const isControllerSlice: ({ metadata }: EndpointSlice) => boolean;
+export declare const isDrained: ({ metadata }: EndpointSlice) => boolean;
 export declare const isEnabled: (gate: FeatureGate, version: KubernetesVersion, gates?: FeatureGates) => boolean;
 export declare const isOff: (value: string) => boolean;
 export declare const isOverloaded: (hinted: ReadonlyMap<string, number>, ratios: ZoneRatios | undefined) => boolean;
