@@ -1,5 +1,5 @@
 // The N-1 model: what the busiest endpoint of a Service gets when endpoints of a zone are gone, and how many more it would take.
-// Whoever asks (admission of a ZoneEvacuation, `evacuate`, `audit --without`) differs in what it knows of clients and endpoints only.
+// Its callers (acceptance of a ZoneEvacuation, `evacuate`, `audit --without`) differ only in what they know of clients and endpoints.
 import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { byText, sumOf } from '../apis/values.ts';
 import { type Leave, decideInOrder, markOf } from './decide.ts';
@@ -95,7 +95,7 @@ export const replicasToAdd = (
 export const countBy = <T>(items: readonly T[], zoneOf: (item: T) => string): ReadonlyMap<string, number> =>
   new Map([...Map.groupBy(items, zoneOf)].map(([zone, own]) => [zone, own.length]));
 
-/** A fair share of today: what each endpoint would get if all got the same. Twice as much, unless somebody says another limit. */
+/** A fair share of today: what each endpoint would get if all got the same. The limit is twice as much unless another is given. */
 export const fairShareScale = (demand: ReadonlyMap<string, number>, endpoints: number, maxOverload = 1) => ({
   weigh: (load: number) => (load * endpoints) / sumOf(demand.values()),
   limit: 1 + maxOverload,

@@ -1,5 +1,5 @@
 // Turns a kubeconfig, or the Pod's service account, into a source of credentials. Files are read and followed here, with what Gardener's
-// kubeconfigs use (token files, full impersonation, plug-ins that are told the cluster); the only file that loads client-node, which runs
+// kubeconfigs use (token files, full impersonation, plug-ins that get the cluster's address); the only file that loads client-node, which runs
 // plug-ins and OpenID Connect.
 import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';

@@ -264,12 +264,12 @@ export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionNa
   });
 
 /**
- * What the verdict speaks of: connections through the cluster IP, by the routers that were seen. Pods show who else goes to
- * endpoints, and so does what runs them; Ingresses alone show nothing where nobody acts on them.
+ * What the verdict covers: connections through the cluster IP, by the routers seen. Pods or workloads show who else connects to
+ * endpoints; an Ingress without a controller shows nothing.
  */
 const scopeOf = (facts: Facts) => {
   const { snapshot, bypasses, clientZones } = facts;
-  // In one zone nothing crosses, whoever goes around.
+  // With clients in one zone nothing crosses, whatever bypasses the cluster IP.
   const shown = snapshot.pods.kind === 'known' || snapshot.workloads.kind === 'known' || clientZones.length === 1;
   return {
     through: 'clusterIP' as const,

@@ -88,9 +88,10 @@ describe('the runner of test files', () => {
 });
 
 describe('the sets of test files', () => {
-  it('has every file among the quick or the slow, and what goes less far among the quick in both', () => {
-    const [quick, slow] = [filesOf(['quick']), filesOf(['slow'])];
-    expect([...new Set([...quick, ...slow])].sort()).to.deep.equal(filesOf(['all']).sort());
+  it('has every file among the quick, the slow or the facts, and what goes less far among the quick in both', () => {
+    const [quick, slow, facts] = [filesOf(['quick']), filesOf(['slow']), filesOf(['facts'])];
+    expect([...new Set([...quick, ...slow, ...facts])].sort()).to.deep.equal(filesOf(['all']).sort());
+    expect(facts.filter((file) => quick.includes(file) || slow.includes(file))).to.deep.equal([]);
     const both = quick.filter((file) => slow.includes(file));
     expect(both)
       .to.include('test/unit/flow/loop/step-properties.test.ts')
