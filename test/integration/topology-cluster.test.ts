@@ -77,11 +77,10 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(selectorsOf('events')).to.deep.equal(['involvedObject.kind=Service,involvedObject.name=web']);
   });
 
-  const OTHER_AGENTS = ['component in (kube-proxy,antrea-agent)', 'k8s-app in (cilium,calico-node,kube-router)'];
-  const ALL_AGENTS = [
-    'component in (kube-proxy,antrea-agent)',
-    'k8s-app in (kube-proxy,cilium,calico-node,kube-router)',
-  ];
+  const OVN = 'app in (ovnkube-node,kube-ovn-cni)';
+  const COMPONENTS = 'component in (kube-proxy,antrea-agent)';
+  const OTHER_AGENTS = [OVN, COMPONENTS, 'k8s-app in (cilium,calico-node,kube-router)'];
+  const ALL_AGENTS = [OVN, COMPONENTS, 'k8s-app in (kube-proxy,cilium,calico-node,kube-router)'];
   for (const [title, counts, expected] of [
     ['leaves out kube-proxy Pods where its DaemonSet has one of its template on every Node', [3, 3, 1], OTHER_AGENTS],
     ['reads kube-proxy Pods while its DaemonSet is rolled out', [3, 2, 1], ALL_AGENTS],

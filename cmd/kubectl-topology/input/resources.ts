@@ -12,6 +12,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
+import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
 
@@ -45,15 +46,9 @@ const resource = (group: string, version: string, kind: string, plural: string, 
   namespaced: scoped,
 });
 
-/** Labels of data planes' Pods, which may be in any namespace. */
-const AGENT_LABELS: readonly (readonly [key: string, values: readonly string[]])[] = [
-  ['k8s-app', ['kube-proxy', 'cilium', 'calico-node', 'kube-router']],
-  ['component', ['kube-proxy', 'antrea-agent']],
-];
-
 /** Pods of data planes, one source for each label key; not of those that `isSettled` says are known without. */
 export const agentPods = (isSettled: (key: string, value: string) => boolean = () => false): readonly Source[] =>
-  AGENT_LABELS.flatMap(([key, values]) => {
+  [...AGENT_LABELS].flatMap(([key, values]) => {
     const left = values.filter((value) => !isSettled(key, value));
     if (left.length === 0) return [];
     const labelSelector = `${key} in (${left.join(',')})`;

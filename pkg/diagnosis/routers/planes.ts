@@ -249,6 +249,16 @@ export const KUBE_PROXY_CONFIGS = /^kube-proxy/;
 
 export const KUBE_PROXY_SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
 
+/** Values of the labels by which Pods of all agents are found, by the label's key. */
+export const AGENT_LABELS: ReadonlyMap<string, readonly string[]> = new Map(
+  [
+    ...Map.groupBy(
+      [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)].flatMap(({ labels = [] }) => labels),
+      ([key]) => key,
+    ),
+  ].map(([key, labels]) => [key, labels.map(([, value]) => value)]),
+);
+
 export const isAgent = ({ names, labels = [], containers = [] }: DataPlane['agent'], object: RouterObject): boolean =>
   (names?.test(object.name) ?? false) ||
   labels.some(([key, value]) => object.labels[key] === value) ||
