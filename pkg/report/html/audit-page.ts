@@ -4,9 +4,8 @@
 import type { AuditReport } from '../../diagnosis/audit/audit.ts';
 import { clientsText, costText, verdictsText } from '../audit.ts';
 import { routerHead } from '../routers.ts';
-import { heatMap } from '../svg.ts';
 import { unseenList } from '../text.ts';
-import { cards, causes, findings, measured, savings, servicesTable } from './audit-services.ts';
+import { cards, causes, findings, heatMap, measured, savings, servicesTable } from './audit-services.ts';
 import { type Markup, NOTHING, markup, minuteOf, renderPage } from './document.ts';
 
 export const AUDIT_SCRIPT = `
@@ -107,7 +106,7 @@ const CELLS = [1, 2, 3, 4]
   .flatMap((level) =>
     ['stay', 'cross'].map(
       (kind) =>
-        `.${kind}-${level} rect { fill: var(--${kind}-${level}); } .${kind}-${level} text { fill: var(--${kind}-${level}-text); }`,
+        `.heat-map .${kind}-${level} { background: var(--${kind}-${level}); color: var(--${kind}-${level}-text); }`,
     ),
   )
   .join('\n');
@@ -143,12 +142,9 @@ const SUMMARY = `
 .legend svg { width: 14px; height: 14px; margin-right: 8px; vertical-align: -2px; border-radius: 3px; }
 .legend b { font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; padding-bottom: 4px; }
-.heat-map { max-width: 100%; height: auto; min-width: 340px; }
-.heat-map text { font-size: 14px; fill: var(--text); }
-.heat-map .cell text { text-anchor: middle; dominant-baseline: central; font-weight: 600; font-variant-numeric: tabular-nums; }
-.heat-map .label { dominant-baseline: central; } .heat-map .head { text-anchor: middle; dominant-baseline: auto; }
-.heat-map .axis { fill: var(--muted); font-size: 13px; }
-.cross-0 rect, .stay-0 rect { fill: var(--panel); } .cross-0 text, .stay-0 text { fill: var(--muted); }
+.heat-map { width: auto; border-collapse: separate; border-spacing: 3px; }
+.heat-map td { min-width: 84px; padding: 14px 8px; border: 0; border-radius: 6px; background: var(--panel); color: var(--muted); text-align: center; font-weight: 600; font-variant-numeric: tabular-nums; }
+.heat-map th { background: none; border: 0; font-weight: 400; vertical-align: middle; } .heat-map thead th { text-align: center; }
 ${CELLS}
 .findings { padding: 0; margin: 0; list-style: none; display: grid; gap: 10px; }
 .findings li { border: 1px solid var(--line); border-left: 5px solid var(--warn); border-radius: 8px; padding: 10px 16px; }

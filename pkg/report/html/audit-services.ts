@@ -3,38 +3,33 @@
 import { AUDIT_GROUPS, type Part, type ServiceAudit } from '../../diagnosis/audit/service.ts';
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
-import type { MeasuredService } from '../../diagnosis/measured.ts';
 import { GROUP_TITLES } from '../audit.ts';
 import { moneyText, overloadText, percentText, volumeText } from '../text.ts';
 import { MEASURED_HEADERS, WANTED_TEXT, measuredRows, measuredSentences } from '../measured.ts';
-import { type BarPart, shareBar } from '../svg.ts';
 import { type Content, type Markup, NOTHING, card, markup, sentence } from './document.ts';
 
-interface Cell {
-  readonly content: Content;
-  /** What rows are sorted by, where they are; null: not known, always last. */
-  readonly value?: string | number | null;
-}
+type ColumnKind = 'number' | 'text' | 'service' | 'why';
 
-interface Column<Row> {
-  readonly title: string;
-  readonly kind: 'number' | 'text' | 'service' | 'why';
-  readonly sort?: 'number' | 'text';
-  cell(row: Row): Cell;
-}
+/** A column with a value can be sorted by it; null is what is not known: a dash, and always last. */
+type Column<Row> = readonly [
+  title: string,
+  kind: ColumnKind,
+  content: (row: Row) => Content,
+  value?: (row: Row) => string | number | null,
+];
 
 // Worst first is no order of one column: what fails comes before what costs.
-const header = <Row>({ title, kind, sort }: Column<Row>): Markup =>
-  sort === undefined
+const header = <Row>([title, kind, , value]: Column<Row>): Markup =>
+  value === undefined
     ? markup`<th role="columnheader" scope="col" class="${kind}">${title}</th>`
-    : markup`<th role="columnheader" scope="col" class="${kind}" data-sort="${sort}" aria-sort="none"><button type="button">${title}</button></th>`;
+    : markup`<th role="columnheader" scope="col" class="${kind}" data-sort="${kind === 'number' ? kind : 'text'}" aria-sort="none"><button type="button">${title}</button></th>`;
 
 // Without white space around: there are thousands of rows.
 const rowOf = <Row>(columns: readonly Column<Row>[], row: Row, attributes: Markup = NOTHING): Markup => {
-  const cells = columns.map(({ title, kind, cell }) => {
-    const { content, value } = cell(row);
+  const cells = columns.map(([title, kind, content, valueOf]) => {
+    const value = valueOf?.(row);
     const sorted = value === undefined ? NOTHING : markup` data-value="${value ?? ''}"`;
-    return markup`<td role="cell" class="${kind}" data-label="${title}"${sorted}>${content}</td>`;
+    return markup`<td role="cell" class="${kind}" data-label="${title}"${sorted}>${value === null ? '–' : content(row)}</td>`;
   });
   return markup`<tr role="row"${attributes}>${cells}</tr>\n`;
 };
@@ -46,8 +41,6 @@ const table = <Row>(attributes: Markup, columns: readonly Column<Row>[], rows: r
     <tbody role="rowgroup">${rows}</tbody>
   </table>`;
 
-const known = (value: number | null, text: Content): Cell => ({ content: value === null ? '–' : text, value });
-
 const VERDICTS = {
   Effective: 'effective',
   Assumed: 'assumed',
@@ -56,80 +49,77 @@ const VERDICTS = {
   NotWanted: 'not wanted',
 } as const;
 
-const partCell = ({ count, of }: Part): Cell =>
-  known(of === 0 ? null : count / of, markup`${count}<span class="muted">/${of}</span>`);
+const serviceContent = ({ namespace, name, verdict }: ServiceAudit): Markup =>
+  markup`<strong>${name}</strong><small>${namespace}</small><span class="badge ${verdict}">${VERDICTS[verdict]}</span>`;
 
-const overloadCell = ({ worstOverload, overloadRoutedByZone, saving }: ServiceAudit): Cell => {
-  const changes = (saving?.routing ?? 0) > 0 && overloadText(worstOverload) !== overloadText(overloadRoutedByZone);
-  const routed = changes ? markup`<small>${overloadText(overloadRoutedByZone)} if routed by zone</small>` : NOTHING;
-  return known(worstOverload, markup`${overloadText(worstOverload)}${routed}`);
+const wantedContent = ({ wanted }: ServiceAudit): string => WANTED_TEXT[wanted.source];
+
+const part = (title: string, partOf: (service: ServiceAudit) => Part): Column<ServiceAudit> => [
+  title,
+  'number',
+  (service) => markup`${partOf(service).count}<span class="muted">/${partOf(service).of}</span>`,
+  (service) => (partOf(service).of === 0 ? null : partOf(service).count / partOf(service).of),
+];
+
+const share = (title: string, shareOf: (service: ServiceAudit) => number | null): Column<ServiceAudit> => [
+  title,
+  'number',
+  (service) => percentText(shareOf(service)),
+  shareOf,
+];
+
+const overloadContent = ({ worstOverload, overloadRoutedByZone, saving }: ServiceAudit): Markup => {
+  const [now, routed] = [overloadText(worstOverload), overloadText(overloadRoutedByZone)];
+  const changes = (saving?.routing ?? 0) > 0 && now !== routed;
+  return markup`${now}${changes ? markup`<small>${routed} if routed by zone</small>` : NOTHING}`;
 };
 
-const savesCell = ({ saving }: ServiceAudit): Cell => {
-  const more = (saving?.endpoints ?? 0) > 0;
-  const needs = more ? markup`<small>${percentText(saving?.endpoints ?? null)} with more endpoints</small>` : NOTHING;
-  return known(saving?.routing ?? null, markup`${percentText(saving?.routing ?? null)}${needs}`);
+const savesContent = ({ saving }: ServiceAudit): Markup => {
+  const { routing = null, endpoints = 0 } = saving ?? {};
+  const more = endpoints > 0 ? markup`<small>${percentText(endpoints)} with more endpoints</small>` : NOTHING;
+  return markup`${percentText(routing)}${more}`;
 };
 
-const whyCell = ({ cause, alsoFound }: ServiceAudit): Cell => {
-  if (cause === null) return { content: '–', value: null };
+const causeContent = ({ cause, alsoFound }: ServiceAudit): Markup => {
   const also = alsoFound.length === 0 ? NOTHING : markup`<small>also: ${alsoFound.join(', ')}</small>`;
-  return {
-    content: markup`<code>${cause.reason}</code><p>${cause.evidence}</p><p class="remedy">${sentence(cause.remedy)}</p>${also}`,
-    value: cause.reason,
-  };
+  return markup`<code>${cause?.reason ?? ''}</code><p>${cause?.evidence ?? ''}</p><p class="remedy">${sentence(cause?.remedy ?? '')}</p>${also}`;
 };
 
-const serviceCell = ({ namespace, name, verdict }: ServiceAudit): Cell => ({
-  content: markup`<strong>${name}</strong><small>${namespace}</small><span class="badge ${verdict}">${VERDICTS[verdict]}</span>`,
-  value: `${name} ${namespace}`,
-});
+const costContent = ({ monthlyCost, measured: own }: ServiceAudit, currency: string): Markup => {
+  const volume =
+    own === undefined
+      ? NOTHING
+      : markup`<small>${volumeText(own.gigabytesPerDay)} GB a day, ${percentText(own.crossZoneShare)} crosses</small>`;
+  return markup`${moneyText(monthlyCost?.current ?? 0, currency)}${volume}`;
+};
 
-const volume = ({ gigabytesPerDay, crossZoneShare }: MeasuredService): Markup =>
-  markup`<small>${volumeText(gigabytesPerDay)} GB a day, ${percentText(crossZoneShare)} crosses</small>`;
-
-const moneyColumns = ({ prices }: AuditReport): Column<ServiceAudit>[] =>
-  prices === undefined
+const columnsOf = ({ prices }: AuditReport): readonly Column<ServiceAudit>[] => [
+  ['Service', 'service', serviceContent, ({ name, namespace }) => `${name} ${namespace}`],
+  ['Wanted', 'text', wantedContent, wantedContent],
+  part('Given', ({ given }) => given),
+  part('Used', ({ used }) => used),
+  part('Effective', ({ effective }) => effective),
+  [
+    'Endpoints',
+    'number',
+    ({ endpoints, zones }) => markup`${endpoints}<small>in ${zones} ${zones === 1 ? 'zone' : 'zones'}</small>`,
+    ({ endpoints }) => endpoints,
+  ],
+  share('Crosses', ({ crossZoneShare }) => crossZoneShare),
+  share('Of all', ({ crossZoneShare, weight }) => (crossZoneShare === null ? null : crossZoneShare * weight)),
+  ...(prices === undefined
     ? []
     : [
-        number('Cost a month (estimate)', ({ monthlyCost, measured }) =>
-          known(
-            monthlyCost?.current ?? null,
-            markup`${moneyText(monthlyCost?.current ?? 0, prices.currency)}${measured === undefined ? NOTHING : volume(measured)}`,
-          ),
-        ),
-      ];
-
-const number = (title: string, cell: (service: ServiceAudit) => Cell): Column<ServiceAudit> => ({
-  title,
-  kind: 'number',
-  sort: 'number',
-  cell,
-});
-
-const columnsOf = (report: AuditReport): readonly Column<ServiceAudit>[] => [
-  { title: 'Service', kind: 'service', sort: 'text', cell: serviceCell },
-  {
-    title: 'Wanted',
-    kind: 'text',
-    sort: 'text',
-    cell: ({ wanted }) => ({ content: WANTED_TEXT[wanted.source], value: WANTED_TEXT[wanted.source] }),
-  },
-  number('Given', ({ given }) => partCell(given)),
-  number('Used', ({ used }) => partCell(used)),
-  number('Effective', ({ effective }) => partCell(effective)),
-  number('Endpoints', ({ endpoints, zones }) =>
-    known(endpoints, markup`${endpoints}<small>in ${zones} ${zones === 1 ? 'zone' : 'zones'}</small>`),
-  ),
-  number('Crosses', ({ crossZoneShare }) => known(crossZoneShare, percentText(crossZoneShare))),
-  number('Of all', ({ crossZoneShare, weight }) => {
-    const share = crossZoneShare === null ? null : crossZoneShare * weight;
-    return known(share, percentText(share));
-  }),
-  ...moneyColumns(report),
-  number('Overload', overloadCell),
-  number('Saves', savesCell),
-  { title: 'Cause and remedy', kind: 'why', sort: 'text', cell: whyCell },
+        [
+          'Cost a month (estimate)',
+          'number',
+          (service) => costContent(service, prices.currency),
+          ({ monthlyCost }) => monthlyCost?.current ?? null,
+        ] satisfies Column<ServiceAudit>,
+      ]),
+  ['Overload', 'number', overloadContent, ({ worstOverload }) => worstOverload],
+  ['Saves', 'number', savesContent, ({ saving }) => saving?.routing ?? null],
+  ['Cause and remedy', 'why', causeContent, ({ cause }) => cause?.reason ?? null],
 ];
 
 const option = (value: string, text: string): Markup => markup`<option value="${value}">${text}</option>`;
@@ -200,11 +190,11 @@ export const cards = (report: AuditReport): Markup => {
 export const measured = (report: AuditReport): Markup => {
   const rows = measuredRows(report);
   if (rows.length === 0) return NOTHING;
-  const columns = MEASURED_HEADERS.map((title, index): Column<readonly string[]> => ({
+  const columns = MEASURED_HEADERS.map((title, index): Column<readonly string[]> => [
     title,
-    kind: index === 0 ? 'text' : 'number',
-    cell: (row) => ({ content: row[index] ?? '' }),
-  }));
+    index === 0 ? 'text' : 'number',
+    (row) => row[index] ?? '',
+  ]);
   return markup`<h2>Measured</h2>
     ${measuredSentences(report).map((text) => markup`<p>${text}</p>`)}
     ${table(
@@ -214,33 +204,31 @@ export const measured = (report: AuditReport): Markup => {
     )}`;
 };
 
-const partsOf = ({ sum }: AuditReport): BarPart[] => {
+/** What stays, could stay, and crosses: fractions that together are at most 1. */
+const partsOf = ({ sum }: AuditReport) => {
   const { inZoneShare, saving } = sum;
-  const stays = inZoneShare ?? 0;
-  const parts: BarPart[] = [
-    { kind: 'stays', label: 'stays in its zone now', share: stays },
+  const parts = [
+    { kind: 'stays', label: 'stays in its zone now', share: inZoneShare ?? 0 },
     { kind: 'routing', label: 'would stay with routing by zone', share: saving?.routing ?? 0 },
     { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving?.endpoints ?? 0 },
   ];
-  const rest = 1 - parts.reduce((all, { share }) => all + share, 0);
+  const rest = 1 - parts.reduce((all, part) => all + part.share, 0);
+  const label = saving === null || sum.promised < sum.services - sum.unpredicted ? 'crosses' : 'always crosses';
   // What another way of routing keeps better than hints by zone leaves a remainder.
-  return rest > 0.0005
-    ? [
-        ...parts,
-        {
-          kind: 'rest',
-          label: saving === null || sum.promised < sum.services - sum.unpredicted ? 'crosses' : 'always crosses',
-          share: rest,
-        },
-      ]
-    : parts;
+  return rest > 0.0005 ? [...parts, { kind: 'rest', label, share: rest }] : parts;
 };
 
-const legendItem = ({ kind, label, share }: BarPart): Markup =>
-  markup`<li>
-    <svg viewBox="0 0 1 1" aria-hidden="true"><rect class="bar-${kind}" width="1" height="1" /></svg
-    ><b>${percentText(share)}</b> ${label}
-  </li>`;
+/** Parts beside each other; what they are stands in the legend below, and in a label. */
+export const shareBar = (parts: ReturnType<typeof partsOf>): Markup => {
+  let x = 0;
+  const rects = parts.map(({ kind, share: width }) => {
+    const rect = markup`<rect class="bar-${kind}" x="${x}" width="${width}" height="1" />`;
+    x += width;
+    return rect;
+  });
+  const label = parts.map((one) => `${one.label}: ${percentText(one.share)}`).join('; ');
+  return markup`<svg class="bar" viewBox="0 0 1 1" preserveAspectRatio="none" role="img" aria-label="${label}">${rects}</svg>`;
+};
 
 /** All connections in one bar. */
 export const savings = (report: AuditReport): Markup => {
@@ -249,46 +237,37 @@ export const savings = (report: AuditReport): Markup => {
   return markup`<h2>What would be saved</h2>
     ${shareBar(parts)}
     <ul class="legend">
-      ${parts.map(legendItem)}
+      ${parts.map(
+        (one) =>
+          markup`<li>
+            <svg viewBox="0 0 1 1" aria-hidden="true"><rect class="bar-${one.kind}" width="1" height="1" /></svg
+            ><b>${percentText(one.share)}</b> ${one.label}
+          </li>`,
+      )}
     </ul>`;
 };
 
 const causeColumns = ({ prices }: AuditReport): readonly Column<CauseGroup>[] => [
-  {
-    title: 'Cause',
-    kind: 'service',
-    cell: ({ reason }) => ({
-      content: markup`<button type="button" class="show" data-show-cause="${reason}" title="Show these Services"><code>${reason}</code></button>`,
-    }),
-  },
-  { title: 'Services', kind: 'number', cell: ({ services }) => ({ content: services }) },
-  { title: 'Crosses', kind: 'number', cell: ({ crossZoneShare }) => ({ content: percentText(crossZoneShare) }) },
-  {
-    title: 'Saved by routing',
-    kind: 'number',
-    cell: ({ saving }) => ({ content: percentText(saving?.routing ?? null) }),
-  },
-  {
-    title: 'Needs endpoints',
-    kind: 'number',
-    cell: ({ saving }) => ({ content: percentText(saving?.endpoints ?? null) }),
-  },
+  [
+    'Cause',
+    'service',
+    ({ reason }) =>
+      markup`<button type="button" class="show" data-show-cause="${reason}" title="Show these Services"><code>${reason}</code></button>`,
+  ],
+  ['Services', 'number', ({ services }) => services],
+  ['Crosses', 'number', ({ crossZoneShare }) => percentText(crossZoneShare)],
+  ['Saved by routing', 'number', ({ saving }) => percentText(saving?.routing ?? null)],
+  ['Needs endpoints', 'number', ({ saving }) => percentText(saving?.endpoints ?? null)],
   ...(prices === undefined
     ? []
     : [
-        {
-          title: 'Saves a month (estimate)',
-          kind: 'number',
-          cell: ({ monthlyCost }: CauseGroup) => ({
-            content: monthlyCost?.saving ? moneyText(monthlyCost.saving.routing, prices.currency) : '–',
-          }),
-        } as const,
+        [
+          'Saves a month (estimate)',
+          'number',
+          ({ monthlyCost }) => (monthlyCost?.saving ? moneyText(monthlyCost.saving.routing, prices.currency) : '–'),
+        ] satisfies Column<CauseGroup>,
       ]),
-  {
-    title: 'Remedy',
-    kind: 'why',
-    cell: ({ remedy }) => ({ content: markup`<p class="remedy">${sentence(remedy)}</p>` }),
-  },
+  ['Remedy', 'why', ({ remedy }) => markup`<p class="remedy">${sentence(remedy)}</p>`],
 ];
 
 /** Services by their first cause: what fails, what costs, what routing by zone cannot save. */
@@ -303,6 +282,37 @@ export const causes = (report: AuditReport): Markup => {
   return markup`<h2>What to fix first</h2>
     <p class="muted">Services by their first cause; shares are of all connections.</p>
     ${table(markup`class="cards-when-narrow causes" aria-label="Causes"`, columns, rows)}`;
+};
+
+/** A larger table is too large for readers. */
+const MOST_ZONES = 60;
+const LEVELS = 4;
+
+/** Rows are zones of clients, columns zones of endpoints; colors go by quarters of the largest cell. */
+export const heatMap = (matrix: AuditReport['matrix']): Markup => {
+  const from = Object.keys(matrix);
+  const zones = [...new Set(Object.values(matrix).flatMap((row) => Object.keys(row)))];
+  if (zones.length === 0) return markup`<p>There are no connections between zones.</p>`;
+  if (Math.max(from.length, zones.length) > MOST_ZONES) {
+    return markup`<p>${zones.length} zones are too many for a picture; <code>-o json</code> holds all of them.</p>`;
+  }
+  const largest = Math.max(...Object.values(matrix).flatMap((row) => Object.values(row)));
+  const zoneText = (zone: string): string => (zone === '' ? 'no zone' : zone);
+  const cell = (zone: string, to: string): Markup => {
+    const amount = matrix[zone]?.[to] ?? 0;
+    const stays = zone !== '' && zone === to;
+    const level = amount <= 0 ? 0 : Math.ceil((amount / largest) * LEVELS);
+    const label = `From ${zoneText(zone)} to ${zoneText(to)}: ${percentText(amount)} of all connections, ${stays ? 'in the zone' : 'crossing'}`;
+    return markup`<td class="${stays ? 'stay' : 'cross'}-${level}" title="${label}" aria-label="${label}">${percentText(amount)}</td>`;
+  };
+  return markup`<table class="heat-map" aria-label="Shares of connections by zone of client and zone of endpoint">
+    <thead>
+      <tr><th scope="col">from ↓ to →</th>${zones.map((zone) => markup`<th scope="col">${zoneText(zone)}</th>`)}</tr>
+    </thead>
+    <tbody>
+      ${from.map((zone) => markup`<tr><th scope="row">${zoneText(zone)}</th>${zones.map((to) => cell(zone, to))}</tr>`)}
+    </tbody>
+  </table>`;
 };
 
 const findingItem = ({ reason, certainty, evidence, remedy }: ClusterFinding): Markup => {

@@ -78,8 +78,6 @@ const FIND_CONTRAST = `(() => {
   const channel = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
   const behind = (element) => {
-    const cell = element.closest('g.cell');
-    if (cell !== null) return getComputedStyle(cell.querySelector('rect')).fill;
     for (let at = element; at !== null; at = at.parentElement) {
       const { backgroundColor } = getComputedStyle(at);
       const [, , , alpha = 1] = parse(backgroundColor);
@@ -293,9 +291,11 @@ describe('the page of an audit, in Chromium', () => {
     const { page } = await open();
     for (const [from, row] of Object.entries(report.matrix)) {
       for (const [to, share] of Object.entries(row)) {
-        const cell = page.getByRole('img', { name: `From ${from} to ${to}: ${percentText(share)} of all connections` });
+        const cell = page.getByRole('cell', {
+          name: `From ${from} to ${to}: ${percentText(share)} of all connections`,
+        });
         expect(await cell.count(), `${from} to ${to}`).to.equal(1);
-        expect(await cell.locator('text').textContent()).to.equal(percentText(share));
+        expect(await cell.textContent()).to.equal(percentText(share));
       }
     }
     const bar = page.getByRole('img', { name: /stays in its zone now/ });
@@ -320,9 +320,9 @@ describe('the page of an audit, in Chromium', () => {
       await page.emulateMedia({ colorScheme });
       for (const level of [0, 1, 2, 3, 4]) {
         for (const kind of ['stay', 'cross']) {
-          const cell = page.locator('g.cell').first();
-          await cell.evaluate((element, name) => element.setAttribute('class', name), `cell ${kind}-${level}`);
-          const label = await cell.locator('text').textContent();
+          const cell = page.locator('.heat-map td').first();
+          await cell.evaluate((element, name) => element.setAttribute('class', name), `${kind}-${level}`);
+          const label = await cell.textContent();
           const found = (await contrasts(page)).find(({ text }) => text === label);
           expect(found?.ratio, `${colorScheme} ${kind}-${level}`).to.be.at.least(READABLE);
         }

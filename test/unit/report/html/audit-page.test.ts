@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { audit, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
+import { heatMap, shareBar } from '../../../../pkg/report/html/audit-services.ts';
 import { renderAuditPage } from '../../../../pkg/report/html/audit-page.ts';
 import { ATTACK, auditCluster, hostileCluster } from '../../../fixtures/audit-cluster.ts';
 import { node } from '../../../fixtures/core.ts';
@@ -101,5 +102,46 @@ describe('report: page of an audit', () => {
   it('has no figure that is none', () => {
     expect(pageOf(report)).not.to.match(/NaN|undefined|Infinity|\[object/);
     expect(pageOf(hostile())).not.to.match(/NaN|undefined|Infinity|\[object/);
+  });
+});
+
+const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, value = '']) => value);
+
+describe('report: heat map', () => {
+  const { text } = heatMap({ 'eu-1a': { 'eu-1a': 0.4, 'eu-1b': 0.1 }, 'eu-1b': { 'eu-1a': 0, 'eu-1b': 0.5 } });
+
+  it('labels every cell with where from, where to, and how much', () => {
+    expect(found(text, /<td [^>]*aria-label="([^"]*)"/g)).to.deep.equal([
+      'From eu-1a to eu-1a: 40 % of all connections, in the zone',
+      'From eu-1a to eu-1b: 10 % of all connections, crossing',
+      'From eu-1b to eu-1a: 0 % of all connections, crossing',
+      'From eu-1b to eu-1b: 50 % of all connections, in the zone',
+    ]);
+    expect(found(text, />(\d+ %)<\/td/g)).to.deep.equal(['40 %', '10 %', '0 %', '50 %']);
+  });
+
+  it('colors by quarters of the largest cell, apart for what stays and what crosses', () => {
+    expect(found(text, /<td class="([\w-]+)"/g)).to.deep.equal(['stay-4', 'cross-1', 'cross-0', 'stay-4']);
+  });
+
+  it('names the place without zone, escapes the others, and is a sentence where it has no zone or too many', () => {
+    const hostile = heatMap({ '': { '<b>': 1 } }).text;
+    expect(hostile).to.contain('From no zone to &lt;b&gt;: 100 %').and.not.to.contain('<b>');
+    expect(heatMap({}).text).to.equal('<p>There are no connections between zones.</p>');
+    const zones = Array.from({ length: 600 }, (_, index) => `z${index}`);
+    const large = Object.fromEntries(zones.map((from) => [from, Object.fromEntries(zones.map((to) => [to, 1e-6]))]));
+    expect(heatMap(large).text).to.equal(
+      '<p>600 zones are too many for a picture; <code>-o json</code> holds all of them.</p>',
+    );
+  });
+
+  it('the bar sets parts beside each other and says what they are', () => {
+    const bar = shareBar([
+      { kind: 'stays', label: 'stays', share: 0.25 },
+      { kind: 'routing', label: 'could stay', share: 0.5 },
+    ]).text;
+    expect(found(bar, /aria-label="([^"]*)"/g)).to.deep.equal(['stays: 25 %; could stay: 50 %']);
+    expect(found(bar, / x="([\d.]+)"/g)).to.deep.equal(['0', '0.25']);
+    expect(found(bar, / width="([\d.]+)"/g)).to.deep.equal(['0.25', '0.5']);
   });
 });
