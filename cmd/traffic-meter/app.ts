@@ -8,9 +8,8 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
 import { type Metrics, countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
-import { createHintBook } from '../../pkg/traffic/hints.ts';
+import { createJudge } from '../../pkg/traffic/hints.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
-import { NO_SERVICE } from '../../pkg/traffic/conntrack.ts';
 import { runCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
@@ -96,25 +95,16 @@ const listen = (
 const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
   const { flags, nodeName, client, logger } = opened;
   const clock = systemClock;
-  const directory = createDirectory();
+  const now = (): number => clock.monotonic();
+  const directory = createDirectory(now);
   const node = createKnownNode();
   const own = { name: nodeName, isLocal: (address: string) => node.facts?.local.has(address) ?? false };
   // A cluster has as many meters as Nodes; each may have its share of the series.
   const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
-  const hints = createHintBook();
-  const ledger = createLedger({
-    directory,
-    own,
-    maxSeries,
-    // Kubelets ask Pods of their own node by address; that is no way around a proxy.
-    judge: (flow, service) =>
-      service === NO_SERVICE && directory.isNode(flow.original.source)
-        ? undefined
-        : hints.judge(flow, service, nodeName, clock.monotonic()),
-  });
+  const ledger = createLedger({ directory, own, maxSeries, judge: createJudge(directory, nodeName, now) });
   const metrics = createMetrics();
   const failures = countFailures(metrics);
-  const caches = createDirectoryCaches(directory, hints, {
+  const caches = createDirectoryCaches(directory, {
     client,
     clock,
     random: Math.random,

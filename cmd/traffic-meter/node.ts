@@ -2,15 +2,14 @@
 // Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
 import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../../pkg/apis/core.ts';
-import { defined, nameOf } from '../../pkg/apis/values.ts';
+import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
+import { defined } from '../../pkg/apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NODES, type Resource, SERVICES } from '../../pkg/apis/resources.ts';
 import { type Informer, type InformerOptions, createInformer } from '../../pkg/kubernetes/informer.ts';
 import { canonicalAddress, hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/addresses.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';
-import type { HintBook } from '../../pkg/traffic/hints.ts';
 
 export interface NodeFacts {
   /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
@@ -100,16 +99,12 @@ const bareService = (service: Service): Service => ({ metadata: metaOf(service) 
 const bareSlice = (slice: EndpointSlice): EndpointSlice => ({ metadata: metaOf(slice, LABEL_SERVICE_NAME) });
 const bareNode = (node: Node): Node => ({ metadata: metaOf(node, LABEL_ZONE) });
 
-interface Fed<T> {
-  readonly resource: Resource;
-  readonly bare: (object: T) => T;
-  readonly set: (object: T) => void;
-  readonly remove: (object: T) => void;
-}
-
 const feed = <T extends KubernetesObject>(
   options: CacheOptions,
-  { resource, bare, set, remove }: Fed<T>,
+  resource: Resource,
+  bare: (object: T) => T,
+  set: (object: T) => void,
+  remove: (object: T) => void,
 ): Informer<T> => {
   const informer = createInformer<T>({
     ...options,
@@ -129,46 +124,9 @@ export type DirectoryCache = Pick<
   'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
 >;
 
-/** Informers that feed the directory and the book of hints; nothing is requested before they run. */
-export const createDirectoryCaches = (
-  directory: Directory,
-  hints: HintBook,
-  options: CacheOptions,
-): readonly DirectoryCache[] => {
-  const now = (): number => options.clock.monotonic();
-  return [
-    feed<Node>(options, {
-      resource: NODES,
-      bare: bareNode,
-      set(node) {
-        directory.setNode(node);
-        hints.setNodeZone(nameOf(node), zoneOfNode(node), now());
-      },
-      remove: (node) => directory.removeNode(node),
-    }),
-    feed<Service>(options, {
-      resource: SERVICES,
-      bare: bareService,
-      set(service) {
-        directory.setService(service);
-        hints.setService(service);
-      },
-      remove(service) {
-        directory.removeService(service);
-        hints.removeService(service);
-      },
-    }),
-    feed<EndpointSlice>(options, {
-      resource: ENDPOINT_SLICES,
-      bare: bareSlice,
-      set(slice) {
-        directory.setSlice(slice);
-        hints.setSlice(slice, now());
-      },
-      remove(slice) {
-        directory.removeSlice(slice);
-        hints.removeSlice(slice, now());
-      },
-    }),
-  ];
-};
+/** Informers that feed the directory; nothing is requested before they run. */
+export const createDirectoryCaches = (directory: Directory, options: CacheOptions): readonly DirectoryCache[] => [
+  feed<Node>(options, NODES, bareNode, directory.setNode, directory.removeNode),
+  feed<Service>(options, SERVICES, bareService, directory.setService, directory.removeService),
+  feed<EndpointSlice>(options, ENDPOINT_SLICES, bareSlice, directory.setSlice, directory.removeSlice),
+];

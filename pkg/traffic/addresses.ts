@@ -11,76 +11,25 @@ export const canonicalAddress = (address: string): string | undefined => {
   return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : undefined;
 };
 
-/** Bits of an address, most significant first. */
-const bitsOf = (address: string): string => {
-  if (IPV4.test(address))
-    return address
-      .split('.')
-      .map((part) => Number(part).toString(2).padStart(8, '0'))
-      .join('');
-  const [head = '', tail] = address.split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  return [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
-    .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
-    .join('');
+const bitsOf = (parts: readonly string[], radix: number, length: number): string =>
+  parts.map((part) => Number.parseInt(part, radix).toString(2).padStart(length, '0')).join('');
+
+/** The family of an address in canonical spelling and its bits, most significant first: `4/00001010…`. The key of a range is the beginning of it. */
+export const keyOfAddress = (address: string): string => {
+  if (IPV4.test(address)) return `4/${bitsOf(address.split('.'), 10, 8)}`;
+  const [before = [], after = []] = address.split('::').map((text) => (text === '' ? [] : text.split(':')));
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  return `6/${bitsOf([...before, ...zeros, ...after], 16, 16)}`;
 };
 
-export interface Prefix {
-  readonly family: 4 | 6;
-  /** As text of zeros and ones. */
-  readonly bits: string;
-}
-
-const familyOf = (address: string): 4 | 6 => (address.includes(':') ? 6 : 4);
-
-/** The leading bits that all addresses of a range share; undefined for what is no range. */
-export const prefixOf = (cidr: string): Prefix | undefined => {
+/** What the keys of all addresses of a range begin with; undefined for what is no range. */
+export const keyOfRange = (cidr: string): string | undefined => {
   const [range = '', length = ''] = cidr.split('/');
   const address = canonicalAddress(range);
   if (address === undefined || !/^\d{1,3}$/.test(length)) return undefined;
-  const bits = bitsOf(address);
-  return Number(length) > bits.length ? undefined : { family: familyOf(address), bits: bits.slice(0, Number(length)) };
-};
-
-/** Values by range of addresses; the longest range wins. */
-export const createRangeMap = <T>() => {
-  const values = new Map<string, T>();
-  /** How many ranges have this family and length: few kinds, whatever the number of Nodes. */
-  const lengths = new Map<string, { family: 4 | 6; length: number; count: number }>();
-  const keyOf = ({ family, bits }: Prefix): string => `${family}/${bits}`;
-  return {
-    set(prefix: Prefix, value: T): void {
-      if (!values.has(keyOf(prefix))) {
-        const { family, bits } = prefix;
-        const kind = lengths.get(`${family}/${bits.length}`) ?? { family, length: bits.length, count: 0 };
-        lengths.set(`${family}/${bits.length}`, { ...kind, count: kind.count + 1 });
-      }
-      values.set(keyOf(prefix), value);
-    },
-    delete(prefix: Prefix): void {
-      if (!values.delete(keyOf(prefix))) return;
-      const name = `${prefix.family}/${prefix.bits.length}`;
-      const kind = lengths.get(name);
-      if (kind === undefined || kind.count <= 1) lengths.delete(name);
-      else lengths.set(name, { ...kind, count: kind.count - 1 });
-    },
-    /** `address` in canonical spelling. */
-    get(address: string): T | undefined {
-      const [family, bits] = [familyOf(address), bitsOf(address)];
-      let best = -1;
-      let found: T | undefined;
-      for (const kind of lengths.values()) {
-        if (kind.family !== family || kind.length <= best) continue;
-        const value = values.get(`${family}/${bits.slice(0, kind.length)}`);
-        if (value === undefined) continue;
-        found = value;
-        best = kind.length;
-      }
-      return found;
-    },
-  };
+  const key = keyOfAddress(address);
+  const end = '4/'.length + Number(length);
+  return end > key.length ? undefined : key.slice(0, end);
 };
 
 /** Loopback, link-local and multicast: such traffic never leaves a node's own network, so no zone is crossed. */

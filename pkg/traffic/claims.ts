@@ -1,20 +1,18 @@
 // What objects say of a key: all of it, so that the next one counts when one goes.
 // A bounded table that owners of namespaces fill by what they create: once it is full, each namespace has an equal share.
 
-interface SharesOptions<T> {
-  /** Most entries; it may change. */
-  max(): number;
-  /** The namespace that an entry counts for. */
-  namespaceOf(value: T): string;
-  /** An entry was removed, for another or by `release`. */
-  onRemoved?(value: T): void;
-}
-
 /**
  * While there is room, all may have it. Without room a namespace below its share takes the newest entry of the namespace with the most,
  * which stays at least as large: nothing swings back and forth.
+ *
+ * @param max - Most entries; it may change.
+ * @param onRemoved - An entry was removed, for another or by `release`.
  */
-export const createShares = <T>({ max, namespaceOf, onRemoved }: SharesOptions<T>) => {
+export const createShares = <T>(
+  max: () => number,
+  namespaceOf: (value: T) => string,
+  onRemoved?: (value: T) => void,
+) => {
   const entries = new Map<string, T>();
   /** Keys by namespace, the oldest first. */
   const namespaces = new Map<string, Set<string>>();
@@ -30,35 +28,35 @@ export const createShares = <T>({ max, namespaceOf, onRemoved }: SharesOptions<T
     onRemoved?.(value);
   };
 
+  const hasRoom = (namespace: string): boolean => {
+    if (entries.size < max()) return true;
+    const own = namespaces.get(namespace)?.size ?? 0;
+    const share = Math.max(1, Math.floor(max() / (namespaces.size + (own === 0 ? 1 : 0))));
+    if (own >= share) return false;
+    let largest = new Set<string>();
+    for (const keys of namespaces.values()) if (keys.size > largest.size) largest = keys;
+    const newest = [...largest].at(-1);
+    if (newest === undefined || largest.size <= own + 1) return false;
+    remove(newest);
+    return true;
+  };
+
   return {
     get: (key: string): T | undefined => entries.get(key),
-    /** Whether a namespace may `add` one; what it takes the room of is removed. */
-    makeRoom(namespace: string): boolean {
-      if (entries.size < max()) return true;
-      const own = namespaces.get(namespace)?.size ?? 0;
-      const share = Math.max(1, Math.floor(max() / (namespaces.size + (own === 0 ? 1 : 0))));
-      if (own >= share) return false;
-      let largest = new Set<string>();
-      for (const keys of namespaces.values()) if (keys.size > largest.size) largest = keys;
-      const newest = [...largest].at(-1);
-      if (newest === undefined || largest.size <= own + 1) return false;
-      remove(newest);
-      return true;
-    },
-    /** Of a new key; after `makeRoom`. */
-    add(key: string, value: T) {
-      entries.set(key, value);
+    /** Adds a new key where its namespace may have one more, in the room of another's where there is no other. */
+    add(key: string, value: T): boolean {
       const namespace = namespaceOf(value);
+      if (!hasRoom(namespace)) return false;
+      entries.set(key, value);
       const keys = namespaces.get(namespace);
       if (keys === undefined) namespaces.set(namespace, new Set([key]));
       else keys.add(key);
+      return true;
     },
     remove,
-    /** Removes the oldest entry of a namespace; false where it has none. */
-    removeOldest(namespace: string): boolean {
-      const [oldest] = namespaces.get(namespace) ?? [];
-      if (oldest !== undefined) remove(oldest);
-      return oldest !== undefined;
+    /** Removes the oldest entry of a namespace. */
+    removeOldest(namespace: string): void {
+      for (const oldest of namespaces.get(namespace) ?? []) return remove(oldest);
     },
     /** Removes what nothing stands for any more. */
     release(isGone: (value: T) => boolean) {
@@ -84,8 +82,6 @@ export interface Claim {
 /** What left is found for a while: flows outlive Services and endpoints. */
 const DEPARTED = 10_000;
 
-const anyClaim = (): boolean => true;
-
 /**
  * @param order - The claim that counts comes first.
  * @param departs - Whether something of a claim is over although its owner has a new one of the same key.
@@ -97,11 +93,14 @@ export const createClaims = <C extends Claim>(
   /** Nearly all keys have one claim: a list for each of 50,000 addresses would take more than the claims. */
   const living = new Map<string, C | C[]>();
   const keysOf = new Map<string, readonly string[]>();
-  const departed = createShares<C>({ max: () => DEPARTED, namespaceOf: ({ by }) => by.namespace });
+  const departed = createShares<C>(
+    () => DEPARTED,
+    ({ by }) => by.namespace,
+  );
 
-  const all = (key: string): C[] => {
-    const claims = living.get(key);
-    return claims === undefined ? [] : Array.isArray(claims) ? claims : [claims];
+  const all = (key: string): readonly C[] => {
+    const claims = living.get(key) ?? [];
+    return Array.isArray(claims) ? claims : [claims];
   };
 
   const put = (key: string, claims: C[]): void => {
@@ -112,8 +111,9 @@ export const createClaims = <C extends Claim>(
 
   const depart = (key: string, claim: C): void => {
     departed.remove(key);
-    const { namespace } = claim.by;
-    if (departed.makeRoom(namespace) || departed.removeOldest(namespace)) departed.add(key, claim);
+    if (departed.add(key, claim)) return;
+    departed.removeOldest(claim.by.namespace);
+    departed.add(key, claim);
   };
 
   const set = (owner: string, claims: ReadonlyMap<string, C>): void => {
@@ -134,22 +134,15 @@ export const createClaims = <C extends Claim>(
     else keysOf.set(owner, [...claims.keys()]);
   };
 
-  const find = (key: string, isMeant: (claim: C) => boolean): C | undefined => {
-    const claims = living.get(key);
-    if (Array.isArray(claims)) return claims.find(isMeant);
-    return claims !== undefined && isMeant(claims) ? claims : undefined;
-  };
-
   return {
     /** All that an owner says; what it said before and does not any more departs where others do not say it. */
     set,
     remove: (owner: string): void => set(owner, new Map()),
-    find,
-    first: (key: string): C | undefined => find(key, anyClaim),
+    keysOf: (owner: string): readonly string[] => keysOf.get(owner) ?? [],
+    /** Of a key, the one that counts first. */
+    all,
+    first: (key: string, isMeant: (claim: C) => boolean = () => true): C | undefined => all(key).find(isMeant),
     /** What was said last of a key of which nothing is said now. */
-    departed(key: string, isMeant: (claim: C) => boolean = anyClaim): C | undefined {
-      const claim = departed.get(key);
-      return claim !== undefined && isMeant(claim) ? claim : undefined;
-    },
+    departed: (key: string): C | undefined => departed.get(key),
   };
 };

@@ -165,7 +165,7 @@ const zoneOf = (address: string, directory: Directory): string => {
 };
 
 /** The own zone, as the Node's label says now. */
-const ownZone = (own: OwnNode, directory: Directory): string => directory.zoneOfNode(own.name) || ZONE_UNKNOWN;
+const ownZone = (own: OwnNode, directory: Directory): string => directory.nodeAt(own.name)?.zone || ZONE_UNKNOWN;
 
 /**
  * A flow to a Service is translated on its client's node and nowhere else, and counted there. One that asked for no Service is

@@ -1,29 +1,11 @@
-// Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
+// Which Service an address belongs to, in which zone it is and what slices say of it: from Services, EndpointSlices and Nodes.
 import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../apis/names.ts';
-import { keyOf, nameOf } from '../apis/values.ts';
+import { byText, keyOf, nameOf } from '../apis/values.ts';
 import { isZoneName } from '../hints/readiness.ts';
-import { type Prefix, canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
+import { canonicalAddress, keyOfAddress, keyOfRange } from './addresses.ts';
 import { type Claim, type Owner, createClaims } from './claims.ts';
-
-/** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
-const MOST = 10_000;
-const LONGEST = 1_000;
-
-/** A function that returns a value equal to the given one, the same each time. `identityOf` is equal for equal values. */
-export const createPool = <T>(identityOf: (value: T) => string): ((value: T) => T) => {
-  const known = new Map<string, T>();
-  return (value) => {
-    const key = identityOf(value);
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    if (key.length > LONGEST) return value;
-    if (known.size >= MOST) known.clear();
-    known.set(key, value);
-    return value;
-  };
-};
 
 /** Where an address is. */
 interface Place {
@@ -37,10 +19,22 @@ interface ServiceClaim extends Claim {
   readonly kind: (typeof KINDS)[number];
   /** `tcp 80` */
   readonly ports: ReadonlySet<string>;
+  /** Connections from inside the cluster stay on their Node. */
+  readonly isLocal: boolean;
 }
 
-interface PlaceClaim extends Claim {
-  readonly place: Place;
+interface NodeClaim extends Claim {
+  readonly by: Owner & Pick<Place, 'zone'>;
+}
+
+/** What a slice says of an endpoint. */
+export interface Endpoint {
+  readonly ready: boolean;
+  /** Zones of its hints as `|a|b|`, so that a zone is found as `|a|`; empty without hints. */
+  readonly hints: string;
+  /** Undefined where the slice has none; empty for a text that is none, which the API server takes as well. */
+  readonly zone: string | undefined;
+  readonly node: string;
 }
 
 interface SliceOwner extends Owner {
@@ -48,11 +42,39 @@ interface SliceOwner extends Owner {
   readonly service: string;
   /** The EndpointSlice controller says so; it does of a Service with a selector. */
   readonly isKept: boolean;
+  /** `tcp 8080` */
+  readonly ports: readonly string[];
+  readonly version: string;
 }
 
-interface EndpointClaim extends PlaceClaim {
+interface EndpointClaim extends Claim {
   readonly by: SliceOwner;
+  readonly endpoint: Endpoint;
 }
+
+/** Slices of one Service. */
+interface Group {
+  readonly slices: Set<string>;
+  changedAt: number;
+}
+
+/** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
+const MOST = 10_000;
+const LONGEST = 1_000;
+
+/** A function that returns an endpoint equal to the given one, the same each time. */
+const createPool = (): ((endpoint: Endpoint) => Endpoint) => {
+  const known = new Map<string, Endpoint>();
+  return (endpoint) => {
+    const key = Object.values(endpoint).join('\n');
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (key.length > LONGEST) return endpoint;
+    if (known.size >= MOST) known.clear();
+    known.set(key, endpoint);
+    return endpoint;
+  };
+};
 
 /**
  * Whose an address is, the strongest first. The API server gives a cluster IP to one Service; a cloud's controller writes the address of a
@@ -62,7 +84,6 @@ const KINDS = ['cluster', 'loadBalancer', 'external'] as const;
 
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 
-const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 /** The API server sets the time, so nothing becomes older than it is. */
 const oldestFirst = ({ by: left }: Claim, { by: right }: Claim): number =>
   byText(left.since, right.since) || byText(left.name, right.name);
@@ -82,82 +103,93 @@ const ownerOf = (object: KubernetesObject): Owner => ({
   since: object.metadata?.creationTimestamp ?? '',
 });
 
-const protocolOf = (port: { readonly protocol?: string }): string => (port.protocol ?? 'TCP').toLowerCase();
+const portKey = (protocol: string, port: number | undefined): string => `${protocol.toLowerCase()} ${port}`;
 
-const ingressAddresses = (status: unknown): string[] => {
-  const ingress = (status as { loadBalancer?: { ingress?: { ip?: string }[] } } | undefined)?.loadBalancer?.ingress;
-  return (ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
-};
+const canonical = (texts: readonly string[]): string[] => texts.flatMap((text) => canonicalAddress(text) ?? []);
 
 /** Each address of a Service with the strongest of what makes it its own. */
 const addressesOf = ({ spec = {}, status }: Service): Map<string, ServiceClaim['kind']> => {
+  const balancer = (status as { loadBalancer?: { ingress?: { ip?: string }[] } } | undefined)?.loadBalancer;
   const external = Array.isArray(spec['externalIPs']) ? spec['externalIPs'].filter((ip) => typeof ip === 'string') : [];
   const texts = {
     cluster: spec.clusterIPs ?? [spec.clusterIP ?? ''],
-    loadBalancer: ingressAddresses(status),
+    loadBalancer: (balancer?.ingress ?? []).map(({ ip = '' }) => ip),
     external,
   };
-  const found = new Map<string, ServiceClaim['kind']>();
-  for (const kind of KINDS)
-    for (const address of texts[kind].flatMap((text) => canonicalAddress(text) ?? []))
-      if (!found.has(address)) found.set(address, kind);
-  return found;
+  // The last one that is set stays.
+  return new Map(KINDS.toReversed().flatMap((kind) => canonical(texts[kind]).map((address) => [address, kind])));
 };
 
-const portKey = (protocol: string, port: number): string => `${protocol} ${port}`;
-
-const podRangesOf = ({ spec = {} }: Node): Prefix[] => {
+const podRangesOf = ({ spec = {} }: Node): string[] => {
   const [single, several] = [spec['podCIDR'], spec['podCIDRs']];
   const cidrs: unknown[] = Array.isArray(several) ? several : [single];
-  return cidrs.flatMap((cidr) => (typeof cidr === 'string' ? (prefixOf(cidr) ?? []) : []));
+  return cidrs.flatMap((cidr) => (typeof cidr === 'string' ? (keyOfRange(cidr) ?? []) : []));
 };
-
-const prefixKey = ({ family, bits }: Prefix): string => `${family}/${bits}`;
 
 export type Directory = ReturnType<typeof createDirectory>;
 
-/** An empty directory; callers keep it equal to the cluster. */
-export const createDirectory = () => {
+/** An empty directory; callers keep it equal to the cluster. `now`: monotonic milliseconds. */
+export const createDirectory = (now: () => number = () => 0) => {
   const services = createClaims<ServiceClaim>(strongestFirst, losesPorts);
   const nodePorts = createClaims<Claim>(oldestFirst);
   const endpoints = createClaims<EndpointClaim>(keptFirst);
-  const nodeAddresses = createClaims<PlaceClaim>(newestFirst);
-  const rangeOwners = createClaims<PlaceClaim>(newestFirst);
-  const ranges = createRangeMap<Place>();
-  const pooled = createPool<Place>(({ zone, node }) => `${zone}\n${node}`);
+  const nodeAddresses = createClaims<NodeClaim>(newestFirst);
+  const ranges = createClaims<NodeClaim>(newestFirst);
+  const pooled = createPool();
   const names = new Set<string>();
   /** Services whose endpoints are chosen by the EndpointSlice controller. */
   const selecting = new Set<string>();
-  const nodeZones = new Map<string, string>();
-  const prefixes = new Map<string, readonly Prefix[]>();
+  const nodes = new Map<string, { readonly zone: string; readonly changedAt: number; readonly hasRange: boolean }>();
   let zones: ReadonlySet<string> | undefined;
+  /** Of the keys of ranges, the longest first: few, whatever the number of Nodes. */
+  let rangeLengths: readonly number[] = [];
+  const slices = new Map<string, SliceOwner>();
+  const groups = new Map<string, Group>();
 
-  const setRanges = (by: Owner, own: readonly Prefix[], place?: Place): void => {
-    const before = prefixes.get(by.name) ?? [];
-    if (place === undefined) rangeOwners.remove(by.name);
-    else rangeOwners.set(by.name, new Map(own.map((prefix) => [prefixKey(prefix), { by, place }])));
-    for (const prefix of [...before, ...own]) {
-      const first = rangeOwners.first(prefixKey(prefix));
-      if (first === undefined) ranges.delete(prefix);
-      else ranges.set(prefix, first.place);
-    }
+  const endpointOf = (address: string): Endpoint | undefined => {
+    const kept = endpoints.first(address, ({ by }) => by.isKept && selecting.has(by.service));
+    return (kept ?? endpoints.first(address) ?? endpoints.departed(address))?.endpoint;
   };
 
-  const endpointAt = (address: string): EndpointClaim | undefined =>
-    endpoints.find(address, ({ by }) => by.isKept && selecting.has(by.service)) ?? endpoints.first(address);
+  const zoneOf = (node: string): string => nodes.get(node)?.zone ?? '';
+
+  const leaveGroup = ({ name, service }: SliceOwner): void => {
+    const group = groups.get(service);
+    slices.delete(name);
+    group?.slices.delete(name);
+    if (group?.slices.size === 0) groups.delete(service);
+    else if (group !== undefined) group.changedAt = now();
+  };
+
+  const removeSlice = (name: string): void => {
+    const known = slices.get(name);
+    if (known !== undefined) leaveGroup(known);
+    endpoints.remove(name);
+  };
+
+  const joinGroup = (by: SliceOwner): void => {
+    const group = groups.get(by.service) ?? { slices: new Set<string>(), changedAt: 0 };
+    groups.set(by.service, group);
+    group.slices.add(by.name);
+    group.changedAt = now();
+    slices.set(by.name, by);
+  };
 
   return {
     setService(service: Service): void {
       const by = ownerOf(service);
-      const { ports = [], selector = {} } = service.spec ?? {};
-      const own = new Set(ports.map((port) => portKey(protocolOf(port), port.port)));
-      const claims = new Map<string, ServiceClaim>();
-      for (const [address, kind] of addressesOf(service)) claims.set(address, { by, kind, ports: own });
-      const nodes = ports.flatMap((port) =>
-        port.nodePort === undefined ? [] : [portKey(protocolOf(port), port.nodePort)],
+      const { ports = [], selector = {}, internalTrafficPolicy } = service.spec ?? {};
+      const own = new Set(ports.map(({ protocol = 'TCP', port }) => portKey(protocol, port)));
+      const isLocal = internalTrafficPolicy === 'Local';
+      const claims = [...addressesOf(service)].map(
+        ([address, kind]) => [address, { by, kind, ports: own, isLocal }] as const,
       );
-      services.set(by.name, claims);
-      nodePorts.set(by.name, new Map(nodes.map((key) => [key, { by }])));
+      const onNodes = ports.filter(({ nodePort }) => nodePort !== undefined);
+      services.set(by.name, new Map(claims));
+      nodePorts.set(
+        by.name,
+        new Map(onNodes.map(({ protocol = 'TCP', nodePort }) => [portKey(protocol, nodePort), { by }])),
+      );
       names.add(by.name);
       if (Object.keys(selector).length > 0) selecting.add(by.name);
       else selecting.delete(by.name);
@@ -171,78 +203,116 @@ export const createDirectory = () => {
     },
     setSlice(slice: EndpointSlice): void {
       const owner = ownerOf(slice);
-      const labels = slice.metadata?.labels ?? {};
+      const { labels = {}, resourceVersion: version = '' } = slice.metadata ?? {};
+      const known = slices.get(owner.name);
+      // A list that is read again says nothing new.
+      if (known !== undefined && version !== '' && known.version === version) return;
       const service = labels[LABEL_SERVICE_NAME];
-      if (service === undefined) return endpoints.remove(owner.name);
-      const by = {
+      if (service === undefined) return removeSlice(owner.name);
+      if (known !== undefined) leaveGroup(known);
+      const by: SliceOwner = {
         ...owner,
         service: `${owner.namespace}/${service}`,
         isKept: labels[LABEL_SLICE_MANAGED_BY] === CONTROLLER,
+        ports: (slice.ports ?? []).map(({ protocol = 'TCP', port }) => portKey(protocol, port)),
+        version,
       };
+      joinGroup(by);
       const claims = new Map<string, EndpointClaim>();
-      for (const { addresses, zone, nodeName = '' } of slice.endpoints ?? []) {
-        // The API server takes any text for a zone.
-        const own = zone === undefined ? nodeZones.get(nodeName) : isZoneName(zone) ? zone : '';
-        const claim = { by, place: pooled({ zone: own ?? '', node: nodeName }) };
-        for (const address of addresses.flatMap((text) => canonicalAddress(text) ?? [])) claims.set(address, claim);
+      for (const { addresses, conditions, hints, zone, nodeName: node = '' } of slice.endpoints ?? []) {
+        const hinted = (hints?.forZones ?? []).map(({ name }) => `${name}|`).join('');
+        const endpoint = pooled({
+          ready: conditions?.ready !== false,
+          hints: hinted === '' ? '' : `|${hinted}`,
+          zone: zone === undefined || isZoneName(zone) ? zone : '',
+          node,
+        });
+        for (const address of canonical(addresses)) claims.set(address, { by, endpoint });
       }
       endpoints.set(owner.name, claims);
     },
-    removeSlice: (slice: EndpointSlice): void => endpoints.remove(keyOf(slice)),
+    removeSlice: (slice: EndpointSlice): void => removeSlice(keyOf(slice)),
     setNode(node: Node): void {
-      const by = { ...ownerOf(node), name: nameOf(node) };
-      const place = pooled({ zone: zoneOfNode(node), node: by.name });
-      const addresses = (node.status?.addresses ?? []).flatMap(({ address }) => canonicalAddress(address) ?? []);
-      nodeAddresses.set(by.name, new Map(addresses.map((address) => [address, { by, place }])));
-      nodeZones.set(by.name, place.zone);
-      zones = undefined;
+      const [name, zone] = [nameOf(node), zoneOfNode(node)];
+      const by = { ...ownerOf(node), name, zone };
+      const claimed = (keys: readonly string[]) => new Map(keys.map((key) => [key, { by }]));
       const own = podRangesOf(node);
-      setRanges(by, own, place);
-      prefixes.set(by.name, own);
+      nodeAddresses.set(name, claimed(canonical((node.status?.addresses ?? []).map(({ address }) => address))));
+      ranges.set(name, claimed(own));
+      rangeLengths = [...new Set([...rangeLengths, ...own.map(({ length }) => length)])].sort((a, b) => b - a);
+      const known = nodes.get(name);
+      const changedAt = known?.zone === zone ? known.changedAt : now();
+      nodes.set(name, { zone, changedAt, hasRange: own.length > 0 });
+      zones = undefined;
     },
     removeNode(node: Node): void {
       const name = nameOf(node);
       nodeAddresses.remove(name);
-      nodeZones.delete(name);
+      ranges.remove(name);
+      nodes.delete(name);
       zones = undefined;
-      setRanges({ ...ownerOf(node), name }, []);
-      prefixes.delete(name);
     },
     /** `namespace/name` of the Service that answers at a cluster or load-balancer address. */
     serviceAt(protocol: string, address: string, port: number): string | undefined {
       const key = portKey(protocol, port);
-      const isMeant = ({ ports }: ServiceClaim): boolean => ports.has(key);
-      return (services.find(address, isMeant) ?? services.departed(address, isMeant))?.by.name;
+      const departed = services.departed(address);
+      const found = services.first(address, ({ ports }) => ports.has(key));
+      return (found ?? (departed?.ports.has(key) === true ? departed : undefined))?.by.name;
     },
     serviceOfNodePort(protocol: string, port: number): string | undefined {
       const key = portKey(protocol, port);
       return (nodePorts.first(key) ?? nodePorts.departed(key))?.by.name;
     },
+    /** Whether it is the cluster address of this Service, for connections that may leave their Node. */
+    isAsked: (service: string, address: string): boolean =>
+      services.first(address, ({ by, kind, isLocal }) => by.name === service && kind === 'cluster' && !isLocal) !==
+      undefined,
     /**
      * What a Node says of itself, then what the EndpointSlice controller says of Pods, then what others do, then what was said last.
      * Undefined for an address that is in no slice, on no Node and in no Node's range of Pods.
      */
-    placeOf: (address: string): Place | undefined =>
-      (nodeAddresses.first(address) ?? endpointAt(address))?.place ??
-      (endpoints.departed(address) ?? nodeAddresses.departed(address))?.place ??
-      ranges.get(address),
+    placeOf(address: string): Place | undefined {
+      const living = nodeAddresses.first(address);
+      const endpoint = living === undefined ? endpointOf(address) : undefined;
+      if (endpoint !== undefined) return { zone: endpoint.zone ?? zoneOf(endpoint.node), node: endpoint.node };
+      const node = living ?? nodeAddresses.departed(address);
+      if (node !== undefined) return { zone: node.by.zone, node: node.by.name };
+      const key = keyOfAddress(address);
+      for (const length of rangeLengths) {
+        const range = ranges.first(key.slice(0, length));
+        if (range !== undefined) return { zone: range.by.zone, node: range.by.name };
+      }
+      return undefined;
+    },
+    /** All endpoints of a Service, with their addresses. */
+    endpointsOf: (service: string): (readonly [address: string, Endpoint])[] =>
+      [...(groups.get(service)?.slices ?? [])].flatMap((name) =>
+        endpoints.keysOf(name).flatMap((address) => {
+          const endpoint = endpoints.first(address, ({ by }) => by.name === name)?.endpoint;
+          return endpoint === undefined ? [] : [[address, endpoint] as const];
+        }),
+      ),
+    /** What slices say of an address, with the Service and the ports of each. */
+    claimsOf: (address: string): readonly EndpointClaim[] => endpoints.all(address),
+    /** When slices of a Service changed last; undefined without any. */
+    slicesChangedAt: (service: string): number | undefined => groups.get(service)?.changedAt,
+    /** Zone of a Node, empty without one, and since when; undefined where it is not known. */
+    nodeAt: (name: string): { readonly zone: string; readonly changedAt: number } | undefined => nodes.get(name),
     /** Whether an address belongs to a Node itself. */
     isNode: (address: string): boolean =>
       (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
     hasService: (name: string): boolean => names.has(name),
     /** Whether a Node is in it. */
     isZone(name: string): boolean {
-      zones ??= new Set(nodeZones.values());
+      zones ??= new Set([...nodes.values()].map(({ zone }) => zone));
       return zones.has(name);
     },
-    /** Empty where it has none or is not known. */
-    zoneOfNode: (name: string): string => nodeZones.get(name) ?? '',
     get nodes() {
-      return nodeZones.size;
+      return nodes.size;
     },
     /** Whether every Node has a range of Pods: only then an unknown address is outside of the cluster. */
     get knowsPodRanges() {
-      return prefixes.size > 0 && [...prefixes.values()].every((list) => list.length > 0);
+      return nodes.size > 0 && [...nodes.values()].every(({ hasRange }) => hasRange);
     },
   };
 };

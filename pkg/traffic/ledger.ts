@@ -69,11 +69,7 @@ const namespaceOf = ({ service }: { readonly service: string }): string => servi
 const createSeriesMap = (maxSeries: () => number, { isZone }: Pick<Directory, 'isZone'>) => {
   /** As many as the Nodes have zones: what has no Service, or none of its own. */
   const common = new Map<string, Counter>();
-  const shared = createShares<Counter>({
-    max: maxSeries,
-    namespaceOf,
-    onRemoved: (counter) => void (counter.isDropped = true),
-  });
+  const shared = createShares<Counter>(maxSeries, namespaceOf, (counter) => void (counter.isDropped = true));
   const isOfNodes = (zone: string): boolean => zone === ZONE_UNKNOWN || zone === ZONE_EXTERNAL || isZone(zone);
   const at = (route: Route): Counter => {
     const { service, source, destination } = route;
@@ -82,12 +78,11 @@ const createSeriesMap = (maxSeries: () => number, { isZone }: Pick<Directory, 'i
     if (known !== undefined) return known;
     const hasNamespace = isOfService(route);
     const isCommon = !hasNamespace && isOfNodes(destination);
-    if (!isCommon && !shared.makeRoom(namespaceOf(route)))
-      return at(hasNamespace ? { service: OTHER, source, destination } : { ...route, destination: ZONE_UNKNOWN });
     const zeros = { connections: 0, requestBytes: 0, responseBytes: 0, isDropped: false };
     const counter = { service, source, destination, ...zeros };
     if (isCommon) common.set(key, counter);
-    else shared.add(key, counter);
+    else if (!shared.add(key, counter))
+      return at(hasNamespace ? { service: OTHER, source, destination } : { ...route, destination: ZONE_UNKNOWN });
     return counter;
   };
   return { at, release: shared.release, values: () => [...common.values(), ...shared.values()] };
@@ -100,15 +95,13 @@ const emptyProof = (service: string): Proof => {
 
 /** Counts what was judged, by Service; beyond `max` Services together. */
 const createProofs = (max: () => number) => {
-  const shared = createShares<Proof>({ max, namespaceOf });
+  const shared = createShares<Proof>(max, namespaceOf);
   let other: Proof | undefined;
   const at = (service: string): Proof => {
     const known = shared.get(service);
     if (known !== undefined) return known;
-    if (!shared.makeRoom(namespaceOf({ service }))) return (other ??= emptyProof(OTHER));
     const proof = emptyProof(service);
-    shared.add(service, proof);
-    return proof;
+    return shared.add(service, proof) ? proof : (other ??= emptyProof(OTHER));
   };
   return {
     add({ service, outcome, crossed, predicted }: Judgement) {

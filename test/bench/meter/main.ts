@@ -6,12 +6,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
-import { SETTLED_MS, createHintBook } from '../../../pkg/traffic/hints.ts';
+import { SETTLED_MS, createJudge } from '../../../pkg/traffic/hints.ts';
 import { createLedger } from '../../../pkg/traffic/ledger.ts';
 import { registerMeterMetrics } from '../../../cmd/traffic-meter/metrics.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { runLive } from './live.ts';
-import { ENDPOINTS, NODES, SERVICES, addressOf, clusterIp, nodeOf, serviceOf, sliceOf, zoneOf } from './world.ts';
+import { ENDPOINTS, NODES, SERVICES, addressOf, clusterIp, nodeOf, serviceOf, sliceOf } from './world.ts';
 
 const USAGE = `Usage: npm run bench:meter [-- --live [--node-flag FLAG ...]]
 
@@ -29,18 +29,11 @@ const runInProcess = async (): Promise<void> => {
     return process.memoryUsage().heapUsed / 1e6;
   };
   const directory = createDirectory();
-  const hints = createHintBook();
   const before = heapMb();
-  for (let index = 0; index < NODES; index += 1) {
-    directory.setNode(nodeOf(index));
-    hints.setNodeZone(`n${index}`, zoneOf(index), 0);
-  }
+  for (let index = 0; index < NODES; index += 1) directory.setNode(nodeOf(index));
   for (let index = 0; index < SERVICES; index += 1) {
-    const [service, slice] = [serviceOf(index), sliceOf(index)];
-    directory.setService(service);
-    directory.setSlice(slice);
-    hints.setService(service);
-    hints.setSlice(slice, 0);
+    directory.setService(serviceOf(index));
+    directory.setSlice(sliceOf(index));
   }
   const caches = heapMb() - before;
 
@@ -48,7 +41,7 @@ const runInProcess = async (): Promise<void> => {
     directory,
     own: { name: 'n0', isLocal: (address) => address.startsWith('10.0.0.') },
     maxSeries: () => Math.max(50, Math.floor(200_000 / NODES)),
-    judge: (flow, service) => hints.judge(flow, service, 'n0', SETTLED_MS),
+    judge: createJudge(directory, 'n0', () => SETTLED_MS),
   });
   const lineOf = (event: string, index: number, carried: boolean): string => {
     const service = index % SERVICES;

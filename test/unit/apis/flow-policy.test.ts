@@ -167,7 +167,7 @@ describe('a zone named as the hint for nowhere', () => {
     ['zones of clients', clientZonesOf(nodes).zones, ['a', 'b']],
     ['weights of zones', zoneWeights({ nodes, by: 'nodes' }), { kind: 'known', weights: { a: 1, b: 1 } }],
     ['zone in the planner', createSliceProjection()(placed).endpoints.map(({ zone }) => zone), ['']],
-    ['zones of a meter', ['n', 'a'].map((name) => directory.zoneOfNode(name)), ['', 'a']],
+    ['zones of a meter', ['n', 'a'].map((name) => directory.nodeAt(name)?.zone), ['', 'a']],
     // What is stored during an evacuation is still read as it stands.
     ['hints that are stored', baseOf({ forZones: [{ name: NOWHERE }] }).zones, [NOWHERE]],
   ];

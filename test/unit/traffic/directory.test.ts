@@ -234,6 +234,36 @@ describe('directory: where an address is', () => {
       expect(zoneAt('10.1.0.1')(directory)).to.equal('');
     });
 
+  it('the longest of the ranges that hold an address, and the next one once it is gone', () => {
+    const directory = createDirectory();
+    const rangeOf = (name: string, podCIDR: string): Node => ({
+      metadata: { name, labels: { 'topology.kubernetes.io/zone': name } },
+      spec: { podCIDR },
+    });
+    for (const [name, cidr] of [
+      ['wide', '10.0.0.0/8'],
+      ['narrow', '10.1.2.0/24'],
+      ['six', '2001:db8::/32'],
+    ] as const)
+      directory.setNode(rangeOf(name, cidr));
+    const found = (): (string | undefined)[] =>
+      ['10.1.2.3', '10.9.2.3', '11.0.0.1', '2001:db8:1::5'].map((address) => zoneAt(address)(directory));
+    expect(found()).to.deep.equal(['narrow', 'wide', undefined, 'six']);
+    directory.removeNode(rangeOf('narrow', '10.1.2.0/24'));
+    expect(found()).to.deep.equal(['wide', 'wide', undefined, 'six']);
+  });
+
+  it('the zone of the Node of an endpoint whose slice has none, whichever comes first', () => {
+    const directory = createDirectory();
+    directory.setSlice({
+      metadata: { namespace: 'shop', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+      endpoints: [{ addresses: ['10.1.0.1'], nodeName: 'n1' }],
+    });
+    expect(zoneAt('10.1.0.1')(directory)).to.equal('');
+    node('n1', NEW, 'a').set(directory);
+    expect(zoneAt('10.1.0.1')(directory)).to.equal('a');
+  });
+
   it('zones are those of Nodes', () => {
     const directory = createDirectory();
     const only = node('n1', NEW, 'a');

@@ -3,14 +3,8 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
-import {
-  type HintBook,
-  type Judgement,
-  OUTCOMES,
-  type Outcome,
-  SETTLED_MS,
-  createHintBook,
-} from '../../../pkg/traffic/hints.ts';
+import { createDirectory } from '../../../pkg/traffic/directory.ts';
+import { type Judgement, OUTCOMES, type Outcome, SETTLED_MS, createJudge } from '../../../pkg/traffic/hints.ts';
 import {
   type OutcomeCounts,
   type Verdict,
@@ -41,14 +35,24 @@ const sliceOf = (rows: readonly Row[], version = '1', name = 'web-1'): EndpointS
   })),
 });
 
-const bookOf = (rows: readonly Row[], internalTrafficPolicy?: string): HintBook => {
-  const book = createHintBook();
-  book.setNodeZone('own', 'a', 0);
-  rows.forEach(({ zone }, index) => book.setNodeZone(`n-${index}`, zone, 0));
+/** Since 0; `judge` looks when `at` says. */
+const world = (rows: readonly Row[], internalTrafficPolicy?: string) => {
+  let now = 0;
+  const directory = createDirectory(() => now);
+  const setZone = (name: string, zone: string): void =>
+    directory.setNode({ metadata: { name, labels: { 'topology.kubernetes.io/zone': zone } } });
+  setZone('own', 'a');
+  rows.forEach(({ zone }, index) => setZone(`n-${index}`, zone));
   const policy = internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy };
-  book.setService({ metadata: { namespace: 'shop', name: 'web' }, spec: { clusterIP: '10.96.0.1', ...policy } });
-  book.setSlice(sliceOf(rows), 0);
-  return book;
+  directory.setService({ metadata: { namespace: 'shop', name: 'web' }, spec: { clusterIP: '10.96.0.1', ...policy } });
+  directory.setSlice(sliceOf(rows));
+  const judge = createJudge(directory, 'own', () => now);
+  const at = (time: number): void => void (now = time);
+  const judged = (index: number, time = SETTLED_MS): Judgement | undefined => {
+    at(time);
+    return judge(flowTo(index), 'shop/web');
+  };
+  return { directory, setZone, judge, judged, at };
 };
 
 const flowTo = (index: number, asked = '10.96.0.1:80'): Flow => {
@@ -56,9 +60,6 @@ const flowTo = (index: number, asked = '10.96.0.1:80'): Flow => {
   if (flow === undefined) throw new Error('not a flow');
   return flow;
 };
-
-const judged = (book: HintBook, index: number, now = SETTLED_MS): Judgement | undefined =>
-  book.judge(flowTo(index), 'shop/web', 'own', now);
 
 const own = { zone: 'a', hints: ['a'] };
 const other = { zone: 'b', hints: ['b'] };
@@ -88,28 +89,39 @@ describe('hints: a new connection from zone a', () => {
   ];
   for (const [name, rows, to, outcome, predicted] of cases) {
     it(`${outcome}: ${name}`, () => {
-      expect(judged(bookOf(rows), to)).to.deep.include({ service: 'shop/web', outcome, predicted });
+      expect(world(rows).judged(to)).to.deep.include({ service: 'shop/web', outcome, predicted });
     });
   }
 
   it('Misplaced: the Node of the endpoint was given another zone since', () => {
-    const book = bookOf([own, other]);
-    book.setNodeZone('n-0', 'b', SETTLED_MS);
-    expect(judged(book, 0, SETTLED_MS + 1)?.outcome, 'at once').to.equal('Honored');
-    expect(judged(book, 0, 2 * SETTLED_MS)?.outcome).to.equal('Misplaced');
+    const { at, setZone, judged } = world([own, other]);
+    at(SETTLED_MS);
+    setZone('n-0', 'b');
+    expect(judged(0, SETTLED_MS + 1)?.outcome, 'at once').to.equal('Honored');
+    expect(judged(0, 2 * SETTLED_MS)?.outcome).to.equal('Misplaced');
   });
 
   it('follows the zone of its own Node', () => {
-    const book = bookOf([own, other]);
-    book.setNodeZone('own', 'b', SETTLED_MS);
-    expect(judged(book, 1, SETTLED_MS + 1), 'at once').to.equal(undefined);
-    expect(judged(book, 1, 2 * SETTLED_MS)?.outcome).to.equal('Honored');
+    const { at, setZone, judged } = world([own, other]);
+    expect(judged(1)?.outcome).to.equal('Ignored');
+    at(SETTLED_MS);
+    setZone('own', 'b');
+    expect(judged(1, SETTLED_MS + 1), 'at once').to.equal(undefined);
+    expect(judged(1, 2 * SETTLED_MS)?.outcome).to.equal('Honored');
   });
 });
 
 describe('hints: what goes around the proxy', () => {
-  const around = (index: number): Judgement | undefined =>
-    bookOf([own, other]).judge(flowTo(index, `10.1.0.${index}:8080`), '', 'own', SETTLED_MS);
+  const around = (index: number, asked = `10.1.0.${index}:8080`, from?: string): Judgement | undefined => {
+    const { at, judge, directory } = world([own, other]);
+    if (from !== undefined)
+      directory.setNode({
+        metadata: { name: 'other' },
+        status: { addresses: [{ type: 'InternalIP', address: from }] },
+      });
+    at(SETTLED_MS);
+    return judge(flowTo(index, asked), '');
+  };
 
   it('Bypassed: an endpoint of another zone is asked by its own address', () => {
     expect(around(1)).to.deep.include({ service: 'shop/web', outcome: 'Bypassed', crossed: true });
@@ -120,41 +132,48 @@ describe('hints: what goes around the proxy', () => {
   });
 
   it('says nothing about a port that is no port of the Service', () => {
-    const flow = flowTo(1, '10.1.0.1:9090');
-    expect(bookOf([own, other]).judge(flow, '', 'own', SETTLED_MS)).to.equal(undefined);
+    expect(around(1, '10.1.0.1:9090')).to.equal(undefined);
+  });
+
+  it('says nothing of a kubelet, which asks Pods of its own node by their addresses', () => {
+    expect(around(1, undefined, '10.1.9.9')).to.equal(undefined);
   });
 });
 
 describe('hints: what is not judged', () => {
   it('a connection while the slices are fresh, and one more change begins that anew', () => {
-    const book = bookOf([own, other]);
-    expect(judged(book, 1, SETTLED_MS - 1)).to.equal(undefined);
-    book.setSlice(sliceOf([own, other], '2'), SETTLED_MS);
-    expect(judged(book, 1, SETTLED_MS)).to.equal(undefined);
-    expect(judged(book, 1, 2 * SETTLED_MS)?.outcome).to.equal('Ignored');
+    const { directory, judged } = world([own, other]);
+    expect(judged(1, SETTLED_MS - 1)).to.equal(undefined);
+    expect(judged(1)?.outcome).to.equal('Ignored');
+    directory.setSlice(sliceOf([own, { zone: 'b' }], '2'));
+    expect(judged(1, SETTLED_MS)).to.equal(undefined);
+    expect(judged(1, 2 * SETTLED_MS)?.outcome).to.equal('Incomplete');
   });
 
   it('a list that is read again changes nothing', () => {
-    const book = bookOf([own, other]);
-    book.setSlice(sliceOf([own, other]), SETTLED_MS);
-    expect(judged(book, 1, SETTLED_MS)?.outcome).to.equal('Ignored');
+    const { at, directory, judged } = world([own, other]);
+    at(SETTLED_MS);
+    directory.setSlice(sliceOf([own, other]));
+    expect(judged(1)?.outcome).to.equal('Ignored');
   });
 
-  for (const [name, book, flow] of [
-    ['a Service whose traffic stays on its node', bookOf([own, other], 'Local'), flowTo(1)],
-    ['a node port', bookOf([own, other]), flowTo(1, '192.168.0.1:30080')],
-    ['an endpoint that is not known', bookOf([own, other]), flowTo(7)],
+  for (const [name, policy, flow] of [
+    ['a Service whose traffic stays on its node', 'Local', flowTo(1)],
+    ['a node port', undefined, flowTo(1, '192.168.0.1:30080')],
+    ['an endpoint that is not known', undefined, flowTo(7)],
   ] as const) {
     it(name, () => {
-      expect(book.judge(flow, 'shop/web', 'own', SETTLED_MS)).to.equal(undefined);
+      const { at, judge } = world([own, other], policy);
+      at(SETTLED_MS);
+      expect(judge(flow, 'shop/web')).to.equal(undefined);
     });
   }
 
   it('a Service whose slices are gone', () => {
-    const book = bookOf([own, other]);
-    book.removeSlice(sliceOf([own, other]), 0);
-    expect(judged(book, 1)).to.equal(undefined);
-    expect(book.judge(flowTo(1, '10.1.0.1:8080'), '', 'own', SETTLED_MS), 'by address').to.equal(undefined);
+    const { directory, judge, judged } = world([own, other]);
+    directory.removeSlice(sliceOf([own, other]));
+    expect(judged(1)).to.equal(undefined);
+    expect(judge(flowTo(1, '10.1.0.1:8080'), ''), 'by address').to.equal(undefined);
   });
 });
 
@@ -175,10 +194,10 @@ describe('hints: properties', () => {
         const covered = ready.filter(({ hints }) => hints?.includes('a') === true);
         // pkg/proxy/topology.go: topologyModeFromHints and availableForTopology.
         const allowed = complete && covered.length > 0 ? covered : ready;
-        const book = bookOf(given);
+        const { judged } = world(given);
         for (const { index } of ready) {
           const isAllowed = allowed.some((each) => each.index === index);
-          expect(judged(book, index)?.outcome === 'Ignored', `endpoint ${index}`).to.equal(!isAllowed);
+          expect(judged(index)?.outcome === 'Ignored', `endpoint ${index}`).to.equal(!isAllowed);
         }
       }),
     );
@@ -188,17 +207,17 @@ describe('hints: properties', () => {
     fc.assert(
       fc.property(rows, fc.nat({ max: 7 }), (given, at) => {
         const { endpoints, ...rest } = sliceOf(given);
-        const whole = bookOf(given);
-        const halves = bookOf([]);
-        given.forEach((each, index) => halves.setNodeZone(`n-${index}`, each.zone, 0));
+        const whole = world(given);
+        const halves = world([]);
+        given.forEach((each, index) => halves.setZone(`n-${index}`, each.zone));
         const part = (name: string, some: EndpointSlice['endpoints']): EndpointSlice => ({
           ...rest,
           metadata: { ...rest.metadata, name, resourceVersion: '2' },
           endpoints: some ?? [],
         });
-        halves.setSlice(part('web-2', endpoints?.slice(at)), 0);
-        halves.setSlice(part('web-1', endpoints?.slice(0, at)), 0);
-        for (const index of given.keys()) expect(judged(halves, index)).to.deep.equal(judged(whole, index));
+        halves.directory.setSlice(part('web-2', endpoints?.slice(at)));
+        halves.directory.setSlice(part('web-1', endpoints?.slice(0, at)));
+        for (const index of given.keys()) expect(halves.judged(index)).to.deep.equal(whole.judged(index));
       }),
     );
   });

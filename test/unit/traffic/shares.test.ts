@@ -10,17 +10,14 @@ interface Entry {
 
 const open = (max: number) => {
   const removed: Entry[] = [];
-  const shares = createShares<Entry>({
-    max: () => max,
-    namespaceOf: ({ namespace }) => namespace,
-    onRemoved: (entry) => void removed.push(entry),
-  });
+  const shares = createShares<Entry>(
+    () => max,
+    ({ namespace }) => namespace,
+    (entry) => void removed.push(entry),
+  );
   const add = (namespace: string, name: number): boolean => {
     const key = `${namespace}/${name}`;
-    if (shares.get(key) !== undefined) return true;
-    if (!shares.makeRoom(namespace)) return false;
-    shares.add(key, { namespace, key });
-    return true;
+    return shares.get(key) !== undefined || shares.add(key, { namespace, key });
   };
   const fill = (namespace: string, wanted: number): number =>
     Array.from({ length: wanted }, (_, name) => add(namespace, name)).filter(Boolean).length;
