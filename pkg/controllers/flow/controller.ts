@@ -48,7 +48,7 @@ export const createFlowController = (options: {
   let enqueue: (key: string) => void = () => undefined;
   const loads = createLoadReader({ ...options, onRead: counters.read, onLate: (key) => enqueue(key) });
   const planning = createPlanning({
-    open: planner === undefined ? openInline : (threadEvents) => openWorker(planner, threadEvents),
+    open: planner === undefined ? openInline : (onEnd) => openWorker(planner, onEnd),
     clock,
     onReady: (key) => enqueue(key),
     onPlanned: counters.planned,

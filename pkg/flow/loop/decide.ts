@@ -1,5 +1,5 @@
 // Whether a Service's hints change now, and to what: the step rule.
-import { defined, sumOf } from '../../apis/values.ts';
+import { defined, sumBy, sumOf } from '../../apis/values.ts';
 import { type HintsInForce, endpointsWithHints } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { amountOf } from '../types.ts';
@@ -67,97 +67,40 @@ export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 
 /** As many as the API takes for an endpoint. */
 const MAX_ZONES = 8;
 
-/** What the hints lead to so far, kept up to date endpoint by endpoint: evaluating a whole plan for each would take too long. */
-interface Books {
-  readonly load: Map<string, number>;
-  readonly servers: Map<string, FlowEndpoint[]>;
-  overload: number;
-  cost: number;
-}
-
-const priceOf = ({ cost }: EvaluateInput, client: string, { zone }: FlowEndpoint): number =>
-  zone === client && client !== '' ? 0 : (cost?.(client, zone) ?? 1);
-
-const above = ({ targetUtilization }: EvaluateInput, { capacity }: FlowEndpoint, load: number): number =>
-  Math.max(0, load - targetUtilization * capacity);
-
-/** Takes a zone's demand off its servers, or gives it to them. */
-const book = (
-  books: Books,
-  input: EvaluateInput,
-  zone: string,
-  servers: readonly FlowEndpoint[],
-  sign: 1 | -1,
-): void => {
-  const rate = (sign * amountOf(input.demand, zone)) / servers.length;
-  for (const server of servers) {
-    const before = books.load.get(server.name) ?? 0;
-    books.load.set(server.name, before + rate);
-    books.overload += above(input, server, before + rate) - above(input, server, before);
-    books.cost += rate * priceOf(input, zone, server);
-  }
-};
-
-const booksOf = (input: EvaluateInput, hints: ReadonlyMap<string, readonly string[]>): Books => {
-  const books: Books = { load: new Map(), servers: new Map(), overload: 0, cost: 0 };
-  for (const endpoint of input.endpoints) {
-    for (const zone of hints.get(endpoint.name) ?? []) {
-      const servers = books.servers.get(zone);
-      if (servers === undefined) books.servers.set(zone, [endpoint]);
-      else servers.push(endpoint);
-    }
-  }
-  for (const zone of Object.keys(input.demand))
-    book(books, input, zone, (zone === '' ? undefined : books.servers.get(zone)) ?? input.endpoints, 1);
-  return books;
-};
-
-/** Whether the endpoint may serve its own zone too; where not, everything stays as it was. */
-const joins = (
-  books: Books,
-  input: EvaluateInput,
-  endpoint: FlowEndpoint,
-  most: Pick<Plan, 'overload' | 'crossZoneCost'>,
-): boolean => {
-  const { zone } = endpoint;
-  const before = books.servers.get(zone);
-  const after = [...(before ?? []), endpoint];
-  book(books, input, zone, before ?? input.endpoints, -1);
-  book(books, input, zone, after, 1);
-  const fits = books.overload <= most.overload + NEGLIGIBLE && books.cost <= most.crossZoneCost + NEGLIGIBLE;
-  if (fits) books.servers.set(zone, after);
-  else {
-    book(books, input, zone, after, -1);
-    book(books, input, zone, before ?? input.endpoints, 1);
-  }
-  return fits;
-};
-
 /**
  * An endpoint that serves another zone alone is lost to its own when demand there rises, and the next samples are half a minute
- * away. Effort: endpoints that serve other zones alone, times those of their zone.
+ * away: it serves its own zone too, where it has room for that. Its own clients pay no more, and no other endpoint carries more: the
+ * plan has to be without overload, and stays so.
  */
 export const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
   if (plan.spread) return plan;
+  const { demand, targetUtilization } = input;
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
-  const books = booksOf(input, hints);
+  const servers = new Map<string, number>();
+  for (const zone of [...hints.values()].flat()) servers.set(zone, (servers.get(zone) ?? 0) + 1);
+  const loadOf = (zones: readonly string[]): number =>
+    sumBy(Object.keys(demand), (zone) => {
+      const count = servers.get(zone) ?? 0;
+      if (count > 0) return zones.includes(zone) ? amountOf(demand, zone) / count : 0;
+      return amountOf(demand, zone) / input.endpoints.length;
+    });
   let changed = false;
-  for (const endpoint of input.endpoints) {
-    const zones = hints.get(endpoint.name) ?? [];
-    if (zones.includes(endpoint.zone) || zones.length >= MAX_ZONES || endpoint.zone === '') continue;
-    if (!joins(books, input, endpoint, plan)) continue;
-    hints.set(endpoint.name, [...zones, endpoint.zone].sort());
-    changed = true;
+  for (const { name, zone, capacity } of input.endpoints) {
+    const zones = hints.get(name) ?? [];
+    if (zones.includes(zone) || zones.length >= MAX_ZONES || zone === '') continue;
+    const before = servers.get(zone) ?? 0;
+    servers.set(zone, before + 1);
+    if (loadOf([...zones, zone]) <= targetUtilization * capacity + NEGLIGIBLE) {
+      hints.set(name, [...zones, zone].sort());
+      changed = true;
+    } else servers.set(zone, before);
   }
   if (!changed) return plan;
-  const hintsFor = (name: string): readonly string[] => hints.get(name) ?? [];
+  const endpoints = input.endpoints.map((one) => ({ ...one, forZones: hints.get(one.name) ?? [] }));
   return {
     ...plan,
-    ...evaluatePlan({
-      ...input,
-      endpoints: input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hintsFor(endpoint.name) })),
-    }),
-    endpoints: plan.endpoints.map(({ name }) => ({ name, forZones: hintsFor(name) })),
+    ...evaluatePlan({ ...input, endpoints }),
+    endpoints: plan.endpoints.map(({ name }) => ({ name, forZones: hints.get(name) ?? [] })),
   };
 };
 

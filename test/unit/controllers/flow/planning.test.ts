@@ -2,11 +2,9 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it, afterEach } from 'mocha';
 import {
-  type PlanOutcome,
   type PlanReply,
   type PlanRequest,
   type PlanThread,
-  type PlanThreadEvents,
   type Planned,
   type Planning,
   createPlanning,
@@ -42,9 +40,9 @@ describe('planning', () => {
   let clock: FakeClock;
   let planning: Planning;
   /** Threads that were opened, and what each was sent. */
-  let threads: { events: PlanThreadEvents; requests: PlanRequest[]; ended: boolean }[];
+  let threads: { requests: PlanRequest[]; asked: PromiseWithResolvers<PlanReply>; ended: boolean }[];
   let ready: string[];
-  let outcomes: PlanOutcome[];
+  let outcomes: string[];
 
   beforeEach(() => {
     clock = createFakeClock();
@@ -52,10 +50,20 @@ describe('planning', () => {
     ready = [];
     outcomes = [];
     planning = createPlanning({
-      open: (events) => {
-        const thread = { events, requests: [] as PlanRequest[], ended: false };
+      open() {
+        const thread = { requests: [] as PlanRequest[], asked: Promise.withResolvers<PlanReply>(), ended: false };
         threads.push(thread);
-        return { post: (request) => void thread.requests.push(request), end: () => void (thread.ended = true) };
+        return {
+          plan(request) {
+            thread.requests.push(request);
+            thread.asked = Promise.withResolvers();
+            return thread.asked.promise;
+          },
+          end() {
+            thread.ended = true;
+            thread.asked.reject(new Error('ended'));
+          },
+        };
       },
       clock,
       deadlineMs: 1_000,
@@ -65,7 +73,10 @@ describe('planning', () => {
   });
 
   const last = (): PlanRequest => threads.at(-1)!.requests.at(-1)!;
-  const reply = (cutShort = false): void => threads.at(-1)!.events.replied({ id: last().id, answer: answer(cutShort) });
+  const reply = async (cutShort = false): Promise<void> => {
+    threads.at(-1)!.asked.resolve({ answer: answer(cutShort) });
+    await clock.advance(0);
+  };
   /** Asks, and lets the turn go on when its patience is over. */
   const late = async (key: string, spec: PlanJob['spec'] = {}): Promise<Planned | undefined> => {
     const asked = planning.ask(key, job(spec));
@@ -75,7 +86,7 @@ describe('planning', () => {
 
   it('lets the turn go on without an answer that takes long, and calls for another turn when it is there', async () => {
     expect(await late('shop/web')).to.equal(undefined);
-    reply(true);
+    await reply(true);
     expect(ready).to.deep.equal(['shop/web']);
     expect(await planning.ask('shop/web', job())).to.deep.equal({ ...answer(true), timedOut: false });
     expect(threads[0]!.requests).to.have.lengthOf(1);
@@ -87,7 +98,7 @@ describe('planning', () => {
     await clock.advance(500);
     const order: string[] = [];
     for (let served = 0; served < 6; served += 1) {
-      reply();
+      await reply();
       order.push(ready.at(-1)!);
       await clock.advance(500);
     }
@@ -100,7 +111,7 @@ describe('planning', () => {
     await clock.advance(1_000);
     expect(threads.map(({ ended }) => ended)).to.deep.equal([true, false]);
     expect(last().effort).to.equal(0);
-    reply();
+    await reply();
     expect(await planning.ask('shop/web', job())).to.deep.equal({ ...answer(), timedOut: true });
     expect(outcomes).to.deep.equal(['timed-out']);
   });
@@ -110,7 +121,7 @@ describe('planning', () => {
     await clock.advance(2_000);
     expect(await planning.ask('shop/web', job()).catch((error: Error) => error.message)).to.match(/within 1000 ms/);
     const other = planning.ask('shop/api', job());
-    reply();
+    await reply();
     expect(await other).to.deep.equal({ ...answer(), timedOut: false });
     expect(await late('shop/web')).to.equal(undefined);
     expect([threads.length, last().effort]).to.deep.equal([3, undefined]);
@@ -118,17 +129,17 @@ describe('planning', () => {
 
   it('survives a thread that dies: its question is asked once more with the least effort', async () => {
     await late('shop/web');
-    threads[0]!.events.failed(new Error('out of memory'));
-    expect(threads).to.have.lengthOf(2);
-    threads[0]!.events.replied({ id: 1, answer: answer() });
-    expect(ready, 'a dead thread says nothing').to.deep.equal([]);
-    reply();
+    threads[0]!.asked.reject(new Error('out of memory'));
+    await clock.advance(0);
+    expect([threads.length, last().effort, ready.length]).to.deep.equal([2, 0, 0]);
+    await reply();
     expect(ready).to.deep.equal(['shop/web']);
   });
 
   it('ends its thread and its timers when it is closed', async () => {
     await late('shop/web');
     planning.close();
+    await clock.advance(0);
     expect([threads[0]!.ended, clock.pending]).to.deep.equal([true, 0]);
   });
 });
@@ -165,16 +176,13 @@ describe('the thread that plans', () => {
   let thread: PlanThread | undefined;
   afterEach(() => thread?.end());
 
-  const ask = (open: typeof openInline, job: PlanJob): Promise<PlanReply> =>
-    new Promise((resolve, reject) => {
-      thread = open({ replied: resolve, failed: reject });
-      thread.post({ id: 1, job });
-    });
+  const inWorker = (): PlanThread => openWorker(MAIN, () => undefined);
+  const ask = (open: typeof openInline, job: PlanJob): Promise<PlanReply> => (thread = open()).plan({ job });
 
   it('answers what is answered without it', async () => {
     const job = hostileJob(40);
     const inline = await ask(openInline, job);
-    const worker = await ask((events) => openWorker(MAIN, events), job);
+    const worker = await ask(inWorker, job);
     expect(worker).to.deep.equal(inline);
     expect('answer' in worker && worker.answer.turn.decision?.reason).to.equal('Saturated');
   }).timeout(30_000);
@@ -194,9 +202,6 @@ describe('the thread that plans', () => {
       return turns;
     };
     expect(await turnsDuring(openInline), 'turns of the main thread, planning in it').to.be.at.most(2);
-    expect(
-      await turnsDuring((events) => openWorker(MAIN, events)),
-      'turns of the main thread, planning beside it',
-    ).to.be.at.least(50);
+    expect(await turnsDuring(inWorker), 'turns of the main thread, planning beside it').to.be.at.least(50);
   }).timeout(30_000);
 });
