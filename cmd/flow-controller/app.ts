@@ -4,7 +4,7 @@ import { COMMANDS } from '../../pkg/apis/names.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
-import { createNodeGroupControllers, openNodeGroupCaches } from '../../pkg/controllers/node-groups/controller.ts';
+import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
 import { createHonored } from '../../pkg/controllers/flow/honored.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
@@ -37,7 +37,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const { client, events, metrics } = manager;
   const common = { ...session, client, events, metrics };
 
-  const caches = openFlowCaches(manager.cache);
+  const caches = openFlowCaches(manager.cache, nodeGroups);
   const routers = createRouterEvidence({ ...common, pods: true });
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
@@ -47,7 +47,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.controller('flow', createFlowController({ ...common, honored, caches, routers, lifetime: manager.resigned }));
   if (nodeGroups.enabled) {
     const { touchesPerSecond } = nodeGroups;
-    const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };
+    const options = { ...common, open: manager.cache, caches, touchesPerSecond, excludedNamespaces };
     for (const [name, spec] of Object.entries(createNodeGroupControllers(options))) manager.controller(name, spec);
   }
   await manager.run(signal);

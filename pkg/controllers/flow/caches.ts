@@ -18,6 +18,7 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } fro
 import { clientZonesOf, createSliceProjection, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import type { ClientZones, FlowSlice } from '../../flow/assemble/slice.ts';
 import type { PodCpu } from '../../flow/assemble/turn.ts';
+import { type GroupNode, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
@@ -88,16 +89,25 @@ export const projectService = ({ metadata = {}, spec }: Service): Service => ({
   },
 });
 
+/** A Node as the flow-controller sees it; `GroupNode` says nothing where NodeGroups are switched off. */
+export type FlowNode = Node & GroupNode;
+
 const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-export const projectNode = ({ metadata = {}, status }: Node): Node => {
+const UNGROUPED: GroupNode = { metadata: {}, zoneManagers: [], memberManagers: [] };
+
+/** `grouped`: with what decides the zones that NodeGroups give. */
+export const projectNode = (node: Node, grouped = false): FlowNode => {
+  const { metadata = {}, status } = node;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const routing = routingMeta(metadata);
+  const group = grouped ? projectGroupNode(node) : UNGROUPED;
   return {
+    ...group,
     metadata: {
       ...identityMeta(metadata),
-      ...routing,
-      labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS) },
+      labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS), ...group.metadata.labels },
+      annotations: { ...routing.annotations, ...group.metadata.annotations },
     },
     status: {
       nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
@@ -109,13 +119,21 @@ export const projectNode = ({ metadata = {}, status }: Node): Node => {
 
 const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
+const INDEX_NODE = 'node';
+
+/** `namespace/name` of the Service of a slice. */
+export const serviceKeyOf = ({ metadata, service }: FlowSlice): string => `${metadata?.namespace ?? ''}/${service}`;
 
 /** The slices of a Service, by `namespace/name`. */
-const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
+export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
   cache
     .byIndex(INDEX_SERVICE, service)
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+
+/** Keys of the Services with endpoints on a Node; of none unless NodeGroups are switched on. */
+export const servicesOnNode = (cache: Cache<FlowSlice>, node: string): Set<string> =>
+  new Set(cache.byIndex(INDEX_NODE, node).map(serviceKeyOf));
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
 const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<string> => {
@@ -123,7 +141,7 @@ const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<s
   const holding = cache
     .byIndex(INDEX_NAMESPACE, namespace)
     .filter(({ service, endpoints }) => service !== '' && endpoints.some(({ pod }) => pod === name));
-  return new Set(holding.map(({ service }) => `${namespace}/${service}`));
+  return new Set(holding.map(serviceKeyOf));
 };
 
 const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
@@ -132,7 +150,7 @@ const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
   return { metadata: defined({ name, labels, annotations: kept, resourceVersion }) };
 };
 
-export const openFlowCaches = (open: OpenCache) => {
+export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowControllerConfiguration['nodeGroups']) => {
   const project = createSliceProjection();
   return {
     services: open<Service>(SERVICES, { transform: projectService }),
@@ -140,12 +158,13 @@ export const openFlowCaches = (open: OpenCache) => {
       // What comes from the server is the whole slice; what is cached is what the type says.
       transform: (slice) => project(slice as unknown as EndpointSlice),
       indexers: {
-        [INDEX_SERVICE]: ({ metadata, service }) => (service === '' ? [] : [`${metadata?.namespace ?? ''}/${service}`]),
+        [INDEX_SERVICE]: (slice) => (slice.service === '' ? [] : [serviceKeyOf(slice)]),
         [INDEX_NAMESPACE]: ({ metadata }) => [metadata?.namespace ?? ''],
+        [INDEX_NODE]: ({ endpoints }) => (grouped ? [...new Set(endpoints.map(({ node }) => node))] : []),
       },
     }),
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
-    nodes: open<Node>(NODES, { transform: projectNode }),
+    nodes: open<FlowNode>(NODES, { transform: (node) => projectNode(node as Node, grouped) }),
     /** Absent where the definition is not installed: every Service then has the defaults. */
     policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
@@ -156,7 +175,12 @@ export type FlowCaches = ReturnType<typeof openFlowCaches>;
 
 /** What of a Node can change a plan. */
 const relevant = ({ metadata, status }: Node): string =>
-  JSON.stringify([metadata?.labels, status?.conditions, status?.allocatable]);
+  JSON.stringify([
+    routingMeta(metadata).labels,
+    picked(metadata?.labels, NODE_LABELS),
+    status?.conditions,
+    status?.allocatable,
+  ]);
 
 const isRelevant = (node: Node, previous: Node | undefined, deleted: boolean): boolean =>
   deleted || previous === undefined || relevant(node) !== relevant(previous);
@@ -240,7 +264,7 @@ const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
 
 const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
   if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
-  return [`${slice.metadata?.namespace ?? ''}/${slice.service}`];
+  return [serviceKeyOf(slice)];
 };
 
 /** A status that was written changes nothing for the loop. */

@@ -3,7 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { SERVICES } from '../../apis/resources.ts';
-import { type PlacedSlice, type ZoneLookup, nodesBehind } from '../../kubeedge/stale.ts';
+import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
@@ -35,8 +35,9 @@ export const createServiceResync = (options: {
   touchesPerSecond: number;
   /** By `namespace/name`; undefined: there is none, or it must not be written. */
   service(key: string): Service | undefined;
-  slices(key: string): readonly PlacedSlice[];
-  zoneOf: ZoneLookup;
+  slices(key: string): readonly FlowSlice[];
+  /** Of a Node, empty where it has none; undefined: there is no such Node. */
+  zoneOf(node: string): string | undefined;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
   onTouch?(outcome: TouchOutcome): void;
@@ -45,7 +46,13 @@ export const createServiceResync = (options: {
   const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
   const attempts = new Map<string, Attempt>();
 
-  const behindOf = (key: string): string[] => nodesBehind(slices(key), zoneOf);
+  const isBehind = ({ node, zone }: FlowSliceEndpoint): boolean => (zoneOf(node) ?? zone) !== zone;
+  /** Nodes of endpoints that are stored with another zone than the Node has, in name order. */
+  const behindOf = (key: string): string[] => {
+    const followed = slices(key).filter(({ byControlPlane }) => byControlPlane);
+    const behind = followed.flatMap(({ endpoints }) => endpoints.filter(isBehind).map(({ node }) => node));
+    return [...new Set(behind)].sort();
+  };
 
   const touch = async ({ metadata }: Service, signal: AbortSignal): Promise<void> => {
     const { namespace = '', name = '' } = metadata ?? {};
@@ -71,7 +78,7 @@ export const createServiceResync = (options: {
   };
 
   const attemptOf = (key: string, behind: readonly string[]): Attempt => {
-    const wanted = behind.map((node) => `${node}=${zoneOf(node)?.zone ?? ''}`).join();
+    const wanted = behind.map((node) => `${node}=${zoneOf(node) ?? ''}`).join();
     const known = attempts.get(key);
     if (known?.wanted === wanted) return known;
     const fresh = { wanted, touches: 0, notBefore: clock.monotonic() + SETTLE_MS };

@@ -14,6 +14,7 @@ import {
 import { byText, defined, identityMeta, refOf } from '../../apis/values.ts';
 import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
 import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
+import { isControllerSlice } from '../../upstream/index.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
 import type { HintsInForce } from '../demand/arrivals.ts';
 import { type Demand, type PlannedEndpoint, amountOf } from '../types.ts';
@@ -26,6 +27,8 @@ export interface FlowSliceEndpoint {
   readonly address: string;
   /** Empty where it has none, or one that no hint could name. */
   readonly zone: string;
+  /** Empty where it runs on none. */
+  readonly node: string;
   readonly ready: boolean;
   /** Its zone is being evacuated, and it gets no new connections: no plan counts on it. */
   readonly leaving?: true;
@@ -38,6 +41,8 @@ export interface FlowSliceEndpoint {
 export interface FlowSlice extends KubernetesObject {
   /** Name of its Service; empty where it has none. */
   readonly service: string;
+  /** Written by the EndpointSlice controller, which copies the zone labels of Nodes whenever the Service is written. */
+  readonly byControlPlane: boolean;
   /** Value of the strategy label; empty without. */
   readonly strategy: string;
   /** What the flow controller wrote on it: `spread`, another value, or nothing. */
@@ -72,8 +77,9 @@ const createPool = () => {
 /** A function that reduces slices; what they have in common it holds once. */
 export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) => {
   const pooled = createPool();
+  const shared = (name: string): string => pooled([name])[0] ?? '';
   const project = (
-    { addresses, conditions, zone, targetRef, hints }: Endpoint,
+    { addresses, conditions, nodeName, zone, targetRef, hints }: Endpoint,
     evacuated: EvacuationMark | undefined,
   ): FlowSliceEndpoint => {
     const leaving = evacuated !== undefined && isLeaving({ addresses, ...defined({ zone }) }, evacuated);
@@ -81,19 +87,22 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
       address: addresses[0] ?? '',
       // Only the writers of hints check it: the API server takes any text.
-      zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
+      zone: isZoneName(zone) ? shared(zone) : '',
+      node: shared(nodeName ?? ''),
       ready: isEndpointReady({ conditions }) && !leaving,
       ...(leaving ? { leaving } : {}),
       forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
       hinted: hints !== undefined && hints !== null,
     };
   };
-  return ({ metadata = {}, addressType, endpoints }) => {
+  return (slice) => {
+    const { metadata = {}, addressType, endpoints } = slice;
     const { labels, annotations } = metadata;
     const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
       metadata: identityMeta(metadata),
       service: labels?.[LABEL_SERVICE_NAME] ?? '',
+      byControlPlane: isControllerSlice(slice),
       strategy: labels?.[LABEL_STRATEGY] ?? '',
       mark: annotations?.[ANNOTATION_PLAN],
       annotated: annotations !== undefined && annotations !== null,

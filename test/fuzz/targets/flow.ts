@@ -209,7 +209,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
     service: projectService(structuredClone(world.service)),
     slices: world.slices.map((slice): FlowSlice => project(slice)).filter(({ service }) => service === 'web'),
     policy: world.policy,
-    zones: clientZonesOf(world.nodes.map(projectNode)),
+    zones: clientZonesOf(world.nodes.map((node) => projectNode(node))),
     podCpu: (name) => pods.get(name),
   });
   const late = (): void => undefined;

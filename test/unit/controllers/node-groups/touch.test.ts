@@ -7,7 +7,7 @@ import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Result, Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
-import { type PlacedSlice, projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
+import { type FlowSlice, createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 interface Patched {
@@ -40,14 +40,14 @@ const never: AbortSignal = new AbortController().signal;
 
 const KEY = 'default/server';
 
-const stored = (zone: string): PlacedSlice[] => [
-  projectPlaces(slice({ endpoints: [endpoint({ nodeName: 'n1', zone })] })),
-];
+const project = createSliceProjection();
+const at = (nodeName: string, zone: string) => endpoint({ nodeName, zone });
+const stored = (zone: string): FlowSlice[] => [project(slice({ endpoints: [at('n1', zone)] }))];
 
 describe('writes that make endpoints follow a zone', () => {
   let clock: FakeClock;
   let client: ReturnType<typeof fakeClient>;
-  let slices: PlacedSlice[];
+  let slices: FlowSlice[];
   let zone: string | undefined;
   let found: Service | undefined;
   let outcomes: string[];
@@ -67,12 +67,35 @@ describe('writes that make endpoints follow a zone', () => {
       touchesPerSecond: 2,
       service: () => found,
       slices: () => slices,
-      zoneOf: (name) => (name === 'n1' ? { zone } : undefined),
+      zoneOf: (name) => ({ n1: zone, n2: '' })[name],
       events,
       logger: recordingLogger(),
       onTouch: (outcome) => void outcomes.push(outcome),
     });
   });
+
+  const { nodeName: _none, ...floating } = endpoint({ zone: 'south' });
+  const labels = { 'endpointslice.kubernetes.io/managed-by': 'me' };
+  const cases: [name: string, given: Parameters<typeof slice>[0], behind: string | undefined][] = [
+    ['another zone', { endpoints: [at('n1', 'south')] }, 'n1'],
+    ['no zone yet', { endpoints: [at('n1', '')] }, 'n1'],
+    ['a zone still', { endpoints: [at('n2', 'south')] }, 'n2'],
+    ['all by name, once', { endpoints: [at('n2', 'x'), at('n1', 'x'), at('n1', 'y')] }, 'n1, n2'],
+    ['the same zone', { endpoints: [at('n1', 'north'), at('n2', '')] }, undefined],
+    ['a Node that is gone', { endpoints: [at('n9', 'south')] }, undefined],
+    ['endpoints on no Node', { endpoints: [floating] }, undefined],
+    ['no endpoints', { endpoints: null }, undefined],
+    ['a slice of another controller', { endpoints: [at('n1', 'south')], metadata: { labels } }, undefined],
+  ];
+  for (const [name, given, behind] of cases)
+    it(`are for endpoints that are behind: ${name}`, async () => {
+      slices = [project(slice(given))];
+      expect(resync.concerns(KEY)).to.equal(behind !== undefined);
+      await run();
+      expect(events.lines.map((line) => / for Node (.*) than/.exec(line)?.[1])).to.deep.equal(
+        behind === undefined ? [] : [behind],
+      );
+    });
 
   const turn = async (key = KEY): Promise<Result> => {
     const result = resync.reconciler.reconcile(key, never);
