@@ -122,7 +122,7 @@ const INDEX_NAMESPACE = 'namespace';
 const INDEX_NODE = 'node';
 
 /** `namespace/name` of the Service of a slice. */
-export const serviceKeyOf = ({ metadata, service }: FlowSlice): string => `${metadata?.namespace ?? ''}/${service}`;
+export const flowKeyOf = ({ metadata, service }: FlowSlice): string => `${metadata?.namespace ?? ''}/${service}`;
 
 /** The slices of a Service, by `namespace/name`. */
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
@@ -133,7 +133,7 @@ export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] 
 
 /** Keys of the Services with endpoints on a Node; of none unless NodeGroups are switched on. */
 export const servicesOnNode = (cache: Cache<FlowSlice>, node: string): Set<string> =>
-  new Set(cache.byIndex(INDEX_NODE, node).map(serviceKeyOf));
+  new Set(cache.byIndex(INDEX_NODE, node).map(flowKeyOf));
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
 const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<string> => {
@@ -141,7 +141,7 @@ const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<s
   const holding = cache
     .byIndex(INDEX_NAMESPACE, namespace)
     .filter(({ service, endpoints }) => service !== '' && endpoints.some(({ pod }) => pod === name));
-  return new Set(holding.map(serviceKeyOf));
+  return new Set(holding.map(flowKeyOf));
 };
 
 const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
@@ -158,7 +158,7 @@ export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowContro
       // What comes from the server is the whole slice; what is cached is what the type says.
       transform: (slice) => project(slice as unknown as EndpointSlice),
       indexers: {
-        [INDEX_SERVICE]: (slice) => (slice.service === '' ? [] : [serviceKeyOf(slice)]),
+        [INDEX_SERVICE]: (slice) => (slice.service === '' ? [] : [flowKeyOf(slice)]),
         [INDEX_NAMESPACE]: ({ metadata }) => [metadata?.namespace ?? ''],
         [INDEX_NODE]: ({ endpoints }) => (grouped ? [...new Set(endpoints.map(({ node }) => node))] : []),
       },
@@ -264,7 +264,7 @@ const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
 
 const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
   if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
-  return [serviceKeyOf(slice)];
+  return [flowKeyOf(slice)];
 };
 
 /** A status that was written changes nothing for the loop. */

@@ -12,7 +12,7 @@ import { type Watch, changes, hasChanged, objects } from '../../kubernetes/watch
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { createZoneReconciler } from './zones.ts';
-import { type FlowCaches, serviceKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
+import { type FlowCaches, flowKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
 import { type TouchOutcome, createServiceResync } from './touch.ts';
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
@@ -58,7 +58,7 @@ const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
 
 /** Services whose endpoints may be stored with an old zone; `concerns` says which may have something to do. */
 const touchWatches = ({ slices, nodes }: NodeGroupCaches, concerns: (key: string) => boolean): Watch[] => [
-  ...objects(slices, (slice) => [serviceKeyOf(slice)].filter(concerns)),
+  ...objects(slices, (slice) => [flowKeyOf(slice)].filter(concerns)),
   ...changes(nodes, (node, previous, deleted) => {
     const moved = !deleted && (previous === undefined || zoneLabelOf(previous) !== zoneLabelOf(node));
     return moved ? [...servicesOnNode(slices, nameOf(node))].filter(concerns) : [];
