@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
-import { readEndpoint, readSlice, sameNode, sameZone, strategyOf } from './table.ts';
+import { readEndpoint, readSlice, sameZone, strategyOf } from './table.ts';
 import type { HintStrategy, HintsDecision, HintsInput, ReadEndpoint, ReadSlice, WantedHints } from './table.ts';
 
 /** Hints to keep for an endpoint, or undefined where the stored slice holds none for it. */
@@ -128,19 +128,26 @@ const heedingReadiness = (rule: Rule, rebuilt: boolean): Rule => {
   };
 };
 
+/** The rule of each strategy; the compiler demands one of a new strategy. */
+const zonesOf = (strategy: HintStrategy, { nodeHints, oldObject }: HintsInput): Rule => {
+  const ownZone = ownZoneHints();
+  switch (strategy.name) {
+    case 'same-zone':
+      return ({ zone }) => ownZone(zone) ?? 'untouched';
+    case 'same-node':
+      return ({ zone, nodeName }) => (nodeHints ? withOwnNode(ownZone(zone), nodeName) : ownZone(zone)) ?? 'untouched';
+    case 'proportional':
+    case 'load-aware': {
+      const carriedOver = carryOverFrom(oldObject, strategy);
+      return (endpoint) => (ownZone(endpoint.zone) && carriedOver(endpoint)) ?? ownZone(endpoint.zone) ?? 'untouched';
+    }
+  }
+};
+
 /** The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. */
 const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
   if (strategy.planned && input.flowControllerUsers.has(input.userName)) return undefined;
-  if (strategy.planned && (slice.spread || !input.plannerAlive)) return none;
-  const ownZone = ownZoneHints();
-  if (strategy.planned) {
-    const carriedOver = carryOverFrom(input.oldObject, strategy);
-    return (endpoint) => (ownZone(endpoint.zone) && carriedOver(endpoint)) ?? ownZone(endpoint.zone) ?? 'untouched';
-  }
-  if (strategy === sameNode && input.nodeHints) {
-    return ({ zone, nodeName }) => withOwnNode(ownZone(zone), nodeName) ?? 'untouched';
-  }
-  return ({ zone }) => ownZone(zone) ?? 'untouched';
+  return strategy.planned && (slice.spread || !input.plannerAlive) ? none : zonesOf(strategy, input);
 };
 
 const unchanged: HintsDecision = Object.freeze({ kind: 'unchanged' });

@@ -9,6 +9,7 @@ import {
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   PLAN_SPREAD,
+  STRATEGIES,
   type Strategy,
   isPlannedStrategy,
 } from '../apis/names.ts';
@@ -64,16 +65,13 @@ const strategy = (name: Strategy, labels: HintStrategy['labels'] = []): HintStra
 /** Every endpoint serves its own zone; also what Gardener's consider label asks for. */
 export const sameZone = strategy('same-zone', [{ key: LABEL_CONSIDER, value: 'true' }]);
 
-/** Every endpoint serves its own Node and, for proxies that know no Node hints, its own zone. */
-export const sameNode = strategy('same-node');
-
-/** Every strategy that admission knows; `proportional` is planned by capacity, `load-aware` by measured load. */
-export const HINT_STRATEGIES: readonly HintStrategy[] = [
-  sameZone,
-  sameNode,
-  strategy('proportional'),
-  strategy('load-aware'),
-];
+/**
+ * Every strategy that admission knows: `same-node` also hints the zone, for proxies that know no Node hints, `proportional` is planned by
+ * capacity, `load-aware` by measured load.
+ */
+export const HINT_STRATEGIES: readonly HintStrategy[] = STRATEGIES.map((name) =>
+  name === sameZone.name ? sameZone : strategy(name),
+);
 
 /**
  * The label keys that can ask for a strategy, in order of precedence: where several ask, this project's is the more specific,

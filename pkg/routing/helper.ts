@@ -5,8 +5,8 @@ import type { StringMap } from '../apis/meta.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
+  DISTRIBUTION_NAMES,
   LABEL_CONSIDER,
-  TRAFFIC_DISTRIBUTIONS,
 } from '../apis/names.ts';
 import { routingSettings } from './plan.ts';
 import type { ClientServiceSettings, EtcdFieldSupport, EtcdLike, RoutingSettings, ServiceLike } from './types.ts';
@@ -14,7 +14,7 @@ import { parseKubernetesVersion } from './version.ts';
 
 /** etcd-druid v0.36.0 and newer: labels, annotations and every value of the field. */
 export const DRUID_FIELD_SUPPORT: EtcdFieldSupport = {
-  trafficDistribution: TRAFFIC_DISTRIBUTIONS,
+  trafficDistribution: DISTRIBUTION_NAMES,
   labels: true,
   annotations: true,
 };
@@ -109,7 +109,7 @@ const valuesOf = (place: Place): readonly string[] => {
   if (place.kind === 'pruned') return [];
   const allowed = place.kind === 'kept' ? undefined : own(place.schema, 'enum');
   // A plain string takes any value.
-  return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : TRAFFIC_DISTRIBUTIONS;
+  return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : DISTRIBUTION_NAMES;
 };
 
 /**

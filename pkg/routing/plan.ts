@@ -87,9 +87,12 @@ export const routingSettings = (version: KubernetesVersion): RoutingSettings => 
 /** Value of `service.kubernetes.io/topology-mode` that names one of our strategies; kube-controller-manager leaves such Services alone. */
 export const domainPrefixedMode = (strategy: Strategy): string => `${GROUP}/${strategy}`;
 
-const fieldFor = (version: KubernetesVersion, strategy: Strategy): string | undefined => {
-  if (strategy === 'same-zone') return routingSettings(version).trafficDistribution;
-  return strategy === 'same-node' && atLeast(version, 34) ? 'PreferSameNode' : undefined;
+/** The value of the field that asks for the same, where the version has one. */
+const FIELDS: Readonly<Record<Strategy, (version: KubernetesVersion) => string | undefined>> = {
+  'same-zone': (version) => routingSettings(version).trafficDistribution,
+  'same-node': (version) => (atLeast(version, 34) ? 'PreferSameNode' : undefined),
+  proportional: () => undefined,
+  'load-aware': () => undefined,
 };
 
 // Up to 1.26 kube-proxy insists on `auto`; from 1.27 any value will do, and a domain-prefixed one keeps the
@@ -106,7 +109,7 @@ const annotationsFor = (version: KubernetesVersion, strategy: Strategy): StringM
  * controller see it), the field where it says the same.
  */
 export const strategySettings = (version: KubernetesVersion, strategy: Strategy): RoutingSettings => {
-  const trafficDistribution = fieldFor(version, strategy);
+  const trafficDistribution = FIELDS[strategy](version);
   return {
     labels: { [LABEL_STRATEGY]: strategy },
     annotations: annotationsFor(version, strategy),

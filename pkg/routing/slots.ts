@@ -8,6 +8,7 @@ import {
   ANNOTATION_TOPOLOGY_MODE,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
+  TRAFFIC_DISTRIBUTIONS,
 } from '../apis/names.ts';
 import type { AppliedRecord, RoutingSettings, ServiceLike } from './types.ts';
 
@@ -167,13 +168,14 @@ const isAnnotation = ({ section }: Slot): boolean => section === 'annotations';
 const isResettable = ({ slot, current }: SlotState): boolean =>
   current !== undefined && isAnnotation(slot) && isAuto(current);
 
-/** Two names of one thing (Kubernetes 1.34 renamed it): owners that still think they run on 1.33 write the older. */
-const SAME_ZONE_VALUES: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone']);
+const MEANINGS: ReadonlyMap<string | undefined, string> = new Map(Object.entries(TRAFFIC_DISTRIBUTIONS));
 
-/** Whether two values of `trafficDistribution` ask for the same routing. */
+/**
+ * Whether two values of `trafficDistribution` ask for the same routing. Kubernetes 1.34 renamed PreferClose: owners that still think they
+ * run on 1.33 write the older name.
+ */
 export const isSameDistribution = (one: string | undefined, other: string | undefined): boolean =>
-  one === other ||
-  (one !== undefined && other !== undefined && [one, other].every((value) => SAME_ZONE_VALUES.has(value)));
+  one === other || (MEANINGS.has(one) && MEANINGS.get(one) === MEANINGS.get(other));
 
 const isOwnersSynonym = ({ slot, current, want, claimed }: SlotState): boolean =>
   slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want);

@@ -1,8 +1,7 @@
 // Feature gates that decide about hints, and their defaults by Kubernetes version (history of kubernetes/kubernetes pkg/features).
 import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
-import { isAuto } from '../routing/slots.ts';
+import type { TrafficDistribution } from '../apis/names.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
 
@@ -38,37 +37,15 @@ export const isEnabled = (gate: FeatureGate, version: KubernetesVersion, gates: 
   return gates[gate] ?? atLeast(version, on);
 };
 
-const TOPOLOGY_MODE_SINCE = 27;
-
-/**
- * The annotation's value as components of this version read it: the older key wins even if it is empty, the newer one is
- * read since 1.27; undefined when neither is there.
- */
-export const topologyAnnotation = ({ metadata }: Service, version: KubernetesVersion): string | undefined => {
-  const annotations = metadata?.annotations ?? {};
-  const older = annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS];
-  return older ?? (atLeast(version, TOPOLOGY_MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
+/** Of each value of `spec.trafficDistribution`: the gate that has to be on for it, beside that of the field. */
+export const DISTRIBUTION_GATES: Readonly<Record<TrafficDistribution, FeatureGate>> = {
+  PreferClose: 'ServiceTrafficDistribution',
+  PreferSameZone: 'PreferSameTrafficDistribution',
+  PreferSameNode: 'PreferSameTrafficDistribution',
 };
 
-/** Whether it says anything about topology, understood or not. */
-export const statesTopology = ({ metadata, spec }: Service): boolean =>
-  spec?.trafficDistribution !== undefined ||
-  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].some(
-    (key) => (metadata?.annotations?.[key] ?? '') !== '',
-  );
-
-/** Values of the annotation that ask for nothing. */
-export const isOff = (value: string): boolean => value === '' || value === 'disabled' || value === 'Disabled';
-
-/** Whether the EndpointSlice controller hints in proportion to CPU: exactly `Auto` or `auto`. */
-export const asksForProportionalHints = (service: Service, version: KubernetesVersion): boolean =>
-  isAuto(topologyAnnotation(service, version) ?? '');
-
-/** Whether an annotation-reading proxy uses hints: since 1.27 any value but empty, `disabled` and `Disabled`. */
-export const annotationAdmitsHints = (service: Service, version: KubernetesVersion): boolean => {
-  const value = topologyAnnotation(service, version) ?? '';
-  return atLeast(version, TOPOLOGY_MODE_SINCE) ? !isOff(value) : isAuto(value);
-};
+/** `1.34`: since when a value is known without a gate being switched on. */
+export const distributionSince = (value: TrafficDistribution): string => `1.${GATES[DISTRIBUTION_GATES[value]].on}`;
 
 /** `namespace/name`, or the name alone. */
 export const fullName = ({ metadata }: KubernetesObject): string =>

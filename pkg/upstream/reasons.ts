@@ -1,4 +1,6 @@
 // Every rule of the models as one table: its stable code, the sentence that says what happened, and what to do about it.
+import { DISTRIBUTION_NAMES } from '../apis/names.ts';
+import { distributionSince } from './features.ts';
 
 interface Rule {
   /** Whose rule it is. */
@@ -20,6 +22,8 @@ const cilium = (sentence: string, remedy: string): Rule => ({ component: 'Cilium
 const NOTHING = 'Nothing to do.';
 const USE_FIELD =
   'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer) or the strategy `same-zone`: neither looks at';
+
+const SINCE = DISTRIBUTION_NAMES.map((value) => `\`${value}\` needs ${distributionSince(value)}`);
 
 export const REASONS = {
   ProportionalHints: controller(
@@ -60,7 +64,7 @@ export const REASONS = {
   ),
   TrafficDistributionNotRecognized: controller(
     'Service {service} asks for trafficDistribution {value}, which Kubernetes {version} with its feature gates does not know.',
-    '`PreferClose` needs 1.31, `PreferSameZone` and `PreferSameNode` need 1.34, unless their gates are switched on earlier.',
+    `${SINCE.join(', ')}, unless their gates are switched on earlier.`,
   ),
   InsufficientNodeInformation: controller(
     'The CPU of each zone is unknown, so Service {service} gets no proportional hints: {cause}.',

@@ -4,14 +4,7 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { parseVersion } from '../../pkg/routing/version.ts';
-import {
-  endpointConditions,
-  EVENT_SOURCE,
-  hintRequest,
-  routeFor,
-  syncHints,
-  zoneShares,
-} from '../../pkg/upstream/index.ts';
+import { endpointConditions, EVENT_SOURCE, routeFor, syncHints, wishOf, zoneShares } from '../../pkg/upstream/index.ts';
 import type { Route, RouteInput, SlicePlan, SyncResult, ZoneShares } from '../../pkg/upstream/index.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
@@ -188,7 +181,7 @@ const planOf = (stored: readonly EndpointSlice[], before: readonly EndpointSlice
 
 /** The controller remembers that it hinted the Service in proportion. */
 const wasHinted = ({ service, version, before }: ControllerFacts): boolean =>
-  hintRequest(service, version).mode === 'proportional' &&
+  wishOf(service, version).mode === 'proportional' &&
   endpointsOf(before?.slices ?? []).some(({ conditions, hints }) => conditions?.ready === true && hints !== undefined);
 
 /** One address family: endpoints made from Pods, then their hints. */

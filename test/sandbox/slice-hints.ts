@@ -1,10 +1,5 @@
 // What the sandbox's EndpointSlice controller does about hints: the model of pkg/upstream on the sandbox's shapes.
-import {
-  controllerEvent,
-  hintByDistribution,
-  hintRequest,
-  stripHints as stripModel,
-} from '../../pkg/upstream/index.ts';
+import { controllerEvent, hintByDistribution, stripHints as stripModel, wishOf } from '../../pkg/upstream/index.ts';
 import type { ControllerEvent } from '../../pkg/upstream/index.ts';
 import { allocate, autoHints, throughModel, type ZoneRatios } from './slice-auto.ts';
 import type { StoredObject } from './object.ts';
@@ -24,7 +19,7 @@ export interface HintResult {
 
 /** The rule by annotations, field and version. */
 export const hintModeOf = (service: StoredObject, minor: number): HintMode => {
-  const { mode } = hintRequest(service, { major: 1, minor });
+  const { mode } = wishOf(service, { major: 1, minor });
   return mode === 'proportional' ? 'auto' : mode;
 };
 

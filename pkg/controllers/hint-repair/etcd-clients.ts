@@ -7,8 +7,9 @@ import { strategyOf } from '../../hints/table.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Reconciler } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
+import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { statesTopology } from '../../upstream/index.ts';
+import { wishOf } from '../../upstream/index.ts';
 
 export interface EtcdClientView {
   /** As last seen. */
@@ -32,7 +33,7 @@ export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean 
   if (!isHinted(slice) || !isEtcdClients(slice) || isChosen(slice, view)) return false;
   const service = view.service(slice.metadata?.namespace ?? '', serviceOf(slice));
   // With a field or an annotation, the hints are kube-controller-manager's.
-  return service !== undefined && isMadeByDruid(service) && !statesTopology(service);
+  return service !== undefined && isMadeByDruid(service) && wishOf(service, NEWEST_KNOWN_VERSION).source === 'none';
 };
 
 /** All work is one key. */

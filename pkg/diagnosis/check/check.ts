@@ -11,7 +11,7 @@ import {
 } from '../../apis/names.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { REASONS, type Reason, hintRequest, isOff, statesTopology } from '../../upstream/index.ts';
+import { REASONS, type Reason, type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted } from '../explain/given.ts';
 import { DIAGNOSIS_REASONS, type DiagnosisReason } from '../explain/reasons.ts';
@@ -72,14 +72,13 @@ const annotationsOf = ({ metadata }: Service) => ({
 const strategyLabel = ({ metadata }: Service): string | undefined => metadata?.labels?.[LABEL_STRATEGY];
 
 /** By field, annotation or label; a value with a domain names the heuristic of another controller. */
-const asksForZones = (service: Service, version: KubernetesVersion): boolean =>
-  hintRequest(service, version).mode !== 'none' ||
-  strategyLabel(service) !== undefined ||
-  annotationsOf(service).newer?.includes('/') === true;
+const asksForZones = (service: Service, { mode, source, value }: Wish): boolean =>
+  mode !== 'none' || strategyLabel(service) !== undefined || (source === 'topology-mode' && value.includes('/'));
 
-const saysSomething = (service: Service): boolean => statesTopology(service) || strategyLabel(service) !== undefined;
+const saysSomething = (service: Service, { source }: Wish): boolean =>
+  source !== 'none' || strategyLabel(service) !== undefined;
 
-const annotationRules = (service: Service, version: KubernetesVersion): Said[] => {
+const annotationRules = (service: Service, version: KubernetesVersion, wish: Wish): Said[] => {
   const { older, newer } = annotationsOf(service);
   if (older !== undefined && newer !== undefined && older !== newer && atLeast(version, COMPARES_SINCE)) {
     const message = `topology-aware-hints is ${JSON.stringify(older)} and topology-mode ${JSON.stringify(newer)}: refused`;
@@ -89,33 +88,18 @@ const annotationRules = (service: Service, version: KubernetesVersion): Said[] =
     older !== undefined && atLeast(version, COMPARES_SINCE)
       ? [said('note', 'AnnotationDeprecated', 'the annotation topology-aware-hints is deprecated')]
       : [];
-  const { reason, message } = hintRequest(service, version);
-  const value = older ?? newer ?? '';
-  if (reason === 'AnnotationNotRecognized' && (isOff(value) || value.includes('/'))) return deprecated;
-  if (reason === 'AnnotationNotRecognized' || reason === 'AnnotationKeyNotRead') {
-    return [...deprecated, said('error', reason, message)];
-  }
+  const { source, understood, reason, message } = wish;
+  if (source === 'topology-mode' && !understood) return [...deprecated, said('error', reason, message)];
   return reason === 'AnnotationWins' ? [...deprecated, said('warning', reason, message)] : deprecated;
 };
 
-const fieldRules = (
-  service: Service,
-  { version, ciliumVersion }: Required<Pick<CheckOptions, 'version'>> & CheckOptions,
-): Said[] => {
+const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wish): Said[] => {
   const value = service.spec?.trafficDistribution;
   if (value === undefined) return [];
-  const { reason, message } = hintRequest(service, version);
-  const unread =
-    ciliumVersion !== undefined && readsPreferCloseOnly(ciliumVersion) && value !== 'PreferClose'
-      ? [
-          said(
-            'warning',
-            'CiliumNotOptedIn',
-            `trafficDistribution ${value} is not read by Cilium ${ciliumVersion.major}.${ciliumVersion.minor}, which supports only PreferClose`,
-          ),
-        ]
-      : [];
-  return reason === 'TrafficDistributionNotRecognized' ? [said('error', reason, message)] : unread;
+  if (!wish.understood) return [said('error', wish.reason, wish.message)];
+  if (ciliumVersion === undefined || !readsPreferCloseOnly(ciliumVersion) || value === 'PreferClose') return [];
+  const message = `trafficDistribution ${value} is not read by Cilium ${formatVersion(ciliumVersion)}, which supports only PreferClose`;
+  return [said('warning', 'CiliumNotOptedIn', message)];
 };
 
 /** Nothing comes of what it asks for, whatever the cluster. */
@@ -132,11 +116,10 @@ const vainRules = (service: Service): Said[] => {
   return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
 };
 
-const serviceRules = (service: Service, options: Required<Pick<CheckOptions, 'version'>> & CheckOptions): Said[] => {
-  if (!saysSomething(service)) return [];
-  const read = [...annotationRules(service, options.version), ...fieldRules(service, options)];
-  return [...read, ...vainRules(service)];
-};
+const serviceRules = (service: Service, options: CheckOptions, version: KubernetesVersion, wish: Wish): Said[] =>
+  saysSomething(service, wish)
+    ? [...annotationRules(service, version, wish), ...fieldRules(service, options, wish), ...vainRules(service)]
+    : [];
 
 /** Most replicas that a workload may have, its autoscalers' included. */
 const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number =>
@@ -211,9 +194,9 @@ const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload
   namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
 /** Several replicas behind it, and it asks for nothing. */
-const silence = (service: Service, behind: readonly { workload: Workload; replicas: number }[]): Said[] => {
+const silence = (service: Service, wish: Wish, behind: readonly { workload: Workload; replicas: number }[]): Said[] => {
   const replicas = behind.reduce((sum, each) => sum + each.replicas, 0);
-  if (saysSomething(service) || replicas < 2) return [];
+  if (saysSomething(service, wish) || replicas < 2) return [];
   if (service.spec?.internalTrafficPolicy === 'Local') return [];
   // Scraped endpoint by endpoint: its clients never pass the proxies.
   const ports = service.spec?.ports ?? [];
@@ -248,11 +231,12 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   for (const service of services) {
     const { namespace, name } = refOf(service);
     const object = { kind: 'Service', namespace, name };
-    report(object, serviceRules(service, { ...options, version }));
+    const wish = wishOf(service, version);
+    report(object, serviceRules(service, options, version, wish));
     if (!isRouted(service)) continue;
     const behind = workloads.filter(({ workload }) => selects(service, workload));
-    report(object, silence(service, behind));
-    if (!asksForZones(service, version)) continue;
+    report(object, silence(service, wish, behind));
+    if (!asksForZones(service, wish)) continue;
     for (const { workload, replicas } of behind) report(object, placementRules(workload, replicas));
   }
   const rank = ({ severity }: Finding): number => SEVERITIES.indexOf(severity);

@@ -8,7 +8,7 @@ import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { hintRequest, isControlPlane, zoneShares } from '../../upstream/index.ts';
+import { isControlPlane, wishOf, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
@@ -187,7 +187,7 @@ export const gatherFacts = (
     slices,
     version,
     shares,
-    request: hintRequest(service, version, options.gates),
+    wish: wishOf(service, version, options.gates),
     /** That labels ask for. */
     strategy,
     /** Whose hints the flow controller plans, that labels or the annotation ask for. */

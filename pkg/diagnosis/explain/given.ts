@@ -251,15 +251,15 @@ const familyCauses = (facts: Facts, family: FinalHints): Cause[] => {
   const none = `None of the ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} carries a zone hint`;
   return family.source === 'topology-mode'
     ? [cause('given', 'HintsLost', `${none}, although the Nodes as they are allow it.${lastEvent(facts)}`)]
-    : [cause('given', 'HintsNotWritten', `${none}, although ${facts.request.message.replace(/\.$/, '')}.`)];
+    : [cause('given', 'HintsNotWritten', `${none}, although ${facts.wish.message.replace(/\.$/, '')}.`)];
 };
 
 /** Causes of every family, each code once. */
 export const givenCauses = (facts: Facts): Cause[] => {
-  const { service, request, strategy, expected } = facts;
+  const { service, wish, strategy, expected } = facts;
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
-  if ((request.mode === 'none' && strategy === undefined) || (!managed && strategy === undefined)) return [];
+  if ((wish.mode === 'none' && strategy === undefined) || (!managed && strategy === undefined)) return [];
   const causes = expected.flatMap((family) => familyCauses(facts, family));
-  if (request.mode === 'proportional' && strategy === undefined) causes.push(...uncountedZones(facts));
+  if (wish.mode === 'proportional' && strategy === undefined) causes.push(...uncountedZones(facts));
   return firstOfEach(causes);
 };

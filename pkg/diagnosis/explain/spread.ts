@@ -360,8 +360,8 @@ export const meanInZoneShare = (facts: Facts): number | null => {
 
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
 const lentCauses = (facts: Facts): Cause[] => {
-  const { request, strategy, endpoints } = facts;
-  if (request.mode !== 'proportional' || strategy !== undefined) return [];
+  const { wish, strategy, endpoints } = facts;
+  if (wish.mode !== 'proportional' || strategy !== undefined) return [];
   const lent = endpoints.filter(({ zone, forZones }) => forZones.length > 0 && !forZones.includes(zone));
   if (lent.length === 0) return [];
   const names = lent.map(({ address, zone, forZones }) => `${address} of ${zone} for ${forZones.join(', ')}`);

@@ -29,7 +29,7 @@ const isHintedByNamespace = (facts: Facts): boolean => isEtcdClient(facts.servic
 
 /** Whether and by what the Service asks for routing by zone. */
 export const wantedReport = (facts: Facts): WantedReport => {
-  const { service, request, strategy, planned, version } = facts;
+  const { service, wish, strategy, planned, version } = facts;
   if (strategy !== undefined) {
     const labels = [service.metadata?.labels ?? {}, ...facts.slices.map(({ metadata }) => metadata?.labels ?? {})];
     const label = strategy.labels.find(({ key, value }) => labels.some((own) => own[key] === value));
@@ -40,13 +40,11 @@ export const wantedReport = (facts: Facts): WantedReport => {
     const by = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
     return { wanted: true, source: 'webhook', by, strategy: planned.name };
   }
-  if (request.mode === 'proportional') {
-    const value = topologyAnnotation(service, version) ?? '';
-    return { wanted: true, source: 'topology-mode', by: `annotation ${annotationKey(facts)}=${value}` };
+  if (wish.mode === 'proportional') {
+    return { wanted: true, source: wish.source, by: `annotation ${annotationKey(facts)}=${wish.value}` };
   }
-  const field = service.spec?.trafficDistribution;
-  if (request.mode !== 'none') {
-    return { wanted: true, source: 'trafficDistribution', by: `spec.trafficDistribution=${field ?? ''}` };
+  if (wish.mode !== 'none') {
+    return { wanted: true, source: wish.source, by: `spec.trafficDistribution=${wish.value}` };
   }
   if (isHintedByNamespace(facts)) {
     const by = `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`;
@@ -138,32 +136,32 @@ const unlabelledNamespace = ({ ref }: Facts, evidence: string): Cause => {
 };
 
 const refusedRequest = (facts: Facts): Cause[] => {
-  const { service, request, name, version } = facts;
-  if (request.reason === 'AnnotationNotRecognized') {
-    const value = topologyAnnotation(service, version) ?? '';
+  const { service, wish, name } = facts;
+  if (wish.reason === 'AnnotationNotRecognized') {
+    const { value } = wish;
     if (isOff(value))
       return [cause('wanted', 'NotRequested', `${annotationKey(facts)} of Service ${name} is ${quoted(value)}: off.`)];
     const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value, facts.planned !== undefined)}`;
     return [cause('wanted', 'AnnotationNotRecognized', evidence)];
   }
-  if (request.reason === 'NotRequested') {
+  if (wish.reason === 'NotRequested') {
     const said = lastEvent(facts);
     if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
       return [cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`)];
     const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
     return [isEtcdClient(service) ? unlabelledNamespace(facts, evidence) : cause('wanted', 'NotRequested', evidence)];
   }
-  return [cause('wanted', request.reason, request.message)];
+  return [cause('wanted', wish.reason, wish.message)];
 };
 
 /** Wishes that are not understood, or that stand in each other's way. */
 export const requestCauses = (facts: Facts): Cause[] => {
-  const { service, request, name } = facts;
-  if (request.reason === 'AnnotationWins') {
+  const { service, wish, name } = facts;
+  if (wish.reason === 'AnnotationWins') {
     const value = service.spec?.trafficDistribution ?? '';
     return [cause('wanted', 'AnnotationWins', explained('AnnotationWins', { service: name, value }).message)];
   }
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
-  if (request.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
+  if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
   return refusedRequest(facts);
 };

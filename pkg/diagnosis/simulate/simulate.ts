@@ -9,7 +9,7 @@ import type { Plan, ZoneCost } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { explained, hintRequest, isControllerSlice } from '../../upstream/index.ts';
+import { explained, isControllerSlice, wishOf } from '../../upstream/index.ts';
 import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
@@ -66,10 +66,9 @@ const flowEndpoints = (endpoints: readonly ProxyEndpoint[]): { name: string; zon
 const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
   const strategy = strategyOf(labelsOf(service, slices));
   if (strategy !== undefined) return strategy.name;
-  const { mode } = hintRequest(service, version, gates);
+  const { mode, source, value } = wishOf(service, version, gates);
   if (mode === 'none') return 'none';
-  if (mode === 'proportional') return 'Auto';
-  return MODE_NAMES.find((name) => name === service.spec?.trafficDistribution) ?? 'none';
+  return source === 'topology-mode' ? 'Auto' : (MODE_NAMES.find((name) => name === value) ?? 'none');
 };
 
 const bare = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint;

@@ -6,11 +6,11 @@ import { defined } from '../../apis/values.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
+  DISTRIBUTION_NAMES,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   STRATEGIES,
   type Strategy,
-  TRAFFIC_DISTRIBUTIONS,
   isPlannedStrategy,
 } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
@@ -90,11 +90,11 @@ type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
 export type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
 
 /** In the order in which reports show them. */
-export const MODE_NAMES = ['none', 'Auto', ...TRAFFIC_DISTRIBUTIONS, ...STRATEGIES] as const;
+export const MODE_NAMES = ['none', 'Auto', ...DISTRIBUTION_NAMES, ...STRATEGIES] as const;
 export type ModeName = (typeof MODE_NAMES)[number];
 
 export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
-const isField = (mode: ModeName): boolean => (TRAFFIC_DISTRIBUTIONS as readonly string[]).includes(mode);
+const isField = (mode: ModeName): boolean => (DISTRIBUTION_NAMES as readonly string[]).includes(mode);
 
 /** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
 export const SIMPLEST_FIRST: readonly ModeName[] = [

@@ -1,18 +1,16 @@
 // One sync of the EndpointSlice controller, as far as hints go: slices of one Service and family in, slices and events out.
 // The events that the EndpointSlice controller records on a Service, word for word as users find them.
-// What a Service asks of the EndpointSlice controller, by annotations, field and version.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_MODE, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
+import { LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { formatVersion } from '../../routing/version.ts';
-import { asksForProportionalHints, endpointsOf, fullName, isEnabled, topologyAnnotation } from '../features.ts';
-import type { FeatureGates } from '../features.ts';
+import { type FeatureGates, endpointsOf, fullName } from '../features.ts';
 import { type Explained, explained } from '../reasons.ts';
 import { allSlices, allocate, isReadyToController, stripHints, zoneShares } from './allocation.ts';
 import type { RefusedAllocation, SlicePlan, ZoneAllocation, ZoneShares } from './allocation.ts';
 import { hintProportionally } from './proportional.ts';
-import { distributionOf, hintByDistribution } from './traffic-distribution.ts';
+import { type HintMode, wishOf } from '../wish.ts';
+import { hintByDistribution } from './traffic-distribution.ts';
 
 /** Source component of these events. */
 export const EVENT_SOURCE = 'endpoint-slice-controller';
@@ -53,44 +51,6 @@ export const controllerEvent = (occurrence: Occurrence, family: string): Control
   return occurrence.reason === 'ProportionalHints'
     ? { type: 'Normal', reason: 'TopologyAwareHintsEnabled', message }
     : { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message };
-};
-
-export type HintMode = 'none' | 'proportional' | 'same-zone' | 'same-node';
-
-export interface HintRequest extends Explained {
-  readonly mode: HintMode;
-}
-
-/** Why a Service that says something about topology, or nothing at all, gets no hints. */
-const refusal = (service: Service, version: KubernetesVersion): Explained => {
-  const facts = { service: fullName(service), version: formatVersion(version) };
-  const { trafficDistribution } = service.spec ?? {};
-  if (trafficDistribution !== undefined) {
-    return explained('TrafficDistributionNotRecognized', { ...facts, value: trafficDistribution });
-  }
-  const value = topologyAnnotation(service, version);
-  if (value !== undefined) return explained('AnnotationNotRecognized', { ...facts, value: JSON.stringify(value) });
-  if (service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] !== undefined) {
-    return explained('AnnotationKeyNotRead', facts);
-  }
-  return explained('NotRequested', facts);
-};
-
-/** The annotation wins over the field, even where its gate is off and nothing comes of it. */
-export const hintRequest = (service: Service, version: KubernetesVersion, gates: FeatureGates = {}): HintRequest => {
-  const facts = { service: fullName(service), version: formatVersion(version) };
-  const value = service.spec?.trafficDistribution;
-  if (asksForProportionalHints(service, version)) {
-    if (!isEnabled('TopologyAwareHints', version, gates)) {
-      return { mode: 'none', ...explained('HintsControllerGateOff', facts) };
-    }
-    const reason = value === undefined ? 'ProportionalHints' : 'AnnotationWins';
-    return { mode: 'proportional', ...explained(reason, { ...facts, value: value ?? '' }) };
-  }
-  const distribution = distributionOf(value, version, gates);
-  if (distribution === undefined) return { mode: 'none', ...refusal(service, version) };
-  const reason = distribution === 'same-zone' ? 'SameZoneRequested' : 'SameNodeRequested';
-  return { mode: distribution, ...explained(reason, { ...facts, value: value ?? '' }) };
 };
 
 export interface SyncInput {
@@ -145,7 +105,7 @@ const proportional = (input: SyncInput): Omit<SyncResult, 'mode'> => {
 /** Decides the hints of a Service's slices, and what is recorded about it. */
 export const syncHints = (input: SyncInput): SyncResult => {
   const { service, plan, family, version, gates = {}, wasHinted = false } = input;
-  const { mode, reason, message } = hintRequest(service, version, gates);
+  const { mode, reason, message } = wishOf(service, version, gates);
   if (mode === 'proportional') return { mode, ...proportional(input) };
   const events = wasHinted ? [controllerEvent({ reason: 'AnnotationRemoved' }, family)] : [];
   const changed = mode === 'none' ? stripHints(plan) : hintByDistribution(plan, mode, version);

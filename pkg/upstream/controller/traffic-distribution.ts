@@ -1,27 +1,13 @@
 // Hints for spec.trafficDistribution: each ready endpoint for its own zone, and for its own node where asked.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
-import { type FeatureGates, endpointsOf, isEnabled } from '../features.ts';
+import { endpointsOf } from '../features.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
+import type { Distribution } from '../wish.ts';
 import { type SlicePlan, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
-
-export type Distribution = 'same-zone' | 'same-node';
 
 /** Since this minor an endpoint without zone gets no zone hint; before, it got one with an empty name. */
 const NO_EMPTY_HINT_SINCE = 33;
-
-/** What a value of the field means to this version; undefined for unset and for what it does not recognise. */
-export const distributionOf = (
-  value: string | undefined,
-  version: KubernetesVersion,
-  gates: FeatureGates = {},
-): Distribution | undefined => {
-  if (!isEnabled('ServiceTrafficDistribution', version, gates)) return undefined;
-  if (value === 'PreferClose') return 'same-zone';
-  if (!isEnabled('PreferSameTrafficDistribution', version, gates)) return undefined;
-  if (value === 'PreferSameZone') return 'same-zone';
-  return value === 'PreferSameNode' ? 'same-node' : undefined;
-};
 
 const wantedHints = (
   { zone, nodeName }: Endpoint,

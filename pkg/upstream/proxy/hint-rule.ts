@@ -1,11 +1,16 @@
 // How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, TRAFFIC_DISTRIBUTIONS } from '../../apis/names.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  type TrafficDistribution,
+} from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { isAuto } from '../../routing/slots.ts';
-import { isOff } from '../features.ts';
+
 import type { Reason } from '../reasons.ts';
+import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
 import { buildRoute, familyOf, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
 
@@ -207,11 +212,17 @@ export interface CiliumOptions {
   readonly ciliumVersion?: RouterVersion;
 }
 
-const annotated = (annotationValue: OptIn['annotationValue'], ...distributions: readonly string[]): HintRule => ({
+const annotated = (
+  annotationValue: OptIn['annotationValue'],
+  ...distributions: readonly TrafficDistribution[]
+): HintRule => ({
   optIn: { annotations: BOTH_ANNOTATIONS, annotationValue, distributions },
 });
 
-const NEWEST: HintRule = { ...annotated('anyValue', ...TRAFFIC_DISTRIBUTIONS), sameNode: 'nodeName' };
+const NEWEST: HintRule = {
+  ...annotated('anyValue', 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
+  sameNode: 'nodeName',
+};
 const CLOSE = annotated('anyValue', 'PreferClose');
 /** As filterEndpoints of the service cache judges: all backends of a Service, of which those that terminate are part. */
 const CACHED: HintRule = { counts: ['terminating'], across: 'addresses', stoppedByLocal: true };

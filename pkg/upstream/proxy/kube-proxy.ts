@@ -5,8 +5,9 @@ import { type Service, type ServicePort, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
-import { annotationAdmitsHints, fullName, isEnabled, primaryFamily, topologyAnnotation } from '../features.ts';
+import { fullName, isEnabled, primaryFamily } from '../features.ts';
 import { type Reason, explained } from '../reasons.ts';
+import { annotationAdmitsHints, topologyAnnotation } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
 
 interface HintDecision {

@@ -6,12 +6,11 @@ import {
   EVENT_SOURCE,
   type Occurrence,
   controllerEvent,
-  hintRequest,
   storedHints,
   syncHints,
 } from '../../../../pkg/upstream/controller/sync.ts';
 import { zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
-import { HINTS, MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
+import { MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
 
 const AUTO = { [MODE]: 'Auto' };
 const NODES = nodesOf({ a: '4', b: '4', c: '4' });
@@ -257,46 +256,4 @@ describe('controllerEvent', () => {
     });
   }
   it('is recorded by the controller', () => expect(EVENT_SOURCE).to.equal('endpoint-slice-controller'));
-});
-
-// What a Service asks for, or why what it says means nothing.
-describe('hintRequest', () => {
-  const requests: (readonly [
-    name: string,
-    given: { annotations?: Record<string, string>; value?: string; version?: number; gates?: Record<string, boolean> },
-    mode: string,
-    reason: string,
-  ])[] = [
-    ['nothing', {}, 'none', 'NotRequested'],
-    ['Auto', { annotations: { [MODE]: 'Auto' } }, 'proportional', 'ProportionalHints'],
-    ['Auto and the field', { annotations: { [MODE]: 'Auto' }, value: 'PreferClose' }, 'proportional', 'AnnotationWins'],
-    ['AUTO', { annotations: { [MODE]: 'AUTO' } }, 'none', 'AnnotationNotRecognized'],
-    ['AUTO and the field', { annotations: { [MODE]: 'AUTO' }, value: 'PreferClose' }, 'same-zone', 'SameZoneRequested'],
-    ['the newer key in 1.26', { annotations: { [MODE]: 'Auto' }, version: 26 }, 'none', 'AnnotationKeyNotRead'],
-    [
-      'gate off by default in 1.23',
-      { annotations: { [HINTS]: 'auto' }, version: 23 },
-      'none',
-      'HintsControllerGateOff',
-    ],
-    [
-      'gate off, field set',
-      { annotations: { [HINTS]: 'auto' }, value: 'PreferClose', version: 31, gates: { TopologyAwareHints: false } },
-      'none',
-      'HintsControllerGateOff',
-    ],
-    ['PreferClose', { value: 'PreferClose' }, 'same-zone', 'SameZoneRequested'],
-    ['PreferSameNode', { value: 'PreferSameNode' }, 'same-node', 'SameNodeRequested'],
-    ['PreferSameZone in 1.33', { value: 'PreferSameZone', version: 33 }, 'none', 'TrafficDistributionNotRecognized'],
-    ['a value from the future', { value: 'PreferMoon' }, 'none', 'TrafficDistributionNotRecognized'],
-  ];
-  for (const [name, { annotations = {}, value, version = 36, gates = {} }, mode, reason] of requests) {
-    it(`${name}: ${reason}`, () => {
-      const result = hintRequest(aService(annotations, value), minor(version), gates);
-      expect(result).to.include({ mode, reason });
-      expect(result.message)
-        .to.include('Service default/server')
-        .and.to.not.match(/\{\w+\}/);
-    });
-  }
 });

@@ -1,42 +1,14 @@
-// The field's values by version, and the hints that they give.
+// The hints that values of the field give.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
-import { distributionOf, hintByDistribution } from '../../../../pkg/upstream/controller/traffic-distribution.ts';
-import type { FeatureGates } from '../../../../pkg/upstream/features.ts';
+import { hintByDistribution } from '../../../../pkg/upstream/controller/traffic-distribution.ts';
 import { aSlice, at, minor } from '../support.ts';
 
 const hints = (endpoint: Endpoint, distribution: 'same-zone' | 'same-node', version: number) =>
   hintByDistribution({ create: [aSlice([endpoint])], update: [], unchanged: [] }, distribution, minor(version))
     .create[0]?.endpoints?.[0]?.hints;
-
-describe('distributionOf', () => {
-  const off: FeatureGates = { ServiceTrafficDistribution: false, PreferSameTrafficDistribution: false };
-  const on: FeatureGates = { ServiceTrafficDistribution: true, PreferSameTrafficDistribution: true };
-  for (const { value, version, gates = {}, expected } of [
-    { value: 'PreferClose', version: 29, gates: on, expected: undefined },
-    { value: 'PreferClose', version: 30, expected: undefined },
-    { value: 'PreferClose', version: 30, gates: on, expected: 'same-zone' },
-    { value: 'PreferClose', version: 31, expected: 'same-zone' },
-    { value: 'PreferClose', version: 32, gates: off, expected: undefined },
-    { value: 'PreferClose', version: 33, gates: off, expected: 'same-zone' },
-    { value: 'PreferClose', version: 36, expected: 'same-zone' },
-    { value: 'PreferSameZone', version: 32, gates: on, expected: undefined },
-    { value: 'PreferSameZone', version: 33, expected: undefined },
-    { value: 'PreferSameZone', version: 33, gates: on, expected: 'same-zone' },
-    { value: 'PreferSameZone', version: 34, expected: 'same-zone' },
-    { value: 'PreferSameNode', version: 34, expected: 'same-node' },
-    { value: 'PreferSameNode', version: 34, gates: off, expected: undefined },
-    { value: 'PreferSameNode', version: 35, gates: off, expected: 'same-node' },
-    { value: 'preferclose', version: 36, expected: undefined },
-    { value: 'PreferOther', version: 36, expected: undefined },
-    { value: undefined, version: 36, expected: undefined },
-  ]) {
-    it(`${value} in 1.${version} with ${JSON.stringify(gates)} is ${expected ?? 'nothing'}`, () =>
-      expect(distributionOf(value, minor(version), gates)).to.equal(expected));
-  }
-});
 
 const staleNode: Endpoint = { ...at('a', 1), hints: { forZones: [{ name: 'a' }], forNodes: [{ name: 'n' }] } };
 

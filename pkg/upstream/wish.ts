@@ -1,0 +1,103 @@
+// What a Service asks for by annotation and field: the one place that knows their words, and which version reads them.
+import type { Service } from '../apis/core.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  TRAFFIC_DISTRIBUTIONS,
+  type TrafficDistribution,
+} from '../apis/names.ts';
+import { isAuto } from '../routing/slots.ts';
+import type { KubernetesVersion } from '../routing/types.ts';
+import { atLeast, formatVersion } from '../routing/version.ts';
+import { DISTRIBUTION_GATES, type FeatureGates, fullName, isEnabled } from './features.ts';
+import { type Explained, type Reason, explained } from './reasons.ts';
+
+const TOPOLOGY_MODE_SINCE = 27;
+
+/**
+ * The annotation's value as components of this version read it: the older key wins even if it is empty, the newer one is
+ * read since 1.27; undefined when neither is there.
+ */
+export const topologyAnnotation = ({ metadata }: Service, version: KubernetesVersion): string | undefined => {
+  const annotations = metadata?.annotations ?? {};
+  const older = annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS];
+  return older ?? (atLeast(version, TOPOLOGY_MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
+};
+
+/** Values of the annotation that ask for nothing. */
+export const isOff = (value: string): boolean => value === '' || value === 'disabled' || value === 'Disabled';
+
+/** Whether an annotation-reading proxy uses hints: since 1.27 any value but empty, `disabled` and `Disabled`. */
+export const annotationAdmitsHints = (service: Service, version: KubernetesVersion): boolean => {
+  const value = topologyAnnotation(service, version) ?? '';
+  return atLeast(version, TOPOLOGY_MODE_SINCE) ? !isOff(value) : isAuto(value);
+};
+
+export type Distribution = (typeof TRAFFIC_DISTRIBUTIONS)[TrafficDistribution];
+
+/** What a value of the field means to this version; undefined for unset and for what it does not recognise. */
+export const distributionOf = (
+  value: string | undefined,
+  version: KubernetesVersion,
+  gates: FeatureGates = {},
+): Distribution | undefined => {
+  if (value === undefined || !Object.hasOwn(TRAFFIC_DISTRIBUTIONS, value)) return undefined;
+  const known = value as TrafficDistribution;
+  const needed = ['ServiceTrafficDistribution', DISTRIBUTION_GATES[known]] as const;
+  return needed.every((gate) => isEnabled(gate, version, gates)) ? TRAFFIC_DISTRIBUTIONS[known] : undefined;
+};
+
+export type HintMode = 'none' | 'proportional' | Distribution;
+
+const HEARD = {
+  'same-zone': 'SameZoneRequested',
+  'same-node': 'SameNodeRequested',
+} as const satisfies Readonly<Record<Distribution, Reason>>;
+
+export interface Wish extends Explained {
+  /** What the EndpointSlice controller makes of it: `none` also of what it does not understand or leaves to others. */
+  readonly mode: HintMode;
+  /** Where it is stated; of both, the one that counts. */
+  readonly source: 'topology-mode' | 'trafficDistribution' | 'none';
+  /** As it is stated there. */
+  readonly value: string;
+  /** False for a word that means nothing to this version; `Disabled` and the heuristic of another controller mean something. */
+  readonly understood: boolean;
+}
+
+/** The annotation wins over the field where it is `Auto`, even where its gate is off and nothing comes of it. */
+export const wishOf = (service: Service, version: KubernetesVersion, gates: FeatureGates = {}): Wish => {
+  const { annotations = {} } = service.metadata ?? {};
+  const keys = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
+  const field = service.spec?.trafficDistribution;
+  const annotation = topologyAnnotation(service, version);
+  const why = (reason: Reason, value = ''): Explained =>
+    explained(reason, { service: fullName(service), version: formatVersion(version), value });
+  if (annotation !== undefined && isAuto(annotation)) {
+    const auto = { source: 'topology-mode', value: annotation, understood: true } as const;
+    if (!isEnabled('TopologyAwareHints', version, gates)) {
+      return { ...auto, mode: 'none', ...why('HintsControllerGateOff') };
+    }
+    return {
+      ...auto,
+      mode: 'proportional',
+      ...why(field === undefined ? 'ProportionalHints' : 'AnnotationWins', field),
+    };
+  }
+  if (field !== undefined) {
+    const mode = distributionOf(field, version, gates);
+    const own = { source: 'trafficDistribution', value: field } as const;
+    return mode === undefined
+      ? { ...own, mode: 'none', understood: false, ...why('TrafficDistributionNotRecognized', field) }
+      : { ...own, mode, understood: true, ...why(HEARD[mode], field) };
+  }
+  const source = keys.every((key) => (annotations[key] ?? '') === '') ? 'none' : 'topology-mode';
+  if (annotation !== undefined) {
+    const understood = isOff(annotation) || annotation.includes('/');
+    const told = why('AnnotationNotRecognized', JSON.stringify(annotation));
+    return { mode: 'none', source, value: annotation, understood, ...told };
+  }
+  const unread = annotations[ANNOTATION_TOPOLOGY_MODE];
+  const reason = unread === undefined ? 'NotRequested' : 'AnnotationKeyNotRead';
+  return { mode: 'none', source, value: unread ?? '', understood: unread === undefined, ...why(reason) };
+};
