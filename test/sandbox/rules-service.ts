@@ -1,6 +1,7 @@
 // What the API server does to a Service: defaults, virtual IPs, node ports and the validations that routing depends on.
 import { isDeepStrictEqual } from 'node:util';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../pkg/apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, DISTRIBUTION_NAMES } from '../../pkg/apis/names.ts';
+import { distributionOf } from '../../pkg/upstream/index.ts';
 import type { FieldError } from './errors.ts';
 import { asArray, asRecord, asString, asStringMap, isRecord, type JsonRecord, type StoredObject } from './object.ts';
 import type { KindRules, RuleContext } from './served-resource.ts';
@@ -16,8 +17,6 @@ const setDefault = (record: JsonRecord, field: string, value: unknown): void => 
 
 /** First minor whose API has the field at all; before 1.31 its gate is off, so it is dropped on write. */
 const TRAFFIC_DISTRIBUTION_SINCE = 31;
-/** First minor that accepts PreferSameZone and PreferSameNode by default. */
-const PREFER_SAME_SINCE = 34;
 
 const exposesNodePort = (spec: JsonRecord): boolean => spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer';
 
@@ -115,7 +114,8 @@ const validateAnnotations = (object: StoredObject): FieldError[] => {
 const validateTrafficDistribution = (spec: JsonRecord, old: JsonRecord, minor: number): FieldError[] => {
   const value = spec['trafficDistribution'];
   if (value === undefined || value === old['trafficDistribution']) return [];
-  const accepted = minor < PREFER_SAME_SINCE ? ['PreferClose'] : ['PreferClose', 'PreferSameNode', 'PreferSameZone'];
+  const known = DISTRIBUTION_NAMES.filter((name) => distributionOf(name, { major: 1, minor }) !== undefined);
+  const accepted: readonly string[] = known.sort();
   if (accepted.includes(asString(value))) return [];
   return [
     {

@@ -8,7 +8,7 @@ import type { Finding, Severity } from '../check/check.ts';
 import { counted, listed } from '../explain/given.ts';
 import { diagnose, racedNodes, unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
-import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
+import { DIAGNOSIS_REASONS, LATE_ZONE_VERSIONS } from '../explain/reasons.ts';
 import type { CauseReason, ExplainOptions } from '../explain/types.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
@@ -115,13 +115,13 @@ const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[])
 
 /** Nothing in the API shows it: the proxy read its Node before the label was set. */
 const racedProxies = (index: SnapshotIndex): ClusterFinding[] => {
-  const { raced, versions } = racedNodes(index);
+  const raced = racedNodes(index);
   if (raced.length === 0) return [];
   return [
     {
       reason: 'ProxyMissedItsZone',
       certainty: 'possible',
-      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${versions}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
       remedy: DIAGNOSIS_REASONS.ProxyMissedItsZone.remedy,
     },
   ];

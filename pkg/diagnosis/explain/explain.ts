@@ -22,6 +22,7 @@ import { cause, counted, firstOfEach, givenCauses, listed } from './given.ts';
 import { type Facts, type FamilyRoute, type SnapshotIndex, gatherFacts, indexSnapshot } from './facts.ts';
 import { fixOf } from './fix.ts';
 import { loopCauses, loopReport, withLoop } from './loop.ts';
+import { LATE_ZONE_VERSIONS } from './reasons.ts';
 import type { Cause, ExplainOptions, Verdict } from './types.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
@@ -193,23 +194,22 @@ const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
   return [cause('prerequisite', 'SingleZone', `All ready worker Nodes are in ${listed(clientZones)}.`)];
 };
 
-/** Nodes of which one that got its zone late is ignored by its kube-proxy, and the versions as words. */
+/** Nodes of which one that got its zone late is ignored by its kube-proxy. */
 export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
   const [first, last] = MISSES_LATE_ZONE;
-  const raced = readyNodes.filter((node) => {
+  return readyNodes.filter((node) => {
     const { router, routing } = routers.of(node);
     const { minor } = routing.version;
     return router === 'kube-proxy' && minor >= first && minor <= last;
   });
-  return { raced, versions: `1.${first} to 1.${last}` };
 };
 
 /** The remaining cause if everything that objects show is right. */
 const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
   if (options.crossing !== true || !effective || routes.length === 0) return [];
-  const { raced, versions } = racedNodes(index);
+  const raced = racedNodes(index);
   if (raced.length === 0) return [];
-  const evidence = `${listed(raced.map(nameOf))} run kube-proxy ${versions}, and all objects are correct.`;
+  const evidence = `${listed(raced.map(nameOf))} run kube-proxy ${LATE_ZONE_VERSIONS}, and all objects are correct.`;
   return [cause('used', 'ProxyMissedItsZone', evidence)];
 };
 

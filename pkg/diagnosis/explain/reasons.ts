@@ -1,4 +1,5 @@
 // Causes that only a diagnosis sees, beside the rules of the models: stable code, what it says, and the remedy.
+import { MISSES_LATE_ZONE } from '../../upstream/index.ts';
 
 interface DiagnosisRule {
   /** What it means, for the reference. */
@@ -8,6 +9,9 @@ interface DiagnosisRule {
 
 const USE_FIELD =
   'Or replace the annotation by `spec.trafficDistribution` (Kubernetes 1.31 and newer), which does not look at';
+
+/** `1.34 to 1.36`. */
+export const LATE_ZONE_VERSIONS = MISSES_LATE_ZONE.map((minor) => `1.${minor}`).join(' to ');
 
 export const DIAGNOSIS_REASONS = {
   ExternalName: {
@@ -162,8 +166,7 @@ export const DIAGNOSIS_REASONS = {
     remedy: 'Include the Nodes: `kubectl get nodes,services,endpointslices -A -o yaml`.',
   },
   ProxyMissedItsZone: {
-    sentence:
-      'All objects are correct, yet traffic crosses zones: a kube-proxy of 1.34 to 1.36 that read its Node before the zone label was set ignores zones until it restarts.',
+    sentence: `All objects are correct, yet traffic crosses zones: a kube-proxy of ${LATE_ZONE_VERSIONS} that read its Node before the zone label was set ignores zones until it restarts.`,
     remedy:
       'Restart kube-proxy on the Nodes from which traffic crosses, and look for "node is missing label" in its log (verbosity 2).',
   },

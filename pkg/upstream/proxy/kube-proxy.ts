@@ -1,5 +1,5 @@
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
-// Whether kube-proxy on a node filters by hints, and by which; rules by version, 1.21 to 1.36.
+// Whether kube-proxy on a node filters by hints, and by which; rules by version, from 1.21.
 // The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
 import { type Service, type ServicePort, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';

@@ -4,14 +4,32 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { supportMatrix } from '../../../hack/generate/support-matrix.ts';
+import { LATE_ZONE_VERSIONS } from '../../../pkg/diagnosis/explain/reasons.ts';
+import { NEWEST_KNOWN_VERSION, formatVersion } from '../../../pkg/routing/version.ts';
 import type { MeasuredVersion } from '../../e2e/versions-plan.ts';
-import { readText, root } from '../../support/docs/markdown.ts';
+import { markdownPages, readText, root } from '../../support/docs/markdown.ts';
 
 const pinned = (version: string): string | undefined =>
   / k8s\.io\/kubernetes (v[\d.]+)/.exec(readText(`hack/kubernetes/${version}/go.mod`).replaceAll(/\s+/g, ' '))?.[1];
 
 const versions = readdirSync(join(root, 'hack/kubernetes')).filter((name) => /^1\.\d+$/.test(name));
 const measured = JSON.parse(readText('test/e2e/results/measured-versions.json')) as MeasuredVersion[];
+
+describe('pages that name versions of kube-proxy', () => {
+  const newest = formatVersion(NEWEST_KNOWN_VERSION);
+  for (const [pattern, expected, constant] of [
+    [/kube-proxy (?:of )?1\.34 to [\d.]+\d/g, LATE_ZONE_VERSIONS, 'MISSES_LATE_ZONE of pkg/upstream/features.ts'],
+    [/kube-proxy 1\.21 to [\d.]+\d/g, `1.21 to ${newest}`, 'NEWEST_KNOWN_VERSION of pkg/routing/version.ts'],
+  ] as const) {
+    it(`say ${expected} where they mean it, as ${constant}`, () => {
+      const pages = markdownPages().filter((page) => page !== 'CHANGELOG.md');
+      const found = pages.flatMap((page) => [...readText(page).matchAll(pattern)].map(([text]) => `${page}: ${text}`));
+      expect(found).to.not.deep.equal([]);
+      const other = found.filter((text) => !text.endsWith(expected));
+      expect(other, `write "${expected}" there`).to.deep.equal([]);
+    });
+  }
+});
 
 describe('the support matrix', () => {
   it('has a measurement of every version that the end-to-end tests build', () => {
