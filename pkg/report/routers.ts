@@ -1,5 +1,6 @@
 // Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
-import type { Behaviour, Certainty, RouterGroup, RouterName, RoutersReport } from '../diagnosis/routers/types.ts';
+import type { RouterGroup, RoutersReport } from '../diagnosis/routers/routers.ts';
+import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';
 import { type Paint, clean, wrapText } from './text.ts';
 
 const MARKS = { seen: '✓', assumed: '~', unknown: '?' } as const satisfies Record<Certainty, string>;

@@ -6,7 +6,7 @@ import type { HintsReport, ServiceHints } from '../../pkg/diagnosis/models/hints
 import { endpoint, service, slice, kubeProxy } from '../fixtures/core.ts';
 import { topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, auto, endpoints, nodes, own, stdin } from './topology-objects.ts';
-import type { RouteReport, RoutesReport } from '../../pkg/diagnosis/models/routes.ts';
+import type { RoutesReport } from '../../pkg/diagnosis/models/routes.ts';
 
 const hints = async (objects: readonly KubernetesObject[], ...flags: string[]): Promise<readonly ServiceHints[]> =>
   (await topologyJson<HintsReport>(['hints', '-f', '-', ...flags], { stdin: stdin(...objects) })).services;
@@ -101,7 +101,7 @@ describe('kubectl topology hints, its JSON', () => {
   });
 });
 
-const routes = async (objects: readonly KubernetesObject[], ...flags: string[]): Promise<readonly RouteReport[]> =>
+const routes = async (objects: readonly KubernetesObject[], ...flags: string[]): Promise<RoutesReport['routes']> =>
   (
     await topologyJson<RoutesReport>(['route', '-f', '-', '--service', 'default/server', ...flags], {
       stdin: stdin(...objects),

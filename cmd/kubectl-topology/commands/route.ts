@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { defined } from '../../../pkg/apis/values.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import { type RoutesReport, routesReport } from '../../../pkg/diagnosis/models/routes.ts';
-import { routersOf } from '../../../pkg/diagnosis/routers/of-snapshot.ts';
+import { routersOf } from '../../../pkg/diagnosis/routers/routers.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderTable } from '../../../pkg/report/text.ts';
 import { topologyCommand } from '../io.ts';

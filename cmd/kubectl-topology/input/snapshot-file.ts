@@ -4,7 +4,7 @@ import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
-import { isAgentSet } from '../../../pkg/diagnosis/project/routers.ts';
+import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
 import { flagValue } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { RouterObject } from '../../../pkg/diagnosis/routers/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type Collection } from '../../../pkg/diagnosis/snapshot.ts';
@@ -114,7 +114,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
         : {
             ...routers,
             items: routers.items
-              .filter((router) => router.kind !== 'DaemonSet' || isAgentSet(router) || OTHER_SETS.has(router.name))
+              .filter((router) => router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name))
               .map(routerWithoutSecrets),
           },
   };

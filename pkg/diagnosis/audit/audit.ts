@@ -13,7 +13,7 @@ import type { CauseReason, ExplainOptions } from '../explain/types.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
-import { routersReport } from '../routers/types.ts';
+import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
 import {
   type Assessed,

@@ -4,7 +4,8 @@ import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { MISSES_LATE_ZONE, type Reason, type Route, isEnabled } from '../../upstream/index.ts';
-import { type RouterAnswer, leastCertain, routersReport } from '../routers/types.ts';
+import { leastCertain, routersReport } from '../routers/routers.ts';
+import type { RouterAnswer } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
   balanceCauses,

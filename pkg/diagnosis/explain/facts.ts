@@ -21,7 +21,7 @@ import {
   slicesByService,
 } from '../models/lookup.ts';
 import { type GroupRoutesInput, groupNodes, groupRoutesOf } from '../models/routes.ts';
-import { routersOf } from '../routers/of-snapshot.ts';
+import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import type { ExplainOptions } from './types.ts';

@@ -1,13 +1,14 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 // The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
 // The names most like one that does not exist, by edit distance.
-import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
 import type { Bounds, Demand, FlowEndpoint, Plan, ZoneFigures } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
+import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts';
+import { kubeletVersion } from '../routers/nodes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 
 export interface ServiceRef {
@@ -41,17 +42,6 @@ export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<s
   }
   for (const list of found.values()) list.sort((a, b) => byText(nameOf(a), nameOf(b)));
   return found;
-};
-
-/** Version of a Node's kubelet, the stand-in for its proxy; undefined where it is missing or malformed. */
-export const kubeletVersion = ({ status }: Node): KubernetesVersion | undefined => {
-  const text = status?.nodeInfo?.kubeletVersion;
-  if (text === undefined) return undefined;
-  try {
-    return parseVersion(text);
-  } catch {
-    return undefined;
-  }
 };
 
 /** The control plane's version: as given, as the API server says, as the newest kubelet (never newer than it), else the newest known. */

@@ -4,52 +4,21 @@ import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
-import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
-import type { MergeEndpoints, ProxyEndpoint, Reason, Route, TopologyMode } from '../../upstream/index.ts';
+import type { MergeEndpoints, Proxy, ProxyEndpoint, Route } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { PLANES, isAgent } from '../routers/planes.ts';
-import {
-  type Certainty,
-  type NodeRouting,
-  type RouterAnswer,
-  type RouterName,
-  type RouterObject,
-  type Routers,
-  type RoutersReport,
-  routersReport,
-} from '../routers/types.ts';
-import { createRouters, versionOf } from '../routers/routers.ts';
-import { firstFamilyOf, kubeletVersion } from './lookup.ts';
-
-export interface RouteReport {
-  readonly node: string;
-  /** Empty where the Node has none. */
-  readonly zone: string;
-  readonly router: RouterName;
-  readonly certainty: Certainty;
-  /** Name of the Service's port; empty where it has none. */
-  readonly port: string;
-  readonly mode: TopologyMode;
-  /** `IP:PORT`, in text order; null where the Service needs no such list on the Node. */
-  readonly cluster: readonly string[] | null;
-  readonly local: readonly string[] | null;
-  readonly reachable: readonly string[];
-  readonly reason: Reason;
-  readonly message: string;
-}
-
-export interface RoutesReport extends RoutersReport {
-  readonly routes: readonly RouteReport[];
-}
+import { type Routers, createRouters, firstRelease, routersReport, versionOf } from '../routers/routers.ts';
+import type { NodeRouting, RouterAnswer, RouterObject } from '../routers/types.ts';
+import { firstFamilyOf } from './lookup.ts';
 
 interface RoutesInput {
   readonly service: Service;
   /** The Service's slices, of any family. */
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
-  /** Who routes on a Node, and by which version; default: kube-proxy, by the kubelet's version. */
-  readonly routing?: (node: Node) => NodeRouting;
+  /** Who routes on a Node, and by which version. */
+  readonly routing: (node: Node) => NodeRouting;
   /** Name of one port; default: all. */
   readonly port?: string;
   /** addressType; default: the Service's first family. */
@@ -58,20 +27,15 @@ interface RoutesInput {
   readonly merge?: MergeEndpoints;
 }
 
-const byKubelet = (node: Node): NodeRouting => ({
-  proxy: { kind: 'kube-proxy' },
-  version: kubeletVersion(node) ?? NEWEST_KNOWN_VERSION,
-});
+const inNameOrder = (nodes: readonly Node[]): Node[] => [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
 
 /** Routes of every node, in the order of nodes' names, then of the Service's ports. */
 export const routesOf = (input: RoutesInput): Route[] => {
-  const { service, slices, port, merge, routing = byKubelet } = input;
+  const { service, slices, port, merge, routing } = input;
   const family = input.family ?? firstFamilyOf(service, slices);
-  const nodes = [...input.nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
-  return nodes.flatMap((node) => {
+  return inNameOrder(input.nodes).flatMap((node) => {
     const { proxy, ...own } = routing(node);
-    const more = defined({ port, merge });
-    return routesFor({ node, service, slices, family, ...own, ...more }, proxy);
+    return routesFor({ node, service, slices, family, ...own, ...defined({ port, merge }) }, proxy);
   });
 };
 
@@ -80,14 +44,10 @@ export interface GroupRoute extends Route {
   readonly nodes: readonly Node[];
 }
 
-/** Nodes that every proxy treats alike unless a Service names Nodes: of one zone, with the same router. */
-export const groupNodes = (
-  nodes: readonly Node[],
-  alike: (node: Node) => string = (node) => JSON.stringify(kubeletVersion(node) ?? null),
-): readonly (readonly Node[])[] => {
-  const sorted = [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
-  return [...Map.groupBy(sorted, (node) => `${zoneOfNode(node)} ${alike(node)}`).values()];
-};
+/** Nodes that every proxy treats alike unless a Service names Nodes: of one zone, and `alike`. */
+export const groupNodes = (nodes: readonly Node[], alike: (node: Node) => string): readonly (readonly Node[])[] => [
+  ...Map.groupBy(inNameOrder(nodes), (node) => `${zoneOfNode(node)} ${alike(node)}`).values(),
+];
 
 const endpointsOf = (slices: readonly EndpointSlice[]): Endpoint[] => slices.flatMap((slice) => slice.endpoints ?? []);
 
@@ -145,33 +105,38 @@ export const groupRoutesOf = (input: GroupRoutesInput): GroupRoute[] => {
   });
 };
 
-const keysOf = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key);
+const keysOf = (list: readonly ProxyEndpoint[]): string[] => list.map(({ key }) => key);
 
-interface RoutesReportInput extends Omit<RoutesInput, 'routing'> {
+interface RoutesReportInput extends Omit<RoutesInput, 'routing' | 'merge'> {
   readonly routers: Routers;
 }
 
-export const routesReport = ({ routers, ...input }: RoutesReportInput): RoutesReport => {
-  const answers = new Map(input.nodes.map((node) => [nameOf(node), routers.of(node)]));
-  return {
-    ...routersReport(input.nodes, routers),
-    routes: routesOf({ ...input, routing: (node) => routers.of(node).routing }).map(
+export const routesReport = ({ routers, ...input }: RoutesReportInput) => ({
+  ...routersReport(input.nodes, routers),
+  routes: inNameOrder(input.nodes).flatMap((own) => {
+    const { router, certainty, routing } = routers.of(own);
+    return routesOf({ ...input, nodes: [own], routing: () => routing }).map(
       ({ node, zone, port, mode, cluster, local, reachable, reason, message }) => ({
         node,
+        /** Empty where the Node has none. */
         zone,
-        router: answers.get(node)?.router ?? 'unknown',
-        certainty: answers.get(node)?.certainty ?? 'unknown',
+        router,
+        certainty,
+        /** Name of the Service's port; empty where it has none. */
         port,
         mode,
-        cluster: cluster === null ? null : keysOf(cluster),
-        local: local === null ? null : keysOf(local),
+        /** `IP:PORT`, in text order; null where the Service needs no such list on the Node. */
+        cluster: cluster && keysOf(cluster),
+        local: local && keysOf(local),
         reachable: keysOf(reachable),
         reason,
         message,
       }),
-    ),
-  };
-};
+    );
+  }),
+});
+
+export type RoutesReport = ReturnType<typeof routesReport>;
 
 /** Ready Nodes whose proxies all choose alike, and how many they are. */
 export interface Clients {
@@ -191,19 +156,11 @@ export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject
   );
 };
 
-/**
- * How a data plane can leave a client without endpoints while one is ready: the endpoints of one case each, the clients it is about,
- * and the first release of a data plane without the fault.
- */
-const LOSSES: readonly {
-  readonly endpoints: (client: Node) => ProxyEndpoint[];
-  readonly clients: string;
-  readonly fixed: Partial<Record<RouterAnswer['router'], string>>;
-}[] = [
+/** How a data plane can leave a client without endpoints while one is ready: the endpoints, and the clients it is about. */
+const LOSSES: readonly { readonly endpoints: (client: Node) => ProxyEndpoint[]; readonly clients: string }[] = [
   {
     endpoints: (client) => [endpoint('other', `not ${zoneOfNode(client)}`)],
     clients: 'for whose zone no ready endpoint is hinted',
-    fixed: { cilium: '1.18.1', 'calico-ebpf': '3.31.5' },
   },
   {
     endpoints: (client) => [
@@ -216,24 +173,29 @@ const LOSSES: readonly {
       endpoint('other', zoneOfNode(client)),
     ],
     clients: 'on whose Node the only endpoint is not ready',
-    fixed: { cilium: '1.20.2' },
   },
 ];
+
+/** What clients on the Node use of these endpoints, with its own data plane or another. */
+const usedOf = (service: Service, { node, router }: Clients, endpoints: readonly ProxyEndpoint[], proxy?: Proxy) => {
+  const { proxy: own, ...routing } = router.routing;
+  return routeFor({ node, service, slices: [], ...routing, merge: () => endpoints }, proxy ?? own);
+};
 
 /**
  * A sentence about a data plane that would leave clients of the Service without endpoints although one is ready; undefined: there is
  * none. One that is not recognised is taken for one that does not.
  */
 export const droppedBy = (service: Service, clients: readonly Clients[]): string | undefined => {
-  for (const { node, router } of clients) {
-    const { proxy, ...routing } = router.routing;
-    const loss = LOSSES.find(({ endpoints }) => {
-      const { used } = routeFor({ node, service, slices: [], ...routing, merge: () => endpoints(node) }, proxy);
-      return used.length === 0;
-    });
+  for (const each of clients) {
+    const { node, router } = each;
+    const isLost = (endpoints: readonly ProxyEndpoint[], proxy?: Proxy): boolean =>
+      usedOf(service, each, endpoints, proxy).used.length === 0;
+    const loss = LOSSES.find(({ endpoints }) => isLost(endpoints(node)));
     if (loss === undefined) continue;
-    const fixed = loss.fixed[router.router];
-    const upgrade = fixed === undefined ? '' : `; fixed in ${router.title} ${fixed}`;
+    const versions = PLANES.find(({ name }) => name === router.router)?.versions ?? [];
+    const fixed = firstRelease(versions, (rule) => !isLost(loss.endpoints(node), { kind: 'ruled', name: '', rule }));
+    const upgrade = fixed === null ? '' : `; fixed in ${router.title} ${fixed}`;
     return `${answerTitle(router)} drops connections of clients ${loss.clients}${upgrade}`;
   }
   return undefined;
@@ -260,12 +222,10 @@ const endpoint = (key: string, zone: string): ProxyEndpoint => ({
 });
 
 /** With one endpoint in the zone and one elsewhere, each hinted for its own. */
-const keepsZone = (service: Service, { node, router }: Clients): boolean => {
-  const own = endpoint('own', zoneOfNode(node));
-  const endpoints = [own, endpoint('other', `not ${own.zone}`)];
-  const { proxy, ...routing } = router.routing;
-  const route = routeFor({ node, service, slices: [], ...routing, merge: () => endpoints }, proxy);
-  return route.reason === 'NotProxied' || (route.used.length === 1 && route.used[0]?.key === own.key);
+const keepsZone = (service: Service, clients: Clients): boolean => {
+  const own = endpoint('own', zoneOfNode(clients.node));
+  const { reason, used } = usedOf(service, clients, [own, endpoint('other', `not ${own.zone}`)]);
+  return reason === 'NotProxied' || (used.length === 1 && used[0]?.key === own.key);
 };
 
 /** Some object shows it: kube-proxy's behaviour has been the same for years, so its image or what embeds it is enough. */
@@ -308,7 +268,7 @@ export const followingOf = (service: Service, clients: readonly Clients[]): Foll
 
 /** Some agent reads `PreferClose` but not its newer name `PreferSameZone`: Cilium 1.18 and 1.19. */
 export const wantsOlderName = (objects: readonly RouterObject[]): boolean =>
-  PLANES.filter(({ versions }) => versions.some(({ rule }) => rule === 'cilium')).some((plane) =>
+  PLANES.filter(({ cilium }) => cilium === true).some((plane) =>
     objects.some((object) => {
       const version = isAgent(plane.agent, object) ? versionOf(plane, [object])?.version : undefined;
       return version !== undefined && readsPreferCloseOnly(version);

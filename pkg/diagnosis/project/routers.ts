@@ -3,7 +3,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIGS, PLANES, isAgent } from '../routers/planes.ts';
+import { isAnyAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import {
   DEFAULT_NAMESPACE,
@@ -159,8 +159,6 @@ export const daemonSetOf = (object: Fields): RouterObject => {
   };
 };
 
-const AGENTS = [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)];
-
 const ownerOf = (object: Fields): string =>
   textIn(
     listIn(object, 'metadata.ownerReferences').find(({ kind }) => kind === 'DaemonSet'),
@@ -179,12 +177,9 @@ export const routerPodOf = (object: Fields): RouterObject | undefined => {
     owner: ownerOf(object),
     containers: containersOf(podSpec),
   };
-  if (!AGENTS.some((agent) => isAgent(agent, pod))) return undefined;
+  if (!isAnyAgent(pod)) return undefined;
   return { ...pod, configMaps: configMapsOf(podSpec) };
 };
-
-/** A DaemonSet that is the agent of a data plane. */
-export const isAgentSet = (set: RouterObject): boolean => AGENTS.some((agent) => isAgent(agent, set));
 
 const scalars = (fields: Fields, path: readonly string[], into: Record<string, string>): void => {
   for (const [key, value] of Object.entries(fields)) {
@@ -221,7 +216,8 @@ export const routerDeploymentOf = (object: Fields): RouterObject | undefined => 
 };
 
 const CILIUM = /^cilium-config$/;
-const ANTREA = /^antrea-config/;
+/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, and Antrea's. */
+const CONFIGS = /^(?:kube-proxy|antrea-config)/;
 
 /** Keys of cilium-config that are looked at. */
 const CILIUM_KEYS = new Set([
@@ -241,7 +237,7 @@ export const routerConfigOf = (object: Fields): RouterObject | undefined => {
   const own = base(object, 'ConfigMap');
   const data = (): StringMap => stringsIn(object, 'data');
   if (CILIUM.test(own.name)) return { ...own, settings: only(data(), (key) => CILIUM_KEYS.has(key)) };
-  if (!ANTREA.test(own.name) && !KUBE_PROXY_CONFIGS.test(own.name)) return undefined;
+  if (!CONFIGS.test(own.name)) return undefined;
   const flat = Object.values(data()).map((text) => only(flatYaml(text), (key) => FLAT_KEYS.test(key)));
   return { ...own, settings: Object.assign({}, ...flat) as StringMap };
 };

@@ -1,13 +1,25 @@
 // The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
 // version does. A row without a version that was read is `assumed`, with the reason.
-import { BOTH_ANNOTATIONS, type HintRule, OLDER_ANNOTATION, type Release } from '../../upstream/proxy/hint-rule.ts';
-import type { RouterName, RouterObject } from './types.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import {
+  BOTH_ANNOTATIONS,
+  CILIUM_RULES,
+  type HintRule,
+  OLDER_ANNOTATION,
+  type Release,
+} from '../../upstream/proxy/hint-rule.ts';
 
 /** Where the value of a setting stands; the first place that has it counts. */
 export type Place =
-  | { readonly from: 'arg'; readonly key: string }
-  | { readonly from: 'env'; readonly key: string }
-  | { readonly from: 'object'; readonly kind: string; readonly name: RegExp; readonly key: string };
+  | { readonly from: 'arg' | 'env'; readonly key: string }
+  | {
+      readonly from: 'object';
+      readonly kind: string;
+      readonly name: RegExp;
+      readonly key: string;
+      /** It changes single Nodes only: where it leaves the setting out, another object has the default. */
+      readonly override?: true;
+    };
 
 export interface Setting {
   readonly places: readonly Place[];
@@ -15,23 +27,21 @@ export interface Setting {
   readonly absent?: string;
 }
 
-/** A setting with one of these values. */
-export interface Requirement {
-  readonly setting: string;
-  readonly is: readonly string[];
-}
+/** Settings, each with one of these values. */
+export type Requirements = Readonly<Record<string, readonly string[]>>;
 
-export interface VersionRule {
-  readonly since: Release;
-  readonly rule: HintRule | 'cilium';
-  /** It holds only with this setting. */
-  readonly when?: Requirement;
+interface VersionRule {
+  /** Older versions ignore hints; absent: it holds for every version. */
+  readonly since?: Release;
+  readonly rule: HintRule;
+  /** It holds only with these settings. */
+  readonly when?: Requirements;
   /** Why it is not more than assumed. */
   readonly assumed?: string;
 }
 
-export interface DataPlane {
-  readonly name: RouterName;
+export interface DataPlane<Name extends string = string> {
+  readonly name: Name;
   readonly title: string;
   /** Its agent: name of the DaemonSet, label or container. */
   readonly agent: {
@@ -41,15 +51,17 @@ export interface DataPlane {
   };
   /** An object of the whole cluster that shows it as well. */
   readonly shown?: { readonly kind: string; readonly key: string; readonly value: string };
-  readonly settings: Readonly<Record<string, Setting>>;
-  /** All of them make it load-balance what Pods send to cluster IPs. */
-  readonly routes: readonly Requirement[];
-  /** All of them make it follow hints. */
-  readonly follows: readonly Requirement[];
+  readonly settings?: Readonly<Record<string, Setting>>;
+  /** What makes it load-balance what Pods send to cluster IPs; default: it always does. */
+  readonly routes?: Requirements;
+  /** What makes it follow hints, if its version does. */
+  readonly follows?: Requirements;
   /** What is to be known of other clients. */
-  readonly note?: { readonly when: Requirement; readonly text: string };
-  /** Newest first. Older versions ignore hints. */
+  readonly note?: { readonly when: Requirements; readonly text: string };
+  /** Newest first. */
   readonly versions: readonly VersionRule[];
+  /** Routes are those of Cilium's own model, and what is stated of Cilium holds for it. */
+  readonly cilium?: true;
   readonly source: string;
 }
 
@@ -60,62 +72,49 @@ const annotated = (annotations: readonly string[]): HintRule => ({
 const CALICO: HintRule = { counts: ['terminating', 'stopped'], readyOnly: true };
 const EACH = { ...CALICO, partial: 'each' } as const;
 
-const ciliumConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^cilium-config$/, key });
-const antreaConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^antrea-config/, key });
+const object = (kind: string, name: RegExp, key: string) => ({ from: 'object', kind, name, key }) as const;
+const ciliumConfig = (key: string): Place => object('ConfigMap', /^cilium-config$/, key);
+const ciliumSetting = (key: string): Setting => ({
+  places: [{ ...object('CiliumNodeConfig', /./, key), override: true }, { from: 'arg', key }, ciliumConfig(key)],
+  absent: 'false',
+});
+const antreaSetting = (absent: string, ...keys: readonly string[]): Setting => ({
+  places: keys.map((key) => object('ConfigMap', /^antrea-config/, key)),
+  absent,
+});
 
-const CILIUM_SETTINGS: DataPlane['settings'] = {
-  replacement: {
-    places: [
-      { from: 'object', kind: 'CiliumNodeConfig', name: /./, key: 'kube-proxy-replacement' },
-      { from: 'arg', key: 'kube-proxy-replacement' },
-      ciliumConfig('kube-proxy-replacement'),
-    ],
-    absent: 'false',
-  },
-  topology: {
-    places: [
-      { from: 'object', kind: 'CiliumNodeConfig', name: /./, key: 'enable-service-topology' },
-      { from: 'arg', key: 'enable-service-topology' },
-      ciliumConfig('enable-service-topology'),
-    ],
-    absent: 'false',
-  },
-};
-
-const CILIUM_BESIDE = {
-  when: { setting: 'replacement', is: ['false', 'disabled', 'partial', 'probe'] },
-  text: 'beside kube-proxy: Cilium routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
-} as const;
-
-const ANY_VERSION: Release = [0, 0, 0];
+const tableOf = <Name extends string>(rows: readonly DataPlane<Name>[]): readonly DataPlane<Name>[] => rows;
 
 /** Who routes where more than one agent runs on a Node: the first. */
-export const PLANES: readonly DataPlane[] = [
+export const PLANES = tableOf([
   {
     name: 'gke-dataplane-v2',
     title: 'GKE Dataplane V2',
     agent: { names: /^anetd/ },
     settings: { topology: { places: [ciliumConfig('enable-service-topology')] } },
-    routes: [],
-    follows: [{ setting: 'topology', is: ['true'] }],
-    versions: [
-      {
-        since: ANY_VERSION,
-        rule: 'cilium',
-        assumed: 'GKE documents neither hints nor the flag for Dataplane V2, and its Cilium is a build of its own',
-      },
-    ],
+    follows: { topology: ['true'] },
+    versions: CILIUM_RULES.map((release) => ({
+      ...release,
+      assumed: 'GKE documents neither hints nor the flag for Dataplane V2, and its Cilium is a build of its own',
+    })),
+    cilium: true,
     source: 'GKE documentation "Dataplane V2" (silent on hints)',
   },
   {
     name: 'cilium',
     title: 'Cilium',
     agent: { names: /^(?:cilium|terway-eniip)$/, labels: [['k8s-app', 'cilium']], containers: ['cilium-agent'] },
-    settings: CILIUM_SETTINGS,
-    routes: [],
-    follows: [{ setting: 'topology', is: ['true'] }],
-    note: CILIUM_BESIDE,
-    versions: [{ since: ANY_VERSION, rule: 'cilium' }],
+    settings: {
+      replacement: ciliumSetting('kube-proxy-replacement'),
+      topology: ciliumSetting('enable-service-topology'),
+    },
+    follows: { topology: ['true'] },
+    note: {
+      when: { replacement: ['false', 'disabled', 'partial', 'probe'] },
+      text: 'beside kube-proxy: Cilium routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
+    },
+    versions: CILIUM_RULES,
+    cilium: true,
     source:
       'cilium/cilium pkg/loadbalancer/writer/writer.go, pkg/k8s/service_cache.go; cilium#31948, #41116, #42708, #44771, #47054',
   },
@@ -126,15 +125,14 @@ export const PLANES: readonly DataPlane[] = [
     settings: {
       bpf: {
         places: [
-          { from: 'object', kind: 'FelixConfiguration', name: /^default$/, key: 'spec.bpfEnabled' },
+          object('FelixConfiguration', /^default$/, 'spec.bpfEnabled'),
           { from: 'env', key: 'FELIX_BPFENABLED' },
-          { from: 'object', kind: 'Installation', name: /./, key: 'spec.calicoNetwork.linuxDataplane' },
+          object('Installation', /./, 'spec.calicoNetwork.linuxDataplane'),
         ],
         absent: 'false',
       },
     },
-    routes: [{ setting: 'bpf', is: ['true', 'BPF'] }],
-    follows: [],
+    routes: { bpf: ['true', 'BPF'] },
     versions: [
       {
         since: [3, 31, 5],
@@ -157,27 +155,17 @@ export const PLANES: readonly DataPlane[] = [
     title: 'OVN-Kubernetes',
     agent: { names: /^ovnkube-node/, labels: [['app', 'ovnkube-node']], containers: ['ovnkube-controller'] },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
-    settings: {},
-    routes: [],
-    follows: [],
-    versions: [{ since: ANY_VERSION, rule: {} }],
+    versions: [],
     source: 'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open)',
   },
   {
     name: 'kube-ovn',
     title: 'Kube-OVN',
     agent: { names: /^kube-ovn-cni$/, labels: [['app', 'kube-ovn-cni']] },
-    settings: {
-      lb: {
-        places: [{ from: 'object', kind: 'Deployment', name: /^kube-ovn-controller$/, key: 'enable-lb' }],
-        absent: 'true',
-      },
-    },
-    routes: [{ setting: 'lb', is: ['true'] }],
-    follows: [],
+    settings: { lb: { places: [object('Deployment', /^kube-ovn-controller$/, 'enable-lb')], absent: 'true' } },
+    routes: { lb: ['true'] },
     versions: [
       {
-        since: ANY_VERSION,
         rule: {},
         assumed: 'hints were merged in September 2026 (kube-ovn#7378) and no release with them has been examined',
       },
@@ -189,28 +177,22 @@ export const PLANES: readonly DataPlane[] = [
     title: 'AntreaProxy',
     agent: { names: /^antrea-agent/, labels: [['component', 'antrea-agent']], containers: ['antrea-agent'] },
     settings: {
-      enabled: {
-        places: [antreaConfig('antreaProxy.enable'), antreaConfig('featureGates.AntreaProxy')],
-        absent: 'true',
-      },
-      all: { places: [antreaConfig('antreaProxy.proxyAll')], absent: 'false' },
-      hints: { places: [antreaConfig('featureGates.TopologyAwareHints')], absent: 'default' },
-      distribution: { places: [antreaConfig('featureGates.ServiceTrafficDistribution')], absent: 'default' },
-      nodes: { places: [antreaConfig('featureGates.PreferSameTrafficDistribution')], absent: 'false' },
+      enabled: antreaSetting('true', 'antreaProxy.enable', 'featureGates.AntreaProxy'),
+      all: antreaSetting('false', 'antreaProxy.proxyAll'),
+      hints: antreaSetting('default', 'featureGates.TopologyAwareHints'),
+      distribution: antreaSetting('default', 'featureGates.ServiceTrafficDistribution'),
+      nodes: antreaSetting('false', 'featureGates.PreferSameTrafficDistribution'),
     },
-    routes: [{ setting: 'enabled', is: ['true'] }],
-    follows: [
-      { setting: 'hints', is: ['true', 'default'] },
-      { setting: 'distribution', is: ['true', 'default'] },
-    ],
+    routes: { enabled: ['true'] },
+    follows: { hints: ['true', 'default'], distribution: ['true', 'default'] },
     note: {
-      when: { setting: 'all', is: ['false'] },
+      when: { all: ['false'] },
       text: 'proxyAll is off: AntreaProxy routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
     },
     versions: [
       {
         since: [2, 5, 0],
-        when: { setting: 'nodes', is: ['true'] },
+        when: { nodes: ['true'] },
         rule: { optIn: 'hints', sameNode: 'hints' },
         assumed: 'its gate PreferSameTrafficDistribution is alpha, and no release was run with it',
       },
@@ -225,12 +207,13 @@ export const PLANES: readonly DataPlane[] = [
     title: 'kube-router',
     agent: { names: /^kube-router/, labels: [['k8s-app', 'kube-router']], containers: ['kube-router'] },
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
-    routes: [{ setting: 'proxy', is: ['true'] }],
-    follows: [],
-    versions: [{ since: ANY_VERSION, rule: {} }],
+    routes: { proxy: ['true'] },
+    versions: [],
     source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open)',
   },
-];
+]);
+
+export type PlaneName = (typeof PLANES)[number]['name'];
 
 /** kube-proxy's own agent: kubeadm, EKS, AKS, Gardener (DaemonSets), GKE and RKE2 (static Pods). */
 export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
@@ -242,24 +225,28 @@ export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
   containers: ['kube-proxy'],
 };
 
-/** Where its configuration file is, and what it is called where no Pod says which it mounts: kubeadm, EKS, Gardener. */
-export const KUBE_PROXY_CONFIG = /^kube-proxy(?:-config.*)?$/;
-/** What a DaemonSet for a pool of Nodes may call its own. */
-export const KUBE_PROXY_CONFIGS = /^kube-proxy/;
-
-export const KUBE_PROXY_SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
+const AGENTS = [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)];
 
 /** Values of the labels by which Pods of all agents are found, by the label's key. */
 export const AGENT_LABELS: ReadonlyMap<string, readonly string[]> = new Map(
   [
     ...Map.groupBy(
-      [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)].flatMap(({ labels = [] }) => labels),
+      AGENTS.flatMap(({ labels = [] }) => labels),
       ([key]) => key,
     ),
   ].map(([key, labels]) => [key, labels.map(([, value]) => value)]),
 );
 
-export const isAgent = ({ names, labels = [], containers = [] }: DataPlane['agent'], object: RouterObject): boolean =>
+interface AgentObject {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly containers: readonly { readonly name: string }[];
+}
+
+export const isAgent = ({ names, labels = [], containers = [] }: DataPlane['agent'], object: AgentObject): boolean =>
   (names?.test(object.name) ?? false) ||
   labels.some(([key, value]) => object.labels[key] === value) ||
   object.containers.some(({ name }) => containers.includes(name));
+
+/** An agent of kube-proxy or of a data plane of the table. */
+export const isAnyAgent = (object: AgentObject): boolean => AGENTS.some((agent) => isAgent(agent, object));

@@ -1,72 +1,60 @@
 // Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
-import { defined, nameOf } from '../../apis/values.ts';
+// Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
+import type { Node } from '../../apis/core.ts';
+import { byText, defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
-import { CILIUM_RULES, ciliumRule, isSince } from '../../upstream/proxy/hint-rule.ts';
-import type { HintRule, Release, RouterVersion } from '../../upstream/proxy/hint-rule.ts';
+import {
+  CILIUM_RULES,
+  type HintRule,
+  type RouterVersion,
+  ciliumRule,
+  isSince,
+} from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
+  type AnswerContext,
   type Found,
+  routerAnswer,
   imageVersion,
   kubeProxyAnswer,
-  kubeletOf,
   routerObjectTitle,
   selectsNode,
   settingValue,
   versionText,
 } from './kube-proxy.ts';
-import { EMBEDDED, VIRTUAL, disablesKubeProxy, nodeSign } from './nodes.ts';
-import { type DataPlane, KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
-import type {
-  Behaviour,
-  Certainty,
-  Evidence,
-  NodeRouting,
-  RouterAnswer,
-  RouterNode,
-  RouterObject,
-  Routers,
-  Stated,
-} from './types.ts';
+import { disablesKubeProxy, nodeSign } from './nodes.ts';
+import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
+import type { Behaviour, Certainty, Evidence, RouterAnswer, RouterObject, Stated } from './types.ts';
 
-/** What would show more, for the sentence of an assumption. */
-export const WOULD_TELL =
-  'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
-
-interface Context {
+interface Context extends AnswerContext {
   readonly objects: readonly RouterObject[];
   readonly podsOf: ReadonlyMap<string, readonly RouterObject[]>;
   readonly daemonSets: readonly RouterObject[];
-  readonly configMaps: readonly RouterObject[];
   /** Names of DaemonSets of which at least one Pod is known. */
   readonly withPods: ReadonlySet<string>;
   /** A server of k3s or RKE2 that says so for all Nodes. */
   readonly disabled: Evidence | undefined;
-  readonly stated: Stated;
-  readonly fallback: KubernetesVersion | undefined;
   /** Of each plane the object, of whichever Node, that shows it. */
-  readonly shown: ReadonlyMap<DataPlane, RouterObject>;
+  readonly shown: ReadonlyMap<PlaneName, RouterObject>;
   /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
   readonly ofAgents: Map<RouterObject, Map<string, RouterAnswer>>;
 }
 
 const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Pods of the Node first; of DaemonSets those that select it and of which no Pod is known at all. */
-const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: RouterNode): readonly RouterObject[] => [
-  ...(podsOf.get(nameOf(node)) ?? []),
-  ...daemonSets.filter((set) => !withPods.has(ownerKey(set.namespace, set.name)) && selectsNode(set, node)),
-];
-
-/** DaemonSets that select the Node, have Pods elsewhere, and none here. */
-const absentOn = (context: Context, node: RouterNode, agents: readonly RouterObject[]): readonly RouterObject[] =>
-  context.daemonSets.filter(
-    (set) =>
-      context.withPods.has(ownerKey(set.namespace, set.name)) &&
-      selectsNode(set, node) &&
-      !agents.some(({ namespace, owner }) => namespace === set.namespace && owner === set.name),
-  );
+/** Pods of the Node, then DaemonSets that select it and of which no Pod is known at all; `absent`: those with Pods elsewhere and none here. */
+const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: Node) => {
+  const pods = podsOf.get(nameOf(node)) ?? [];
+  const owners = new Set(pods.map(({ namespace, owner }) => ownerKey(namespace, owner)));
+  const sets = daemonSets.filter((set) => selectsNode(set, node));
+  const hasPods = ({ namespace, name }: RouterObject): boolean => withPods.has(ownerKey(namespace, name));
+  return {
+    agents: [...pods, ...sets.filter((set) => !hasPods(set))],
+    absent: sets.filter((set) => hasPods(set) && !owners.has(ownerKey(set.namespace, set.name))),
+  };
+};
 
 /** What the image of its agent names. */
 export const versionOf = (
@@ -75,13 +63,10 @@ export const versionOf = (
 ): { version: RouterVersion; evidence: Evidence } | undefined => {
   for (const agent of agents) {
     const own = agent.containers.filter(({ name }) => plane.agent.containers?.includes(name) === true);
-    for (const { name, image } of own.length > 0 ? own : agent.containers) {
-      const version = imageVersion(image);
+    for (const { name, image: value } of own.length > 0 ? own : agent.containers) {
+      const version = imageVersion(value);
       if (version === undefined) continue;
-      return {
-        version,
-        evidence: { object: routerObjectTitle(agent), field: `containers[${name}].image`, value: image },
-      };
+      return { version, evidence: { object: routerObjectTitle(agent), field: `containers[${name}].image`, value } };
     }
   }
   return undefined;
@@ -93,12 +78,15 @@ interface Judged {
 }
 
 const judge = (
-  plane: DataPlane,
-  requirements: DataPlane['routes'],
+  { settings = {} }: DataPlane,
+  requirements: Requirements,
   scope: Parameters<typeof settingValue>[1],
 ): Judged => {
-  const found = requirements.map(({ setting }) => settingValue(plane.settings[setting] ?? { places: [] }, scope));
-  return { holds: requirements.every(({ is }, index) => is.includes(found[index]?.value ?? '')), found };
+  const judged = Object.entries(requirements).map(([setting, values]) => {
+    const found = settingValue(settings[setting] ?? { places: [] }, scope);
+    return { found, holds: values.includes(found.value ?? '') };
+  });
+  return { holds: judged.every(({ holds }) => holds), found: judged.map(({ found }) => found) };
 };
 
 const missingText = ({ found }: Judged): string[] =>
@@ -122,18 +110,18 @@ const fallbacks = ({ optIn, partial, counts = [], readyOnly }: HintRule): Pick<B
 
 const isSafe = (rule: HintRule): boolean => Object.values(fallbacks(rule)).every((answer) => answer === 'all');
 
-/** The release from which all that follow hints are safe; null: none is, or this rule is. */
-const safeSince = (rule: HintRule, releases: readonly { since: Release; rule: HintRule }[]): string | null => {
-  const unsafe = releases.findIndex((each) => !isSafe(each.rule));
-  const first = releases.slice(0, unsafe).findLast((each) => each.rule.optIn !== undefined);
-  return isSafe(rule) || first === undefined ? null : first.since.join('.');
+/** The release from which all that follow hints are as wanted; null: there is none. */
+export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: HintRule) => boolean): string | null => {
+  const other = versions.findIndex(({ rule }) => !isWanted(rule));
+  const first = versions.slice(0, other).findLast(({ rule }) => rule.optIn !== undefined);
+  return first?.since?.join('.') ?? null;
 };
 
-const behaviourOf = (rule: HintRule, source: string, releases: Parameters<typeof safeSince>[1] = []): Behaviour => ({
+const behaviourOf = (rule: HintRule, source: string, versions: DataPlane['versions'] = []): Behaviour => ({
   hints: rule.optIn === undefined ? 'none' : rule.sameNode === undefined ? 'zone' : 'zone-and-node',
   needs: needsText(rule),
   ...fallbacks(rule),
-  safeSince: safeSince(rule, releases),
+  safeSince: isSafe(rule) ? null : firstRelease(versions, isSafe),
   source,
 });
 
@@ -146,211 +134,150 @@ const UNKNOWN: Omit<Behaviour, 'source'> = {
 };
 
 interface PlaneInput {
-  readonly plane: DataPlane;
-  readonly node: RouterNode;
+  readonly plane: DataPlane<PlaneName>;
+  readonly node: Node;
   readonly agents: readonly RouterObject[];
-  readonly shown: RouterObject | undefined;
   readonly doubts: readonly string[];
   readonly routes: Judged;
 }
 
-const proxyOf = (
-  plane: DataPlane,
-  rule: HintRule | 'cilium' | 'unknown',
-  { on, version, why }: { on: boolean; version: RouterVersion | undefined; why: string },
-): Proxy => {
-  const name = version === undefined ? plane.title : `${plane.title} ${versionText(version)}`;
-  if (rule === 'unknown') return { kind: 'unknown', name: why };
-  if (rule === 'cilium') {
-    return { kind: 'cilium', serviceTopology: on, ...defined({ ciliumVersion: version }) };
-  }
-  return { kind: 'ruled', name, rule: on ? rule : {} };
-};
-
-const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
-  const { plane, node, agents, shown, routes } = input;
-  const { stated, objects, fallback } = context;
-  const scope = { node, agents, objects };
-  const follows = judge(plane, plane.follows, scope);
+const planeAnswer = ({ plane, node, agents, doubts, routes }: PlaneInput, context: Context): RouterAnswer => {
+  const { title, versions, source, note } = plane;
+  const scope = { node, agents, objects: context.objects };
+  const stated = plane.cilium === true ? context.stated.cilium : undefined;
+  const follows = judge(plane, plane.follows ?? {}, scope);
   const image = versionOf(plane, agents);
-  const isCilium = plane.name === 'cilium' || plane.name === 'gke-dataplane-v2';
-  const version = (isCilium ? stated.cilium?.ciliumVersion : undefined) ?? image?.version;
-  const found = plane.versions.find(
-    ({ since, when }) =>
-      (version === undefined || isSince(version, since)) && (when === undefined || judge(plane, [when], scope).holds),
+  const version = stated?.ciliumVersion ?? image?.version;
+  const found = versions.find(
+    ({ since, when = {} }) =>
+      (version === undefined || since === undefined || isSince(version, since)) && judge(plane, when, scope).holds,
   );
-  const on = (isCilium ? stated.cilium?.serviceTopology : undefined) ?? follows.holds;
-  const undecided =
-    follows.found.some(({ value }) => value === undefined) && stated.cilium?.serviceTopology === undefined;
-  const rule = undecided ? 'unknown' : (found?.rule ?? {});
-  const versionMatters = plane.versions.length > 1 || isCilium;
-  const unnamed = version === undefined && versionMatters && (on || plane.follows.length === 0);
+  const on = stated?.serviceTopology ?? follows.holds;
+  const isUnknown = stated?.serviceTopology === undefined && follows.found.some(({ value }) => value === undefined);
+  // Without a version it is taken for the newest; older releases of some planes do otherwise.
+  const unnamed = version === undefined && versions.some(({ since }) => since !== undefined);
   const why = [
-    ...input.doubts,
+    ...doubts,
     ...missingText(routes),
-    ...(stated.cilium?.serviceTopology === undefined ? missingText(follows) : []),
-    ...(unnamed ? ['its image names no version, so the newest examined one is assumed'] : []),
+    ...(stated?.serviceTopology === undefined ? missingText(follows) : []),
+    ...(unnamed && (on || plane.follows === undefined)
+      ? ['its image names no version, so the newest examined one is assumed']
+      : []),
     ...(found?.assumed === undefined ? [] : [found.assumed]),
   ];
-  const certainty: Certainty = rule === 'unknown' ? 'unknown' : why.length === 0 ? 'seen' : 'assumed';
-  const releases = plane.versions.flatMap((each) =>
-    each.rule === 'cilium' ? CILIUM_RULES : [{ since: each.since, rule: each.rule }],
-  );
-  const effective = rule === 'cilium' ? ciliumRule(version) : rule;
-  const agent = agents[0] ?? shown;
-  const noted = plane.note === undefined ? undefined : judge(plane, [plane.note.when], scope);
-  const gates = defined({ gates: stated.gates });
-  const routing: NodeRouting = {
-    proxy: proxyOf(plane, rule, { on, version, why: why.join('; ') }),
-    version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
-    ...gates,
+  const rule = on ? (found?.rule ?? {}) : {};
+  const proxy = (): Proxy => {
+    if (isUnknown) return { kind: 'unknown', name: why.join('; ') };
+    if (plane.cilium === true) return { kind: 'cilium', serviceTopology: on, ...defined({ ciliumVersion: version }) };
+    return { kind: 'ruled', name: version === undefined ? title : `${title} ${versionText(version)}`, rule };
   };
-  return {
+  const agent = agents[0] ?? context.shown.get(plane.name);
+  const named =
+    agent === undefined ? [] : [{ object: routerObjectTitle(agent), field: 'metadata.name', value: agent.name }];
+  const draft = {
     router: plane.name,
-    title: plane.title,
-    version: version === undefined ? null : versionText(version),
-    certainty,
-    why: why.join('; '),
+    title,
+    version,
+    doubts: why,
     evidence: [
-      ...(image === undefined && agent !== undefined
-        ? [{ object: routerObjectTitle(agent), field: 'metadata.name', value: agent.name }]
-        : []),
-      ...(image === undefined ? [] : [image.evidence]),
+      ...(image === undefined ? named : [image.evidence]),
       ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
     ],
-    behaviour:
-      effective === 'unknown'
-        ? { ...UNKNOWN, source: plane.source }
-        : behaviourOf(on ? effective : {}, plane.source, releases),
-    notes: noted?.holds === true && plane.note !== undefined ? [plane.note.text] : [],
-    routing,
+    behaviour: isUnknown ? { ...UNKNOWN, source } : behaviourOf(rule, source, versions),
+    notes: note !== undefined && judge(plane, note.when, scope).holds ? [note.text] : [],
+    proxy: proxy(),
   };
+  return routerAnswer(node, draft, context);
 };
-
-const shownBy = ({ shown }: DataPlane, objects: readonly RouterObject[]): RouterObject | undefined =>
-  shown === undefined
-    ? undefined
-    : objects.find(({ kind, settings }) => kind === shown.kind && settings[shown.key] === shown.value);
 
 const unknownAnswer = (
-  node: RouterNode,
+  node: Node,
   { title, why, source, evidence }: { title: string; why: string; source: string; evidence: readonly Evidence[] },
   context: Context,
-): RouterAnswer => ({
-  router: 'unknown',
-  title,
-  version: null,
-  certainty: 'unknown',
-  why,
-  evidence,
-  behaviour: { ...UNKNOWN, source },
-  notes: [],
-  routing: {
-    proxy: { kind: 'unknown', name: why },
-    version: context.stated.version ?? kubeletOf(node) ?? context.fallback ?? NEWEST_KNOWN_VERSION,
-  },
-});
-
-const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Context): RouterAnswer => {
-  const version = stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION;
-  const source = 'as stated by --proxy';
-  const base = kubeProxyAnswer({ node, objects: [], stated, doubts: [], fallback });
-  const evidence = [{ object: 'flag', field: '--proxy', value: proxy.kind }];
-  if (proxy.kind === 'kube-proxy') return { ...base, evidence };
-  const rule =
-    proxy.kind === 'cilium' && proxy.serviceTopology === true
-      ? ciliumRule(proxy.ciliumVersion)
-      : proxy.kind === 'linkerd' && proxy.endpointSlices !== false
-        ? LINKERD_RULE
-        : {};
-  return {
-    ...base,
-    router: proxy.kind === 'cilium' || proxy.kind === 'linkerd' ? proxy.kind : 'unknown',
-    title: proxy.kind === 'cilium' ? 'Cilium' : proxy.kind === 'linkerd' ? 'Linkerd' : proxy.kind,
-    evidence,
-    behaviour: behaviourOf(rule, source, proxy.kind === 'cilium' ? CILIUM_RULES : []),
-    notes: [],
-    routing: { proxy, version, ...defined({ gates: stated.gates }) },
-  };
+): RouterAnswer => {
+  const proxy = { kind: 'unknown', name: why } as const;
+  const behaviour = { ...UNKNOWN, source };
+  return routerAnswer(node, { router: 'unknown', title, doubts: [why], evidence, behaviour, proxy }, context);
 };
 
-const doubtsAbout = (absent: readonly RouterObject[]): string[] =>
-  absent.map((set) => `${routerObjectTitle(set)} has Pods on other Nodes but not here`);
+const statedAnswer = (node: Node, proxy: NonNullable<Stated['proxy']>, context: Context): RouterAnswer => {
+  const evidence = [{ object: 'flag', field: '--proxy', value: proxy.kind }];
+  const source = 'as stated by --proxy';
+  switch (proxy.kind) {
+    case 'cilium': {
+      const rule = proxy.serviceTopology === true ? ciliumRule(proxy.ciliumVersion) : {};
+      const behaviour = behaviourOf(rule, source, CILIUM_RULES);
+      return routerAnswer(node, { router: 'cilium', title: 'Cilium', evidence, behaviour, proxy }, context);
+    }
+    case 'linkerd': {
+      const behaviour = behaviourOf(proxy.endpointSlices === false ? {} : LINKERD_RULE, source);
+      return routerAnswer(node, { router: 'linkerd', title: 'Linkerd', evidence, behaviour, proxy }, context);
+    }
+    case 'kube-proxy':
+      return kubeProxyAnswer(node, { evidence }, context);
+  }
+};
 
-const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
+const doubtsAbout = (absent: readonly RouterObject[], agent: DataPlane['agent']): string[] =>
+  absent
+    .filter((set) => isAgent(agent, set))
+    .map((set) => `${routerObjectTitle(set)} has Pods on other Nodes but not here`);
+
+/** What would show more, for the sentence of an assumption. */
+const WOULD_SHOW =
+  'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
+
+const answerFor = (node: Node, context: Context): RouterAnswer => {
   const { stated, objects } = context;
   if (stated.proxy !== undefined) return statedAnswer(node, stated.proxy, context);
-  const virtual = nodeSign(node, VIRTUAL);
-  if (virtual !== undefined) return unknownAnswer(node, { ...virtual, evidence: [virtual.evidence] }, context);
-  const agents = agentsOn(context, node);
-  const absent = absentOn(context, node, agents);
+  const sign = nodeSign(node);
+  if (sign?.router === 'unknown') return unknownAnswer(node, sign, context);
+  const { agents, absent } = agentsOn(context, node);
   const doubts: string[] = [];
   for (const plane of PLANES) {
     const own = agents.filter((agent) => isAgent(plane.agent, agent));
-    const shown = context.shown.get(plane);
-    doubts.push(...doubtsAbout(absent.filter((set) => isAgent(plane.agent, set))));
-    if (own.length === 0 && shown === undefined) continue;
-    const routes = judge(plane, plane.routes, { node, agents: own, objects });
-    if (routes.holds) return planeAnswer({ plane, node, agents: own, shown, doubts, routes }, context);
+    doubts.push(...doubtsAbout(absent, plane.agent));
+    if (own.length === 0 && !context.shown.has(plane.name)) continue;
+    const routes = judge(plane, plane.routes ?? {}, { node, agents: own, objects });
+    if (routes.holds) return planeAnswer({ plane, node, agents: own, doubts, routes }, context);
     doubts.push(...missingText(routes).map((text) => `${plane.title}: ${text}`));
   }
-  const embedded = nodeSign(node, EMBEDDED);
-  if (embedded?.router === 'kube-proxy-windows') return windowsAnswer(node, embedded, context);
-  const lacking = absent.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
-  const common = { node, objects: context.configMaps, stated, fallback: context.fallback };
+  if (sign?.router === 'kube-proxy-windows') {
+    const { router, title, source, evidence } = sign;
+    const proxy = { kind: 'ruled', name: title, rule: {} } as const;
+    return routerAnswer(node, { router, title, evidence, behaviour: behaviourOf({}, source), proxy }, context);
+  }
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
   if (agent !== undefined) {
     const answers = context.ofAgents.get(agent) ?? new Map<string, RouterAnswer>();
     const key = JSON.stringify([node.status?.nodeInfo?.kubeletVersion, doubts]);
-    const answer = answers.get(key) ?? kubeProxyAnswer({ ...common, agent, doubts });
+    const answer = answers.get(key) ?? kubeProxyAnswer(node, { agent, doubts }, context);
     context.ofAgents.set(agent, answers.set(key, answer));
     return answer;
   }
   const off = disablesKubeProxy(node) ?? context.disabled;
   if (off !== undefined) {
     const why = 'kube-proxy is switched off, and no other data plane is among these objects';
-    return unknownAnswer(
-      node,
-      { title: 'unknown', why, source: 'k3s and RKE2 server flags', evidence: [off] },
-      context,
-    );
+    const facts = { title: 'unknown', why, source: 'k3s and RKE2 server flags', evidence: [off] };
+    return unknownAnswer(node, facts, context);
   }
-  if (embedded !== undefined) {
-    const unsure = embedded.certainty === 'seen' ? doubts : [...doubts, embedded.why];
-    return kubeProxyAnswer({ ...common, evidence: [embedded.evidence], doubts: unsure, source: embedded.source });
+  if (sign === undefined) {
+    const unsure = [...doubts, ...doubtsAbout(absent, KUBE_PROXY_AGENT), WOULD_SHOW];
+    return kubeProxyAnswer(node, { doubts: unsure }, context);
   }
-  return kubeProxyAnswer({ ...common, doubts: [...doubts, ...doubtsAbout(lacking), WOULD_TELL] });
+  const { why, evidence, source } = sign;
+  return kubeProxyAnswer(node, { evidence, doubts: why === '' ? doubts : [...doubts, why], source }, context);
 };
 
-const windowsAnswer = (
-  node: RouterNode,
-  { title, source, evidence }: { title: string; source: string; evidence: Evidence },
-  { stated, fallback }: Context,
-): RouterAnswer => ({
-  router: 'kube-proxy-windows',
-  title,
-  version: null,
-  certainty: 'seen',
-  why: '',
-  evidence: [evidence],
-  behaviour: behaviourOf({}, source),
-  notes: [],
-  routing: {
-    proxy: { kind: 'ruled', name: title, rule: {} },
-    version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
-  },
-});
-
-export interface RoutersInput {
+interface RoutersInput {
   readonly objects: readonly RouterObject[];
-  readonly nodes: readonly RouterNode[];
+  readonly nodes: readonly Node[];
   readonly stated?: Stated;
-  /** Of the control plane, for Nodes that do not say theirs. */
-  readonly fallback?: KubernetesVersion;
+  readonly fallback?: KubernetesVersion | undefined;
 }
 
-/** Answers are worked out once for each Node. */
-export const createRouters = ({ objects, nodes, stated = {}, fallback }: RoutersInput): Routers => {
+/** Answers for Nodes, each worked out once. */
+export const createRouters = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
   const pods = objects.filter(({ kind, nodeName }) => kind === 'Pod' && nodeName !== '');
   const context: Context = {
     objects,
@@ -363,28 +290,75 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
     fallback,
     ofAgents: new Map(),
     shown: new Map(
-      PLANES.flatMap((plane) => {
-        const object = shownBy(plane, objects);
-        return object === undefined ? [] : [[plane, object] as const];
-      }),
+      PLANES.flatMap(({ name, shown }) =>
+        objects
+          .filter(({ kind, settings }) => kind === shown?.kind && settings[shown.key] === shown.value)
+          .map((object) => [name, object] as const),
+      ),
     ),
   };
   const known = new Map<string, RouterAnswer>();
-  const of = (node: RouterNode): RouterAnswer => {
-    const name = nameOf(node);
-    const answer = known.get(name) ?? answerFor(node, context);
-    known.set(name, answer);
+  const of = (node: Node): RouterAnswer => {
+    const answer = known.get(nameOf(node)) ?? answerFor(node, context);
+    known.set(nameOf(node), answer);
     return answer;
   };
   const keys = new Map<RouterAnswer, string>();
   return {
     of,
-    keyOf(node) {
+    /** Answers are alike for Nodes with the same key. */
+    keyOf(node: Node): string {
       const answer = of(node);
-      const { router, version, certainty, why, behaviour, notes, routing } = answer;
-      const key = keys.get(answer) ?? JSON.stringify([router, version, certainty, why, behaviour, notes, routing]);
+      const key = keys.get(answer) ?? JSON.stringify({ ...answer, evidence: [] });
       keys.set(answer, key);
       return key;
     },
   };
 };
+
+export type Routers = ReturnType<typeof createRouters>;
+
+/** Who routes on the Nodes of a snapshot; `stated` counts more than its objects. */
+export const routersOf = ({ routers, nodes, version }: ClusterSnapshot, stated?: Stated): Routers =>
+  createRouters({ objects: itemsOf(routers), nodes: itemsOf(nodes), fallback: version, ...defined({ stated }) });
+
+const EXAMPLES = 3;
+const CERTAINTIES: readonly Certainty[] = ['unknown', 'assumed', 'seen'];
+
+export const leastCertain = (certainties: readonly Certainty[]): Certainty =>
+  CERTAINTIES.find((each) => certainties.includes(each)) ?? 'seen';
+
+/** Nodes whose Services are load-balanced alike. */
+const groupOf = (nodes: readonly [Node, ...Node[]], routers: Routers) => {
+  const { routing: _, ...answer } = routers.of(nodes[0]);
+  return {
+    ...answer,
+    /** How many; what shows it is of the first. */
+    nodes: nodes.length,
+    /** The first of them in name order. */
+    examples: nodes.slice(0, EXAMPLES).map(nameOf),
+  };
+};
+
+export type RouterGroup = ReturnType<typeof groupOf>;
+
+export const routersReport = (nodes: readonly Node[], routers: Routers) => {
+  const sorted = [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
+  const groups = [...Map.groupBy(sorted, (node) => routers.keyOf(node)).values()]
+    .map((own) => groupOf(own as [Node, ...Node[]], routers))
+    .sort((a, b) => b.nodes - a.nodes || byText(a.title, b.title));
+  const names = new Set(groups.map(({ router }) => router));
+  const [only = 'unknown'] = names;
+  return {
+    /** `mixed` where Nodes differ; `unknown` also where there is no Node. */
+    router: names.size > 1 ? ('mixed' as const) : only,
+    /** The least of all groups. */
+    certainty: groups.length === 0 ? ('unknown' as const) : leastCertain(groups.map(({ certainty }) => certainty)),
+    /** Of every group. */
+    evidence: groups.flatMap(({ evidence }) => evidence),
+    /** Most Nodes first. */
+    routers: groups,
+  };
+};
+
+export type RoutersReport = ReturnType<typeof routersReport>;

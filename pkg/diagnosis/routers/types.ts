@@ -1,10 +1,9 @@
 // What shows the data plane of a Node, and the answer with its evidence.
-// Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { byText, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import type { FeatureGates, Proxy } from '../../upstream/index.ts';
+import type { CiliumOptions, FeatureGates, Proxy } from '../../upstream/index.ts';
+import type { PlaneName } from './planes.ts';
 
 /** A container of a data plane's agent. */
 export interface RouterContainer {
@@ -38,22 +37,8 @@ export interface RouterObject {
   readonly scheduled?: number;
 }
 
-const ROUTER_NAMES = [
-  'kube-proxy',
-  'kube-proxy-windows',
-  'cilium',
-  'gke-dataplane-v2',
-  'calico-ebpf',
-  'ovn-kubernetes',
-  'kube-ovn',
-  'antrea',
-  'kube-router',
-  'linkerd',
-  'unknown',
-] as const;
-
 /** Stable name of a data plane. */
-export type RouterName = (typeof ROUTER_NAMES)[number];
+export type RouterName = PlaneName | 'kube-proxy' | 'kube-proxy-windows' | 'linkerd' | 'unknown';
 
 /**
  * `seen`: objects show it, or its documentation says so of what they show; `assumed`: nothing says otherwise; `unknown`:
@@ -109,69 +94,10 @@ export interface RouterAnswer {
 
 /** What the person who asks says, which counts more than objects. */
 export interface Stated {
-  readonly proxy?: Proxy;
+  readonly proxy?: Extract<Proxy, { kind: 'kube-proxy' | 'cilium' | 'linkerd' }>;
   /** Of Cilium, where it routes. */
-  readonly cilium?: { readonly serviceTopology?: boolean; readonly ciliumVersion?: KubernetesVersion };
+  readonly cilium?: CiliumOptions;
   /** Of every kube-proxy. */
   readonly version?: KubernetesVersion;
   readonly gates?: FeatureGates;
 }
-
-/** Answers for Nodes of one snapshot. */
-export interface Routers {
-  of(node: RouterNode): RouterAnswer;
-  /** Answers are alike for Nodes with the same key. */
-  keyOf(node: RouterNode): string;
-}
-
-/** The fields of a Node that show it. */
-export interface RouterNode {
-  readonly metadata?: { readonly name?: string; readonly labels?: StringMap; readonly annotations?: StringMap };
-  readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
-}
-
-/** Nodes whose Services are load-balanced alike. */
-export interface RouterGroup extends Omit<RouterAnswer, 'routing'> {
-  /** How many; what shows it is of the first. */
-  readonly nodes: number;
-  /** The first of them in name order. */
-  readonly examples: readonly string[];
-}
-
-export interface RoutersReport {
-  /** `mixed` where Nodes differ; `unknown` also where there is no Node. */
-  readonly router: RouterName | 'mixed';
-  /** The least of all groups. */
-  readonly certainty: Certainty;
-  /** Of every group. */
-  readonly evidence: readonly Evidence[];
-  /** Most Nodes first. */
-  readonly routers: readonly RouterGroup[];
-}
-
-const EXAMPLES = 3;
-const RANK = { seen: 0, assumed: 1, unknown: 2 } as const satisfies Record<Certainty, number>;
-
-export const leastCertain = (certainties: readonly Certainty[]): Certainty =>
-  certainties.reduce((worst, next) => (RANK[next] > RANK[worst] ? next : worst), 'seen');
-
-const groupOf = (nodes: readonly RouterNode[], answer: RouterAnswer): RouterGroup => {
-  const { router, title, version, certainty, why, evidence, behaviour, notes } = answer;
-  const examples = nodes.map(nameOf).sort(byText).slice(0, EXAMPLES);
-  return { router, title, version, certainty, why, evidence, behaviour, notes, nodes: nodes.length, examples };
-};
-
-export const routersReport = (nodes: readonly RouterNode[], routers: Routers): RoutersReport => {
-  const sorted = [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
-  const groups = [...Map.groupBy(sorted, (node) => routers.keyOf(node)).values()]
-    .flatMap((own) => (own[0] === undefined ? [] : [groupOf(own, routers.of(own[0]))]))
-    .sort((a, b) => b.nodes - a.nodes || byText(a.title, b.title));
-  const names = new Set(groups.map(({ router }) => router));
-  const [only = 'unknown'] = names;
-  return {
-    router: names.size > 1 ? 'mixed' : only,
-    certainty: groups.length === 0 ? 'unknown' : leastCertain(groups.map(({ certainty }) => certainty)),
-    evidence: groups.flatMap(({ evidence }) => evidence),
-    routers: groups,
-  };
-};

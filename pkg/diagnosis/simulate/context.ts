@@ -18,7 +18,7 @@ import {
 } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
-import { routersOf } from '../routers/of-snapshot.ts';
+import { routersOf } from '../routers/routers.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
 import type { SimulateOptions } from './types.ts';

@@ -15,7 +15,7 @@ import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { pricePerGigabyte } from '../prices.ts';
-import { routersReport } from '../routers/types.ts';
+import { routersReport } from '../routers/routers.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { type Context, prepare } from './context.ts';
 import {

@@ -5,7 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
-import { routersReport } from '../routers/types.ts';
+import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type ServiceSurvival, type SurvivalOptions, rankOf, survivalOf } from './service.ts';
 

@@ -108,19 +108,13 @@ const PROXIES: readonly { name: string; proxy: Proxy; minor: number; needsEveryZ
     },
   ),
   { name: 'Linkerd', proxy: { kind: 'linkerd' as const }, minor: 36, needsEveryZone: false },
-  ...PLANES.flatMap(({ title, versions }) =>
-    versions.flatMap(({ since, rule }) =>
-      typeof rule === 'string'
-        ? []
-        : [
-            {
-              name: `${title} ${since.join('.')}`,
-              proxy: { kind: 'ruled' as const, name: title, rule },
-              minor: 36,
-              needsEveryZone: rule.partial === 'each',
-            },
-          ],
-    ),
+  ...PLANES.filter(({ cilium }) => cilium !== true).flatMap(({ title, versions }) =>
+    versions.map(({ since = [], rule }) => ({
+      name: `${title} ${since.join('.')}`,
+      proxy: { kind: 'ruled' as const, name: title, rule },
+      minor: 36,
+      needsEveryZone: rule.partial === 'each',
+    })),
   ),
 ];
 

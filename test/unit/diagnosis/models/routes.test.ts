@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint, Node } from '../../../../pkg/apis/core.ts';
-import { kubeletVersion as versionOf } from '../../../../pkg/diagnosis/models/lookup.ts';
+import { kubeletVersion } from '../../../../pkg/diagnosis/routers/nodes.ts';
 import type { NodeRouting } from '../../../../pkg/diagnosis/routers/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../../../pkg/routing/version.ts';
 import { groupNodes, groupRoutesOf, routesOf } from '../../../../pkg/diagnosis/models/routes.ts';
@@ -66,6 +66,12 @@ const facts = ({ zone, port, mode, cluster, local, reachable, used, reason }: Ro
   lists: [cluster, local, reachable, used].map((list) => list?.map(({ key }) => key) ?? null),
 });
 
+const byKubelet = (each: Node): NodeRouting => ({
+  proxy: { kind: 'kube-proxy' },
+  version: kubeletVersion(each) ?? NEWEST_KNOWN_VERSION,
+});
+const alike = (each: Node): string => JSON.stringify(byKubelet(each));
+
 const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
 
 describe('diagnosis: routes of groups', () => {
@@ -79,10 +85,11 @@ describe('diagnosis: routes of groups', () => {
         endpoints,
         fc.constantFrom(...PROXIES),
         (nodes, own, first, second, proxy) => {
-          const routing = (each: Node): NodeRouting => ({ proxy, version: versionOf(each) ?? NEWEST_KNOWN_VERSION });
+          const routing = (each: Node): NodeRouting => ({ ...byKubelet(each), proxy });
+          const groups = groupNodes(nodes, alike);
           const slices = [slice({ endpoints: first }), slice({ metadata: { name: 'other' }, endpoints: second })];
           const alone = routesOf({ service: own, slices, nodes, routing }).map((route) => facts(route, route.node));
-          const grouped = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes), routing }).flatMap((route) =>
+          const grouped = groupRoutesOf({ service: own, slices, groups, routing }).flatMap((route) =>
             route.nodes.map((each) => facts(route, nameOf(each))),
           );
           expect(grouped).to.have.deep.members(alone);
@@ -105,7 +112,7 @@ describe('diagnosis: routes of groups', () => {
     ];
     const proxy: Proxy = { kind: 'cilium', serviceTopology: true };
     const routing = (): NodeRouting => ({ proxy, version: NEWEST_KNOWN_VERSION });
-    const routes = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes), routing });
+    const routes = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes, alike), routing });
     const used = routes.map((route) => [nameOf(route.nodes[0]!), route.used.length]);
     expect(used).to.have.deep.members([
       ['n0', 1],
@@ -117,12 +124,12 @@ describe('diagnosis: routes of groups', () => {
     const nodes = Array.from({ length: 30 }, (_, index) =>
       node({ zone: index % 2 === 0 ? 'a' : 'b', metadata: { name: `n${String(index).padStart(2, '0')}` } }),
     );
-    const groups = groupNodes([...nodes].reverse());
+    const groups = groupNodes([...nodes].reverse(), alike);
     expect(groups.map((group) => [nameOf(group[0]!), group.length])).to.deep.equal([
       ['n00', 15],
       ['n01', 15],
     ]);
-    const routes = groupRoutesOf({ service: service(), slices: [slice()], groups });
+    const routes = groupRoutesOf({ service: service(), slices: [slice()], groups, routing: byKubelet });
     expect(routes.map((route) => route.nodes.length)).to.deep.equal([15, 15]);
   });
 });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
-import { routersOf } from '../../../../pkg/diagnosis/routers/of-snapshot.ts';
+import { routersOf } from '../../../../pkg/diagnosis/routers/routers.ts';
 import { node } from '../../../fixtures/core.ts';
 import { agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 

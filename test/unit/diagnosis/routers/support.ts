@@ -4,7 +4,7 @@ import { it } from 'mocha';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
-import { routersOf } from '../../../../pkg/diagnosis/routers/of-snapshot.ts';
+import { routersOf } from '../../../../pkg/diagnosis/routers/routers.ts';
 import type {
   Behaviour,
   Certainty,

@@ -163,7 +163,6 @@ describe('simulate: refusals', () => {
     ['NoReadyEndpoints', /server has no ready IPv4 endpoint for port https/, { zones: EQUAL, endpoints: [] }],
     ['NotProxied', /service-proxy-name: no proxy of the cluster routes it/, { ...ONE_EACH, service: mesh }],
     ['EndpointWithoutZone', /no ready IPv4 endpoint of Service default\/server has a zone/, noZone],
-    ['RouterUnknown', /not known on any Node.*--proxy/, ONE_EACH, { proxy: { kind: 'unknown', name: 'x' } }],
     ['NoReadyEndpoints', /no ready IPv4 endpoint/, { zones: EQUAL, endpoints: ['a'] }, { replicas: { a: 0 } }],
     ['UnknownZone', /no Node is in zone "eu-1d".*did you mean "eu-1[ab]"/, two, { replicas: { 'eu-1d': 1 } }],
     ['UnknownZone', /demand: no ready Node is in zone "z"/, ONE_EACH, { demand: { a: 1, z: 1 } }],
@@ -178,6 +177,19 @@ describe('simulate: refusals', () => {
       expect(result.message).to.match(message);
     });
   }
+
+  it('RouterUnknown where every Node is virtual', () => {
+    const { nodes, service: own, slice } = clusterOf(ONE_EACH);
+    const virtual = nodes.map((node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata?.labels, type: 'virtual-kubelet' } },
+    }));
+    const result = simulate(snapshotOf(...virtual, own, slice), own, {});
+    expect(result).to.include({ kind: 'refused', reason: 'RouterUnknown' });
+    expect(result)
+      .to.have.property('message')
+      .that.matches(/not known on any Node.*--proxy/);
+  });
 
   it('an unexpected error is not made a refusal', () => {
     const broken = snapshotOf(...clusterOf(ONE_EACH).nodes, clusterOf(ONE_EACH).slice);
