@@ -1,6 +1,5 @@
 // Flags that commands share, and how their values are read.
-// Flags that give bytes and prices: commands show costs only with them.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { unitsOf } from '../../pkg/apis/quantity.ts';
 import { nearest } from '../../pkg/diagnosis/models/lookup.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '../../pkg/diagnosis/prices.ts';
@@ -8,46 +7,36 @@ import type { PriceTable } from '../../pkg/diagnosis/prices.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES, type FeatureGate, type FeatureGates } from '../../pkg/upstream/features.ts';
+import { type FlagsOf, choiceFlag, flag, switchFlag } from './command.ts';
 import { InputError, UsageError } from './io.ts';
+
+export const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
+
+/** How the cluster is reached. */
+export const CLUSTER_FLAGS = {
+  kubeconfig: flag('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config'),
+  context: flag('--context <name>', 'context of the kubeconfig'),
+};
+
+/** Where objects come from. `everywhere`: all namespaces are looked at unless one is named. */
+export const inputFlags = (everywhere = false) => ({
+  filename: flag(
+    '-f, --filename <file|dir|->',
+    'objects from YAML, JSON or a snapshot instead of a cluster; may be repeated',
+    collect,
+  ),
+  ...CLUSTER_FLAGS,
+  namespace: flag('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`),
+  allNamespaces: switchFlag('-A, --all-namespaces', `all namespaces${everywhere ? ', which is the default' : ''}`),
+});
+
+export type ClusterFlags = FlagsOf<typeof CLUSTER_FLAGS>;
+export type InputFlags = Partial<FlagsOf<ReturnType<typeof inputFlags>>>;
 
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Where objects come from. */
-export interface InputFlags {
-  filename?: string[];
-  kubeconfig?: string;
-  context?: string;
-  namespace?: string;
-  allNamespaces?: boolean;
-}
-
-export interface VersionFlags {
-  kubernetesVersion?: KubernetesVersion;
-  featureGates?: FeatureGates;
-}
-
-export interface OutputFlags {
-  output: OutputFormat;
-}
-
-export const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
-
-/** `everywhere`: all namespaces are looked at unless one is named. */
-export const addInputFlags = (command: Command, everywhere = false): Command =>
-  command
-    .option(
-      '-f, --filename <file|dir|->',
-      'objects from YAML, JSON or a snapshot instead of a cluster; may be repeated',
-      collect,
-    )
-    .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config')
-    .option('--context <name>', 'context of the kubeconfig')
-    .option('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`)
-    .option('-A, --all-namespaces', `all namespaces${everywhere ? ', which is the default' : ''}`);
-
-export const addOutputFlag = (command: Command): Command =>
-  command.addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'));
+export const OUTPUT_FLAG = { output: choiceFlag('-o, --output <format>', 'output format', OUTPUT_FORMATS, 'table') };
 
 export const versionFlag = (text: string): KubernetesVersion => {
   try {
@@ -79,14 +68,18 @@ const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
 };
 
 /** `of`: whose version and gates they are. */
-export const addVersionFlags = (command: Command, of: string): Command =>
-  command
-    .option(
-      '--kubernetes-version <version>',
-      `version of ${of}; default: as found in the objects or the cluster`,
-      versionFlag,
-    )
-    .option('--feature-gates <gate=bool,...>', `feature gates of ${of} that differ from its defaults`, gatesFlag);
+export const versionFlags = (of = 'the control plane and of every proxy') => ({
+  kubernetesVersion: flag(
+    '--kubernetes-version <version>',
+    `version of ${of}; default: as found in the objects or the cluster`,
+    versionFlag,
+  ),
+  featureGates: flag(
+    '--feature-gates <gate=bool,...>',
+    `feature gates of ${of} that differ from its defaults`,
+    gatesFlag,
+  ),
+});
 
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -108,23 +101,31 @@ export const percentFlag = (text: string): number => {
   return value / 100;
 };
 
-/** `zone=number,zone=number`, also repeated, where numbers add up. */
-const byZone = (text: string, previous: Readonly<Record<string, number>>, expected: string): Record<string, number> => {
-  const amounts = new Map(Object.entries(previous));
-  for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
-    const at = part.lastIndexOf('=');
-    const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), parseCores(part.slice(at + 1).trim())];
-    if (at === -1 || !(amount >= 0 && Number.isFinite(amount))) {
-      throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
+/**
+ * Reads `zone=number,zone=number`, also repeated. `numberOf` gives NaN for what it does not take; numbers of the same zone add up unless
+ * `combine` says otherwise.
+ */
+export const zoneNumbers =
+  (expected: string, numberOf = parseCores, combine = (sum: number, next: number): number => sum + next) =>
+  (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> => {
+    const amounts = new Map(Object.entries(previous));
+    for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
+      const at = part.lastIndexOf('=');
+      const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), numberOf(part.slice(at + 1).trim())];
+      if (at === -1 || !(amount >= 0 && Number.isFinite(amount)))
+        throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
+      amounts.set(zone, combine(amounts.get(zone) ?? 0, amount));
     }
-    amounts.set(zone, (amounts.get(zone) ?? 0) + amount);
-  }
-  return Object.fromEntries(amounts);
-};
+    return Object.fromEntries(amounts);
+  };
 
-/** `zone=cores,zone=cores`, also repeated. */
-export const demandFlag = (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> =>
-  byZone(text, previous, 'zone=cores such as eu-1a=1.5');
+export const DEMAND_FLAG = {
+  demand: flag(
+    '--demand <zone=cores,...>',
+    'what the clients of each zone need, in cores; may be repeated',
+    zoneNumbers('zone=cores such as eu-1a=1.5'),
+  ),
+};
 
 /** Where weights of zones come from: the Nodes, or as given. */
 export type Weights = 'cpu' | 'nodes' | Readonly<Record<string, number>>;
@@ -132,11 +133,8 @@ export type Weights = 'cpu' | 'nodes' | Readonly<Record<string, number>>;
 /** `cpu`, `nodes` or `zone=weight,zone=weight`, also repeated. */
 export const weightsFlag = (text: string, previous: Weights = {}): Weights => {
   if (text === 'cpu' || text === 'nodes') return text;
-  const weights = byZone(
-    text,
-    typeof previous === 'string' ? {} : previous,
-    'cpu, nodes or zone=weight such as eu-1a=2',
-  );
+  const read = zoneNumbers('cpu, nodes or zone=weight such as eu-1a=2');
+  const weights = read(text, typeof previous === 'string' ? {} : previous);
   if (Object.values(weights).some((weight) => weight > 0)) return weights;
   throw new InvalidArgumentError('expected at least one weight above 0.');
 };
@@ -155,32 +153,28 @@ export const reasonsFlag =
     return wanted;
   };
 
-export interface PriceFlags {
-  gbPerDay?: number;
-  prices?: string;
-}
-
 const gigabytes = (text: string): number => {
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(value)) throw new InvalidArgumentError('expected gigabytes, 0 or more, like 250 or 1.5e3.');
   return value;
 };
 
-export const addPricesFlag = (command: Command): Command =>
-  command.option(
+export const PRICES_FLAG = {
+  prices: flag(
     '--prices <table|file>',
     `what crossing costs: ${Object.keys(BUILT_IN_PRICES).join(', ')}, or a YAML or JSON file (default: ${DEFAULT_PRICES})`,
-  );
+  ),
+};
 
 /** `of`: whose traffic it is, e.g. `the Service`. */
-export const addPriceFlags = (command: Command, of: string): Command =>
-  addPricesFlag(
-    command.option(
-      '--gb-per-day <gigabytes>',
-      `assumed traffic of ${of} a day, requests and responses together; without it there are shares only`,
-      gigabytes,
-    ),
-  );
+export const priceFlags = (of: string) => ({
+  gbPerDay: flag(
+    '--gb-per-day <gigabytes>',
+    `assumed traffic of ${of} a day, requests and responses together; without it there are shares only`,
+    gigabytes,
+  ),
+  ...PRICES_FLAG,
+});
 
 /** The built-in table of that name, else the table in that file. Throws an InputError with file, line and field. */
 export const readPrices = async (name: string = DEFAULT_PRICES): Promise<PriceTable> => {

@@ -1,23 +1,35 @@
-// Prints a report in the format that was asked for.
-// The output formats of commands that report findings: those of all commands, and SARIF for code scanning.
-import { type Command, Option } from 'commander';
+// Prints a report in the format that was asked for; SARIF, for code scanning, only where a command reports findings.
 import type { Finding } from '../../pkg/diagnosis/check/check.ts';
 import { renderJson } from '../../pkg/report/text.ts';
-import { type Io, UsageError } from './io.ts';
+import { choiceFlag } from './command.ts';
+import { type Io, UsageError, wantsColor } from './io.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './flags.ts';
 
-/** `table` renders for people; the reports themselves are what JSON and YAML show. */
+export interface Style {
+  readonly wide: boolean;
+  readonly color: boolean;
+  /** Characters a line. */
+  readonly columns: number;
+}
+
+export const styleOf = (io: Io, format: OutputFormat): Style => ({
+  wide: format === 'wide',
+  color: wantsColor(io),
+  columns: io.out.columns,
+});
+
+/** `render` is for people; the reports themselves are what JSON and YAML show. */
 export const print = async (
   io: Io,
   format: OutputFormat,
   report: unknown,
-  table: (wide: boolean) => string,
+  render: (style: Style) => string,
 ): Promise<void> => {
   if (format === 'json') io.out.write(renderJson(report));
   else if (format === 'yaml') {
     const { renderYaml } = await import('../../pkg/report/yaml.ts');
     io.out.write(renderYaml(report));
-  } else io.out.write(table(format === 'wide'));
+  } else io.out.write(render(styleOf(io, format)));
 };
 
 /** @throws UsageError where the file cannot be written. */
@@ -32,28 +44,22 @@ export const writePage = async (page: string, file: string, io: Io): Promise<voi
   io.err.write(`wrote ${file}\n`);
 };
 
-const FINDINGS_FORMATS = [...OUTPUT_FORMATS, 'sarif'] as const;
-export type FindingsFormat = (typeof FINDINGS_FORMATS)[number];
-
-export const addFindingsOutput = (command: Command): Command =>
-  command.addOption(
-    new Option('-o, --output <format>', 'output format; sarif for code scanning')
-      .choices(FINDINGS_FORMATS)
-      .default('table'),
-  );
-
-interface Reported {
-  readonly report: unknown;
-  readonly findings: readonly Finding[];
-}
+export const FINDINGS_OUTPUT_FLAG = {
+  output: choiceFlag(
+    '-o, --output <format>',
+    'output format; sarif for code scanning',
+    [...OUTPUT_FORMATS, 'sarif'],
+    'table',
+  ),
+};
 
 export const printFindings = async (
   io: Io,
-  format: FindingsFormat,
-  { report, findings }: Reported,
-  table: (wide: boolean) => string,
+  format: OutputFormat | 'sarif',
+  { report, findings }: { readonly report: unknown; readonly findings: readonly Finding[] },
+  render: (style: Style) => string,
 ): Promise<void> => {
-  if (format !== 'sarif') return print(io, format, report, table);
+  if (format !== 'sarif') return print(io, format, report, render);
   const { renderSarif } = await import('../../pkg/report/check.ts');
   io.out.write(renderSarif(findings));
 };

@@ -1,24 +1,22 @@
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
-import type { ExitCode, Io, TopologyCommand } from './io.ts';
+import type { TopologyCommand } from './command.ts';
+import type { ExitCode, Io } from './io.ts';
 import { audit } from './commands/audit.ts';
 import { check } from './commands/check.ts';
-import { createComplete } from './commands/complete.ts';
-import { evacuate } from './commands/evacuate.ts';
-import { evacuations } from './commands/evacuations.ts';
+import { complete } from './commands/complete.ts';
+import { evacuate, evacuations, off, on, returnZone } from './commands/evacuate.ts';
 import { explain } from './commands/explain.ts';
 import { hints } from './commands/hints.ts';
 import { plan } from './commands/plan.ts';
 import { replay } from './commands/replay.ts';
-import { returnZone } from './commands/return.ts';
 import { route } from './commands/route.ts';
 import { simulate } from './commands/simulate.ts';
 import { snapshot } from './commands/snapshot.ts';
 import { status } from './commands/status.ts';
-import { off, on } from './commands/switch.ts';
 import { traffic } from './commands/traffic.ts';
 
-const COMMANDS: readonly TopologyCommand[] = [
+export const COMMANDS: readonly TopologyCommand[] = [
   explain,
   simulate,
   audit,
@@ -35,7 +33,6 @@ const COMMANDS: readonly TopologyCommand[] = [
   route,
   plan,
   replay,
-  createComplete(() => COMMANDS),
 ];
 
 const EXIT_CODES =
@@ -70,13 +67,15 @@ export const createProgram = (io: Io, write: (text: string) => void, finish: (co
     .addHelpText('after', OVERVIEW)
     .exitOverride();
   for (const entry of COMMANDS) {
-    const command = program
-      .command(entry.name, { hidden: entry.hidden ?? false })
-      .description(entry.summary)
-      .allowExcessArguments(false)
-      .addHelpText('after', examplesOf(entry));
-    entry.define(command);
-    command.action(async () => finish(await entry.run(io, command.opts(), command.args)));
+    const { name, hidden = false, summary, argument, flags, run } = entry;
+    const command = program.command(name, { hidden }).description(summary).allowExcessArguments(false);
+    command.addHelpText('after', examplesOf(entry));
+    if (argument !== undefined) command.argument(...argument);
+    for (const option of Object.values(flags)) command.addOption(option);
+    command.action(async () => finish(await run(io, command.opts(), command.args[0])));
   }
+  const completing = program.command('__complete', { hidden: true }).argument('[words...]');
+  completing.allowUnknownOption().passThroughOptions().helpOption(false);
+  completing.action(async () => finish(await complete(io, COMMANDS, completing.args)));
   return program;
 };

@@ -4,7 +4,6 @@ import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } 
 import { defined, nameOf } from '../../pkg/apis/values.ts';
 import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
-import { evacuatedZones } from '../../pkg/diagnosis/explain/spread.ts';
 import {
   nearest,
   serviceKeyOfRef,
@@ -56,15 +55,6 @@ export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allN
 /** Called with what is being read, and how many objects came so far. */
 type OnProgress = (what: string, count: number) => void;
 
-const progressOn = ({ err }: Io): OnProgress | undefined =>
-  err.terminal
-    ? (what, count) => {
-        if (count % PROGRESS_STEP !== 0) return;
-        err.control('clear line');
-        err.write(`reading ${what}: ${count}`);
-      }
-    : undefined;
-
 /** Says that hints are off, and nothing where that cannot be read. */
 const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> => {
   const options = { fieldSelector: `metadata.name=${SWITCH_NAMESPACE}` };
@@ -76,13 +66,18 @@ const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> 
 export const withConnection = async <T>(
   flags: InputFlags,
   io: Io,
-  use: (connection: Connection, onProgress: OnProgress | undefined) => Promise<T>,
+  use: (connection: Connection, onProgress: OnProgress) => Promise<T>,
 ): Promise<T> => {
   const connection = await connect(flags);
-  const onProgress = progressOn(io);
+  const { err } = io;
+  const onProgress: OnProgress = (what, count) => {
+    if (!err.terminal || count % PROGRESS_STEP !== 0) return;
+    err.control('clear line');
+    err.write(`reading ${what}: ${count}`);
+  };
   try {
     const result = await use(connection, onProgress).finally(() => {
-      if (onProgress !== undefined) io.err.control('clear line');
+      if (err.terminal) err.control('clear line');
     });
     await warnOfSwitch(connection.client, io);
     return result;
@@ -90,25 +85,6 @@ export const withConnection = async <T>(
     await connection.client.close();
   }
 };
-
-const fromCluster = (
-  flags: InputFlags,
-  needs: readonly CollectionName[],
-  io: Io,
-  service: string | undefined,
-): Promise<Loaded> =>
-  withConnection(flags, io, async ({ client, namespace }, onProgress) => {
-    const within = flags.allNamespaces === true ? undefined : namespace;
-    const { readCluster } = await import('./input/cluster.ts');
-    const options = {
-      namespace: within,
-      service,
-      needs,
-      signal: io.signal,
-      ...defined({ onProgress }),
-    };
-    return { snapshot: await readCluster(client, options), namespace: within };
-  });
 
 /** Says what could not be read; the command goes on without. */
 export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly CollectionName[], io: Io): void => {
@@ -118,10 +94,18 @@ export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly Collect
   }
 };
 
-const withValidity = async (snapshot: ClusterSnapshot, needs: readonly CollectionName[]): Promise<ClusterSnapshot> => {
-  if (!needs.includes('webhooks') || snapshot.webhooks.kind === 'unknown') return snapshot;
-  const { withCertificates } = await import('./input/resources.ts');
-  return withCertificates(snapshot);
+const read = async (flags: InputFlags, needs: readonly CollectionName[], io: Io, service?: string): Promise<Loaded> => {
+  if (flags.filename !== undefined) {
+    const { readFiles } = await import('./input/files.ts');
+    return { snapshot: await readFiles(flags.filename, io), namespace: flags.namespace };
+  }
+  return withConnection(flags, io, async ({ client, namespace: own }, onProgress) => {
+    const namespace = flags.allNamespaces === true ? undefined : own;
+    const { readCluster } = await import('./input/cluster.ts');
+    const snapshot = await readCluster(client, { namespace, service, needs, onProgress, signal: io.signal });
+    reportMissing(snapshot, needs, io);
+    return { snapshot, namespace };
+  });
 };
 
 /**
@@ -135,14 +119,22 @@ export const load = async (
   service?: string,
 ): Promise<Loaded> => {
   checkInputFlags(flags);
-  if (flags.filename === undefined) {
-    const loaded = await fromCluster(flags, needs, io, service);
-    reportMissing(loaded.snapshot, needs, io);
-    return { ...loaded, snapshot: await withValidity(loaded.snapshot, needs) };
-  }
-  const { readFiles } = await import('./input/files.ts');
-  const snapshot = await readFiles(flags.filename, { readStdin: () => io.readStdin() });
-  return { snapshot: await withValidity(snapshot, needs), namespace: flags.namespace };
+  const loaded = await read(flags, needs, io, service);
+  if (!needs.includes('webhooks')) return loaded;
+  const { withCertificates } = await import('./input/resources.ts');
+  return { ...loaded, snapshot: withCertificates(loaded.snapshot) };
+};
+
+/** Adds what only some questions need of a cluster, so that the others need no right to read it; files were read as a whole. */
+export const withMore = async (
+  snapshot: ClusterSnapshot,
+  needs: readonly CollectionName[],
+  flags: InputFlags,
+  io: Io,
+): Promise<ClusterSnapshot> => {
+  if (flags.filename !== undefined || needs.length === 0) return snapshot;
+  const more = await load(flags, needs, io);
+  return { ...snapshot, ...Object.fromEntries(needs.map((need) => [need, more.snapshot[need]])) };
 };
 
 /** Names of namespaces, for completion: of the cluster, or those that objects of the files are in. */
@@ -163,37 +155,6 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
   }
 };
 
-// What only some Services need of the cluster: the FlowPolicy of one that is planned, and the ZoneEvacuation of one that is moved. For
-// all others no right to read them is needed.
-
-/** Its hints are planned by the flow-controller. */
-export const asksForPlan = (service: Service): boolean => {
-  return isPlannedStrategy(effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels));
-};
-
-/** What an explanation of the Service needs beside what every one does. */
-const furtherNeeds = (snapshot: ClusterSnapshot, service: Service): readonly CollectionName[] => {
-  const slices = slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [];
-  return [
-    ...(asksForPlan(service) ? (['flowPolicies'] as const) : []),
-    ...(evacuatedZones({ slices }).length > 0 ? (['evacuations'] as const) : []),
-  ];
-};
-
-/** Adds what the Service needs; files were read as a whole already. */
-export const withFurtherObjects = async (
-  snapshot: ClusterSnapshot,
-  service: Service,
-  flags: InputFlags,
-  io: Io,
-): Promise<ClusterSnapshot> => {
-  const needs = furtherNeeds(snapshot, service);
-  if (flags.filename !== undefined || needs.length === 0) return snapshot;
-  const { namespace } = serviceRefOf(service);
-  const more = await load({ ...flags, namespace, allNamespaces: false }, needs, io);
-  return { ...snapshot, ...Object.fromEntries(needs.map((need) => [need, more.snapshot[need]])) };
-};
-
 interface ServiceName {
   readonly namespace: string | undefined;
   readonly name: string;
@@ -211,39 +172,23 @@ export const parseServiceName = (text: string, namespace: string | undefined): S
   return TYPES.has(first) ? { namespace, name: second } : { namespace: first, name: second };
 };
 
-export const nameOfService = (text: string): string => parseServiceName(text, undefined).name;
-
-/** The namespace that the Service's name names is the one to read. */
-export const inNamespaceOf = <F extends InputFlags>(flags: F, text: string): F => {
-  const { namespace } = parseServiceName(text, undefined);
-  return namespace === undefined ? flags : { ...flags, namespace, allNamespaces: false };
-};
-
 const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {
-  const names = all.map((service) => serviceRefOf(service));
-  const there = names.filter((ref) => namespace === undefined || ref.namespace === namespace);
-  const near = nearest(
-    name,
-    there.map((ref) => ref.name),
-  );
-  const meant =
-    there.find((ref) => ref.name === near) ??
-    names.find((ref) => ref.name === name) ??
-    names.find(
-      (ref) =>
-        ref.name ===
-        nearest(
-          name,
-          names.map((other) => other.name),
-        ),
+  const refs = all.map(serviceRefOf);
+  const nearestOf = (some: typeof refs) => {
+    const near = nearest(
+      name,
+      some.map((ref) => ref.name),
     );
+    return some.find((ref) => ref.name === near);
+  };
+  const there = refs.filter((ref) => namespace === undefined || ref.namespace === namespace);
+  const meant = nearestOf(there) ?? refs.find((ref) => ref.name === name) ?? nearestOf(refs);
   const where = namespace === undefined ? '' : ` in namespace "${namespace}"`;
   const bare = text.split('/').at(-1) ?? text;
-  const hint =
-    meant === undefined
-      ? `there ${names.length === 1 ? 'is 1' : `are ${names.length}`}`
-      : `did you mean "${serviceKeyOfRef(meant)}"?`;
-  return new UsageError(`no Service "${bare}"${where}; ${hint}`);
+  const count = `there ${refs.length === 1 ? 'is 1' : `are ${refs.length}`}`;
+  return new UsageError(
+    `no Service "${bare}"${where}; ${meant === undefined ? count : `did you mean "${serviceKeyOfRef(meant)}"?`}`,
+  );
 };
 
 /** @throws UsageError where there is none, or more than one, of that name. */
@@ -264,8 +209,29 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   return only;
 };
 
+/** The Service that a person named and its slices, with all else that is needed; of Services, a cluster is asked for that one. */
+export const loadService = async (flags: InputFlags, text: string, needs: readonly CollectionName[], io: Io) => {
+  const { namespace, name } = parseServiceName(text, undefined);
+  const within = namespace === undefined ? flags : { ...flags, namespace, allNamespaces: false };
+  const loaded = await load(within, needs, io, name);
+  const service = findService(loaded, text);
+  const ref = serviceRefOf(service);
+  return {
+    ...loaded,
+    service,
+    slices: slicesByService(itemsOf(loaded.snapshot.slices)).get(serviceKeyOfRef(ref)) ?? [],
+    /** With what only some Services need: the FlowPolicy of one that is planned, say. */
+    withMore: (more: readonly CollectionName[]) =>
+      withMore(loaded.snapshot, more, { ...flags, namespace: ref.namespace, allNamespaces: false }, io),
+  };
+};
+
+/** Its hints are planned by the flow-controller. */
+export const asksForPlan = (service: Service): boolean =>
+  isPlannedStrategy(effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels));
+
 /** All Nodes, or the one named. */
-export const findNodes = ({ snapshot }: Loaded, name: string | undefined): readonly Node[] => {
+export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): readonly Node[] => {
   const all = itemsOf(snapshot.nodes);
   if (name === undefined) return all;
   const found = all.filter(({ metadata }) => metadata?.name === name);

@@ -1,7 +1,7 @@
 // How objects are named: by name, by reference and by key; what has no metadata has empty names.
 import type { KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
 
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 

@@ -1,32 +1,18 @@
 // `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
-import { type Command, Option } from 'commander';
 import { defined } from '../../../pkg/apis/values.ts';
-import {
-  audit as auditCluster,
-  auditFindings,
-  AUDIT_REASONS,
-  type AuditReport,
-} from '../../../pkg/diagnosis/audit/audit.ts';
-import type { Bill } from '../../../pkg/diagnosis/audit/service.ts';
-import { SORT_KEYS, type SortKey, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
+import { audit as auditCluster, auditFindings, AUDIT_REASONS } from '../../../pkg/diagnosis/audit/audit.ts';
+import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../pkg/report/audit.ts';
-import { type FindingsFormat, addFindingsOutput, printFindings, writePage } from '../output.ts';
-import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
-import { addProxyFlags, failOnReasons, statedBy } from '../model-flags.ts';
-import { type PriceFlags, addInputFlags, addPriceFlags, addVersionFlags, readPrices } from '../flags.ts';
-import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import { choiceFlag, flag, switchFlag, topologyCommand } from '../command.ts';
+import { FINDINGS_OUTPUT_FLAG, printFindings, writePage } from '../output.ts';
+import { UsageError } from '../io.ts';
+import { PROXY_FLAGS, failOnReasons, failsOn, statedBy } from '../model-flags.ts';
+import { inputFlags, priceFlags, readPrices, versionFlags } from '../flags.ts';
+import { measuredFlags, readMeasured } from '../measured-flags.ts';
 import { load } from '../session.ts';
-import { type WithoutFlags, addWithoutFlags, answerWithout } from '../without.ts';
-
-interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags {
-  output: FindingsFormat;
-  sortBy: SortKey;
-  reverse?: boolean;
-  failOn?: readonly string[];
-  html?: string;
-}
+import { WITHOUT_FLAGS, answerWithout } from '../without.ts';
 
 /** Pods and events are as many as all else together and change no cause: explain reads those of one namespace. */
 const NEEDS: readonly CollectionName[] = [
@@ -40,46 +26,7 @@ const NEEDS: readonly CollectionName[] = [
   'ingresses',
 ];
 
-const define = (command: Command): void => {
-  addVersionFlags(addProxyFlags(addInputFlags(command, true)), 'the control plane and of every proxy');
-  addMeasuredFlags(addPriceFlags(addWithoutFlags(addFindingsOutput(command)), 'all audited Services together'));
-  command
-    .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
-    .option('--reverse', 'reverse the order')
-    .option('--html <file>', 'also write one self-contained page: heat map, Services with cause and remedy, savings')
-    .option(
-      '--fail-on <what>',
-      'exit code 1 on "any" cause, if a Service that asks is "ineffective", or on these reasons (comma-separated)',
-      failOnReasons(Object.keys(AUDIT_REASONS)),
-    );
-};
-
-const billOf = async (snapshot: ClusterSnapshot, flags: Flags, io: Io): Promise<Bill | undefined> => {
-  const { gbPerDay, prices } = flags;
-  const measured = await readMeasured(snapshot, flags, io);
-  if (measured === undefined && gbPerDay === undefined) return undefined;
-  const tariff = tariffOf(await readPrices(prices), itemsOf(snapshot.nodes));
-  return measured === undefined ? { tariff, gigabytesPerDay: gbPerDay ?? 0 } : { tariff, measured };
-};
-
-const ordered = (report: AuditReport, { sortBy, reverse = false }: Flags): AuditReport => {
-  const services = sortServices(report.services, sortBy);
-  return { ...report, services: reverse ? services.reverse() : services };
-};
-
-const fails = ({ services, findings }: AuditReport, failOn: readonly string[] | undefined): boolean => {
-  if (failOn === undefined) return false;
-  const seen = findings.filter(({ certainty }) => certainty === 'seen').map(({ reason }) => reason);
-  const causes = services.flatMap(({ cause, alsoFound }) => [...(cause === null ? [] : [cause.reason]), ...alsoFound]);
-  const reasons: readonly string[] = [...seen, ...causes];
-  if (failOn.includes('any') && (reasons.length > 0 || services.some(({ verdict }) => verdict !== 'Effective'))) {
-    return true;
-  }
-  if (failOn.includes('ineffective') && services.some(({ verdict }) => verdict === 'Ineffective')) return true;
-  return reasons.some((reason) => failOn.includes(reason));
-};
-
-export const audit = topologyCommand<Flags>({
+export const audit = topologyCommand({
   name: 'audit',
   summary: 'All Services, worst first: what crosses zones, by which cause, and what would be saved',
   examples: [
@@ -97,33 +44,50 @@ export const audit = topologyCommand<Flags>({
       'audit -n shop --fail-on ineffective',
     ],
   ],
-  define,
+  flags: {
+    ...inputFlags(true),
+    ...PROXY_FLAGS,
+    ...versionFlags(),
+    ...FINDINGS_OUTPUT_FLAG,
+    ...WITHOUT_FLAGS,
+    ...priceFlags('all audited Services together'),
+    ...measuredFlags(),
+    sortBy: choiceFlag('--sort-by <order>', 'order of the Services', SORT_KEYS, 'worst'),
+    reverse: switchFlag('--reverse', 'reverse the order'),
+    html: flag(
+      '--html <file>',
+      'also write one self-contained page: heat map, Services with cause and remedy, savings',
+    ),
+    failOn: flag(
+      '--fail-on <what>',
+      'exit code 1 on "any" cause, if a Service that asks is "ineffective", or on these reasons (comma-separated)',
+      failOnReasons(Object.keys(AUDIT_REASONS)),
+    ),
+  },
   async run(io, flags) {
-    const everywhere = flags.namespace === undefined;
-    const input = { ...flags, allNamespaces: everywhere || flags.allNamespaces === true };
-    if (flags.without !== undefined) {
-      const { output } = flags;
-      if (output === 'sarif') throw new UsageError(`--without has no output ${output}`);
-      return answerWithout(io, { ...input, output }, flags.without);
-    }
-    const loaded = await load(input, NEEDS, io);
-    const { snapshot, namespace } = loaded;
+    const { gbPerDay: gigabytesPerDay, prices, sortBy, reverse = false, html, failOn } = flags;
+    const input = { ...flags, allNamespaces: flags.namespace === undefined || flags.allNamespaces === true };
+    if (flags.without !== undefined) return answerWithout(io, input, flags.without);
+    const { snapshot, namespace } = await load(input, NEEDS, io);
     if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
-    const bill = await billOf(snapshot, flags, io);
-    const report = auditCluster(snapshot, {
-      now: io.now(),
-      ...statedBy(flags),
-      ...defined({ namespace, bill }),
-    });
-    const sorted = ordered(report, flags);
+    const measured = await readMeasured(snapshot, flags, io);
+    const tariff = async () => tariffOf(await readPrices(prices), itemsOf(snapshot.nodes));
+    const assumed = gigabytesPerDay === undefined ? undefined : { tariff: await tariff(), gigabytesPerDay };
+    const bill = measured === undefined ? assumed : { tariff: await tariff(), measured };
+    const report = auditCluster(snapshot, { now: io.now(), ...statedBy(flags), ...defined({ namespace, bill }) });
+    const services = sortServices(report.services, sortBy);
+    const sorted = { ...report, services: reverse ? services.reverse() : services };
     const findings = auditFindings(sorted, flags.filename?.[0]);
-    await printFindings(io, flags.output, { report: sorted, findings }, (wide) =>
-      renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
-    );
-    if (flags.html !== undefined) {
+    await printFindings(io, flags.output, { report: sorted, findings }, (style) => renderAudit(sorted, style));
+    if (html !== undefined) {
       const { renderAuditPage } = await import('../../../pkg/report/html/audit-page.ts');
-      await writePage(renderAuditPage(report, { now: io.now() }), flags.html, io);
+      await writePage(renderAuditPage(report, { now: io.now() }), html, io);
     }
-    return fails(report, flags.failOn) ? 1 : 0;
+    const found = [
+      ...report.findings.filter(({ certainty }) => certainty === 'seen').map(({ reason }) => reason),
+      ...services.flatMap(({ cause, alsoFound }) => [...(cause === null ? [] : [cause.reason]), ...alsoFound]),
+      ...services.map(({ verdict }) => verdict.toLowerCase()).filter((verdict) => verdict !== 'effective'),
+    ];
+    return failsOn(failOn, found) ? 1 : 0;
   },
 });

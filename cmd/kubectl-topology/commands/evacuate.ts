@@ -1,13 +1,16 @@
-// `kubectl topology evacuate ZONE`: its flags. What it does is loaded when it is run: it needs the client of a cluster.
-import { Option } from 'commander';
-import { topologyCommand } from '../io.ts';
-import type { EvacuateFlags } from '../evacuation/evacuate.ts';
-import { addClusterFlags, durationFlag, selectorFlag, sharePercent } from '../evacuation/flags.ts';
-import { addOutputFlag } from '../flags.ts';
-import { addMeasuredFlags } from '../measured-flags.ts';
-import { addLimitFlags } from '../without.ts';
+// `kubectl topology evacuate`, `evacuations`, `return`, `off` and `on`. What they do is loaded when one is run: it needs the client of a cluster.
+import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
+import { switchFlag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
+import { EVACUATE_FLAGS, OFF_FLAGS, RETURN_FLAGS } from '../evacuation/flags.ts';
+import { CLUSTER_FLAGS, OUTPUT_FLAG } from '../flags.ts';
+import { METER_FLAG } from '../measured-flags.ts';
+import { print } from '../output.ts';
 
-export const evacuate = topologyCommand<EvacuateFlags>({
+const ZONE = ['<zone>', 'value of topology.kubernetes.io/zone'] as const;
+
+export const evacuate = topologyCommand({
   name: 'evacuate',
   summary: 'After a check, sends no new connections to the endpoints of a zone, in all namespaces, for a limited time',
   examples: [
@@ -25,39 +28,92 @@ export const evacuate = topologyCommand<EvacuateFlags>({
     ['A quarter of them returns first, at least one of each Service', 'evacuate eu-1a --percent 75 --round down'],
     ['How far it is, and when it ends', 'evacuations'],
   ],
-  define(command) {
-    addMeasuredFlags(
-      addLimitFlags(addOutputFlag(addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone')))),
-      'check with the clients that the traffic-meters measure, and show new connections that still arrive in the zone',
-    )
-      .option(
-        '--for <duration>',
-        'ends by itself after this time, such as 30m, 2h or 1d; at most 7d; required, but for one that runs',
-        durationFlag,
-      )
-      .option(
-        '--percent <percent>',
-        "share of each Service's endpoints in the zone; default: 100; of a zone that is evacuated already, the new share",
-        sharePercent,
-      )
-      .addOption(
-        new Option('--round <up|down>', 'if that is not a whole number of endpoints; default: up').choices([
-          'up',
-          'down',
-        ]),
-      )
-      .option('--reason <text>', 'why; shown to all who list evacuations')
-      .option(
-        '-n, --namespace <namespace>',
-        'only Services of this namespace; default: all namespaces, including kube-system',
-      )
-      .option('-l, --selector <selector>', 'only Services with these labels', selectorFlag)
-      .option('--dry-run', 'check, ask the API server, and write nothing')
-      .option('--force', 'proceed even if endpoints would be overloaded or routers could lose connections')
-      .option('--no-wait', 'exit as soon as the evacuation is created');
-  },
-  async run(io, flags, [zone = '']) {
+  argument: ZONE,
+  flags: EVACUATE_FLAGS,
+  async run(io, flags, zone = '') {
     const { evacuateZone } = await import('../evacuation/evacuate.ts');
     return evacuateZone(io, zone, flags);
+  },
+});
+
+export const evacuations = topologyCommand({
+  name: 'evacuations',
+  summary: 'Which zones are evacuated, the progress, which Services stay and why, and when it ends',
+  examples: [
+    ['All of them', 'evacuations'],
+    ['One, with the Services that stay as they are', 'evacuations eu-1a'],
+    ['With the new connections that still arrive, as the traffic-meters count them', 'evacuations eu-1a --measured'],
+  ],
+  argument: ['[zone]', 'only those of this zone, or of this name'],
+  flags: {
+    ...CLUSTER_FLAGS,
+    ...OUTPUT_FLAG,
+    measured: switchFlag('--measured', 'new connections that still arrive in the zones, from the traffic-meters'),
+    ...METER_FLAG,
+  },
+  async run(io, flags, zone) {
+    if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
+      throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
+    const { listEvacuations, saysNotInstalled, withClient } = await import('../evacuation/session.ts');
+    /** Of each zone a line: what the meters counted since this was asked. */
+    const arriving = async (zones: readonly string[]): Promise<string> => {
+      const { measureFromNow } = await import('../evacuation/follow.ts');
+      const measured = await measureFromNow(flags, io);
+      return zones.map((each) => `${stillSeenText(stillSeen(measured, each), each)}\n`).join('');
+    };
+    return withClient(flags, async (client) => {
+      const all = await listEvacuations(client, io.signal);
+      if (all === undefined) return saysNotInstalled(io);
+      const chosen = all.filter(
+        ({ metadata, spec }) => zone === undefined || spec.zone === zone || metadata.name === zone,
+      );
+      if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
+      const zones = [...new Set(chosen.map(({ spec }) => spec.zone))];
+      const seen = flags.measured === true && zones.length > 0 ? await arriving(zones) : '';
+      await print(io, flags.output, chosen, ({ wide }) => {
+        if (chosen.length === 0) return 'No zone is evacuated.\n';
+        const more = `${seen}${zone === undefined ? '' : chosen.map(renderLeft).join('')}`;
+        return `${renderEvacuations(chosen, { wide, now: io.now() })}${more === '' ? '' : `\n${more}`}`;
+      });
+      return 0;
+    });
+  },
+});
+
+export const returnZone = topologyCommand({
+  name: 'return',
+  summary: 'Ends the evacuations of a zone: new connections go there again',
+  examples: [
+    ['End it, and show progress until every slice is restored', 'return eu-1a'],
+    ['While no component of this extension runs: needs only the API server', 'return eu-1a --direct'],
+  ],
+  argument: ZONE,
+  flags: RETURN_FLAGS,
+  async run(io, flags, zone = '') {
+    return (await import('../evacuation/return.ts')).runReturn(io, zone, flags);
+  },
+});
+
+export const off = topologyCommand({
+  name: 'off',
+  summary: 'Removes every hint of this extension in the cluster, and keeps it so until `on`; needs only the API server',
+  examples: [
+    ['At 3 am: traffic is lost or goes astray, and hints may be the cause', 'off'],
+    ['What would it remove?', 'off --dry-run'],
+    ['Let the components bring everything back', 'on'],
+  ],
+  flags: OFF_FLAGS,
+  async run(io, flags) {
+    return (await import('../evacuation/switch.ts')).switchOff(io, flags);
+  },
+});
+
+export const on = topologyCommand({
+  name: 'on',
+  summary: 'Ends `off`: components that run bring settings and hints back',
+  examples: [['Hints again, without anything to install or restart', 'on']],
+  flags: CLUSTER_FLAGS,
+  async run(io, flags) {
+    return (await import('../evacuation/switch.ts')).switchOn(io, flags);
   },
 });

@@ -1,22 +1,18 @@
 // `kubectl topology explain`: is routing by zone wanted, given, used and effective; and if not, why.
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
 import { explainTraffic } from '../../../pkg/diagnosis/audit/audit.ts';
+import { evacuatedZones } from '../../../pkg/diagnosis/explain/spread.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, EVIDENCE, OBJECTS, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
-import { topologyCommand, wantsColor } from '../io.ts';
-import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../model-flags.ts';
-import type { ExplainFlags } from '../model-flags.ts';
-import { findService, inNamespaceOf, load, nameOfService, withFurtherObjects } from '../session.ts';
-import { type OutputFlags, type PriceFlags, addOutputFlag, addPricesFlag, readPrices } from '../flags.ts';
-import { type MeasuredFlags, addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import { flag, switchFlag, topologyCommand } from '../command.ts';
+import { PROXY_FLAGS, failOnReasons, failsOn, statedBy } from '../model-flags.ts';
+import { asksForPlan, loadService } from '../session.ts';
+import { OUTPUT_FLAG, PRICES_FLAG, inputFlags, readPrices, versionFlags } from '../flags.ts';
+import { measuredFlags, readMeasured } from '../measured-flags.ts';
 import { print } from '../output.ts';
 
-interface Flags extends ExplainFlags, OutputFlags, MeasuredFlags, Pick<PriceFlags, 'prices'> {
-  failOn?: readonly string[];
-}
-
-export const explain = topologyCommand<Flags>({
+export const explain = topologyCommand({
   name: 'explain',
   summary:
     'Why traffic to a Service crosses zones: wanted, given, used, effective, and the first cause with its remedy',
@@ -29,19 +25,31 @@ export const explain = topologyCommand<Flags>({
       'explain shop/web --fail-on ineffective -o json',
     ],
   ],
-  define(command) {
-    addOutputFlag(addExplainFlags(command.argument('<service>', 'NAME or NAMESPACE/NAME'))).option(
+  argument: ['<service>', 'NAME or NAMESPACE/NAME'],
+  flags: {
+    ...inputFlags(),
+    ...PROXY_FLAGS,
+    crossing: switchFlag(
+      '--crossing',
+      'traffic was measured to cross zones although everything looks right: list causes that objects cannot show',
+    ),
+    ...versionFlags(),
+    ...OUTPUT_FLAG,
+    failOn: flag(
       '--fail-on <what>',
       'exit code 1 on "any" cause, if "ineffective", or on these reasons (comma-separated)',
-      failOnFlag,
-    );
-    addPricesFlag(addMeasuredFlags(command));
+      failOnReasons(),
+    ),
+    ...measuredFlags(),
+    ...PRICES_FLAG,
   },
-  async run(io, flags, [name = '']) {
-    const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io, nameOfService(name));
-    const service = findService(loaded, name);
-    const snapshot = await withFurtherObjects(loaded.snapshot, service, flags, io);
-    const options = explainOptions(flags, io);
+  async run(io, flags, name = '') {
+    const { service, slices, ...read } = await loadService(flags, name, [...OBJECTS, ...EVIDENCE], io);
+    // For all other Services no right to read these is needed.
+    const more: CollectionName[] = asksForPlan(service) ? ['flowPolicies'] : [];
+    if (evacuatedZones({ slices }).length > 0) more.push('evacuations');
+    const snapshot = await read.withMore(more);
+    const options = { now: io.now(), crossing: flags.crossing ?? false, ...statedBy(flags) };
     const report = explainService(snapshot, service, options);
     const traffic = await readMeasured(snapshot, flags, io);
     const measured =
@@ -51,10 +59,10 @@ export const explain = topologyCommand<Flags>({
             tariff: tariffOf(await readPrices(flags.prices), itemsOf(snapshot.nodes)),
             measured: traffic,
           });
-    await print(io, flags.output, measured === undefined ? report : { ...report, measured }, (wide) =>
-      renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }, measured),
+    await print(io, flags.output, measured === undefined ? report : { ...report, measured }, (style) =>
+      renderExplanation(report, style, measured),
     );
     const reasons = report.causes.map(({ reason }) => reason);
-    return failsOn(flags.failOn, { reasons, effective: report.effective.effective }) ? 1 : 0;
+    return failsOn(flags.failOn, report.effective.effective ? reasons : [...reasons, 'ineffective']) ? 1 : 0;
   },
 });

@@ -1,19 +1,13 @@
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
+import type { Service } from '../../../pkg/apis/core.ts';
 import { defined } from '../../../pkg/apis/values.ts';
 import { type HintsReport, type ServiceHints, hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import { serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { renderTable } from '../../../pkg/report/text.ts';
-import { topologyCommand } from '../io.ts';
-import { findService, inNamespaceOf, load } from '../session.ts';
-import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
-import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
+import { flag, switchFlag, topologyCommand } from '../command.ts';
+import { load, loadService } from '../session.ts';
+import { OUTPUT_FLAG, inputFlags, versionFlags } from '../flags.ts';
 import { print } from '../output.ts';
-
-interface Flags extends InputFlags, VersionFlags, OutputFlags {
-  service?: string;
-  /** `--no-webhook` makes it false. */
-  webhook: boolean;
-}
 
 const zonesText = ({ zones }: ServiceHints): string =>
   Object.entries(zones)
@@ -52,7 +46,7 @@ const renderWide = ({ services }: HintsReport): string =>
     ),
   );
 
-export const hints = topologyCommand<Flags>({
+export const hints = topologyCommand({
   name: 'hints',
   hidden: true,
   summary: 'What the control plane stores as hints for these Nodes, Services and EndpointSlices',
@@ -60,34 +54,29 @@ export const hints = topologyCommand<Flags>({
     ['All Services of a file, as JSON', 'hints -f cluster.yaml -o json'],
     ['What would Kubernetes 1.30 do?', 'hints -f cluster.yaml --kubernetes-version 1.30'],
   ],
-  define(command) {
-    addVersionFlags(addOutputFlag(addInputFlags(command)), 'the control plane');
-    command
-      .option('--service <name>', 'only this Service: NAME or NAMESPACE/NAME')
-      .option('--no-webhook', 'as if the webhook of this extension did not serve slices');
+  flags: {
+    ...inputFlags(),
+    ...OUTPUT_FLAG,
+    ...versionFlags('the control plane'),
+    service: flag('--service <name>', 'only this Service: NAME or NAMESPACE/NAME'),
+    webhook: switchFlag('--no-webhook', 'as if the webhook of this extension did not serve slices'),
   },
   async run(io, flags) {
-    const loaded = await load(
-      flags.service === undefined ? flags : inNamespaceOf(flags, flags.service),
-      ['nodes', 'services', 'slices'],
-      io,
-    );
-    const { snapshot, namespace } = loaded;
-    const chosen =
-      flags.service === undefined
-        ? sortedServices(snapshot).filter(
-            (item) => namespace === undefined || serviceRefOf(item).namespace === namespace,
-          )
-        : [findService(loaded, flags.service)];
-    const report = hintsReport(
-      snapshot,
-      {
-        webhook: flags.webhook,
-        ...defined({ version: flags.kubernetesVersion, gates: flags.featureGates }),
-      },
-      chosen,
-    );
-    await print(io, flags.output, report, (wide) => (wide ? renderWide(report) : renderNarrow(report)));
+    const needs = ['nodes', 'services', 'slices'] as const;
+    const readAll = async () => {
+      const { snapshot, namespace } = await load(flags, needs, io);
+      const isChosen = (item: Service): boolean =>
+        namespace === undefined || serviceRefOf(item).namespace === namespace;
+      return { snapshot, services: sortedServices(snapshot).filter(isChosen) };
+    };
+    const readOne = async (name: string) => {
+      const { snapshot, service } = await loadService(flags, name, needs, io);
+      return { snapshot, services: [service] };
+    };
+    const { snapshot, services } = await (flags.service === undefined ? readAll() : readOne(flags.service));
+    const { webhook, kubernetesVersion: version, featureGates: gates } = flags;
+    const report = hintsReport(snapshot, { webhook, ...defined({ version, gates }) }, services);
+    await print(io, flags.output, report, ({ wide }) => (wide ? renderWide(report) : renderNarrow(report)));
     return 0;
   },
 });

@@ -1,24 +1,45 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
 import { zoneOfNode } from '../../../pkg/apis/core.ts';
-import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import { percentText, renderTable } from '../../../pkg/report/text.ts';
-import { UsageError, topologyCommand } from '../io.ts';
-import { findService, inNamespaceOf, load } from '../session.ts';
-import { addInputFlags, addOutputFlag, demandFlag, percentFlag, positiveCores, weightsFlag } from '../flags.ts';
-import type { InputFlags, OutputFlags, Weights } from '../flags.ts';
+import { flag, type FlagsOf, requiredFlag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
+import { loadService } from '../session.ts';
+import {
+  DEMAND_FLAG,
+  OUTPUT_FLAG,
+  type Weights,
+  inputFlags,
+  percentFlag,
+  positiveCores,
+  weightsFlag,
+} from '../flags.ts';
 import { print } from '../output.ts';
 
-interface Flags extends InputFlags, OutputFlags {
-  service: string;
-  demand?: Record<string, number>;
-  capacity?: number;
-  targetUtilization?: number;
-  weights?: Weights;
-  maxOverload?: number;
-}
+const FLAGS = {
+  ...inputFlags(),
+  ...OUTPUT_FLAG,
+  service: requiredFlag('--service <name>', 'the Service: NAME or NAMESPACE/NAME'),
+  ...DEMAND_FLAG,
+  capacity: flag('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores),
+  targetUtilization: flag(
+    '--target-utilization <percent>',
+    'highest load of an endpoint, percent of its capacity (default: 70)',
+    percentFlag,
+  ),
+  weights: flag(
+    '--weights <cpu|nodes|zone=weight,...>',
+    'instead of a demand: clients are as many as the CPU of the Nodes, as the Nodes, or as given',
+    weightsFlag,
+  ),
+  maxOverload: flag(
+    '--max-overload <percent>',
+    'with --weights: how far an endpoint may be above its even share (default: 20)',
+    percentFlag,
+  ),
+};
 
 const DEFAULT_TARGET = 0.7;
 const DEFAULT_OVERLOAD = 0.2;
@@ -67,7 +88,10 @@ const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<
 };
 
 /** @throws UsageError unless the flags ask for one strategy, and all it needs. */
-const optionsOf = async (snapshot: ClusterSnapshot, flags: Flags): Promise<PlanOptions | WeightedPlanOptions> => {
+const optionsOf = async (
+  snapshot: ClusterSnapshot,
+  flags: FlagsOf<typeof FLAGS>,
+): Promise<PlanOptions | WeightedPlanOptions> => {
   const { demand, capacity, targetUtilization, weights, maxOverload } = flags;
   if (weights !== undefined) {
     if (demand !== undefined || capacity !== undefined || targetUtilization !== undefined)
@@ -80,7 +104,7 @@ const optionsOf = async (snapshot: ClusterSnapshot, flags: Flags): Promise<PlanO
   return { demand, capacity, targetUtilization: targetUtilization ?? DEFAULT_TARGET };
 };
 
-export const plan = topologyCommand<Flags>({
+export const plan = topologyCommand({
   name: 'plan',
   hidden: true,
   summary: 'Hints that keep traffic in its zone as far as the capacity of the endpoints allows',
@@ -94,33 +118,12 @@ export const plan = topologyCommand<Flags>({
       'plan -f cluster.yaml --service shop/web --weights cpu',
     ],
   ],
-  define(command) {
-    addOutputFlag(addInputFlags(command))
-      .requiredOption('--service <name>', 'the Service: NAME or NAMESPACE/NAME')
-      .option('--demand <zone=cores,...>', 'what the clients of each zone need, in cores; may be repeated', demandFlag)
-      .option('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores)
-      .option(
-        '--target-utilization <percent>',
-        'highest load of an endpoint, percent of its capacity (default: 70)',
-        percentFlag,
-      )
-      .option(
-        '--weights <cpu|nodes|zone=weight,...>',
-        'instead of a demand: clients are as many as the CPU of the Nodes, as the Nodes, or as given',
-        weightsFlag,
-      )
-      .option(
-        '--max-overload <percent>',
-        'with --weights: how far an endpoint may be above its even share (default: 20)',
-        percentFlag,
-      );
-  },
+  flags: FLAGS,
   async run(io, flags) {
-    const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices'], io);
-    const service = findService(loaded, flags.service);
-    const slices = slicesByService(itemsOf(loaded.snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [];
-    const options = await optionsOf(loaded.snapshot, flags);
-    const strangers = unknownZones(loaded.snapshot, 'weights' in options ? options.weights : options.demand);
+    const needs = ['nodes', 'services', 'slices'] as const;
+    const { snapshot, service, slices } = await loadService(flags, flags.service, needs, io);
+    const options = await optionsOf(snapshot, flags);
+    const strangers = unknownZones(snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
     const { planReport } = await import('../../../pkg/diagnosis/models/lookup.ts');
     const report = planReport(service, slices, options);

@@ -5,11 +5,8 @@ import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { renderJsonLine } from '../../../pkg/report/text.ts';
-import { UsageError, topologyCommand } from '../io.ts';
-
-interface Flags {
-  policy?: string;
-}
+import { flag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
 
 /** The loop's policy of a FlowPolicy in a file; without a file, the defaults. */
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
@@ -38,7 +35,7 @@ const shown = ({ time, changed, spread, endpoints, demand, inZoneShare, reason }
   reason,
 });
 
-export const replay = topologyCommand<Flags>({
+export const replay = topologyCommand({
   name: 'replay',
   hidden: true,
   summary: 'What the closed loop decides on observations: JSON lines in, JSON lines out',
@@ -46,9 +43,7 @@ export const replay = topologyCommand<Flags>({
     ['Observations from a file', 'replay < observations.jsonl'],
     ['What another policy would have done', 'replay --policy flowpolicy.yaml < observations.jsonl'],
   ],
-  define(command) {
-    command.option('--policy <file>', 'FlowPolicy (YAML or JSON) whose spec is used; default: an empty one');
-  },
+  flags: { policy: flag('--policy <file>', 'FlowPolicy (YAML or JSON) whose spec is used; default: an empty one') },
   async run(io, { policy: file }) {
     const policy = await policyFrom(file);
     let state: LoopState | undefined;

@@ -1,24 +1,13 @@
 // `kubectl topology route`: which endpoints the clients of each node get, and by which rule.
-import { Option } from 'commander';
 import { defined } from '../../../pkg/apis/values.ts';
-import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import { type RoutesReport, routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { routersOf } from '../../../pkg/diagnosis/routers/routers.ts';
-import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderTable } from '../../../pkg/report/text.ts';
-import { topologyCommand } from '../io.ts';
-import { findNodes, findPort, findService, inNamespaceOf, load } from '../session.ts';
-import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
-import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
+import { choiceFlag, flag, requiredFlag, topologyCommand } from '../command.ts';
+import { findNodes, findPort, loadService } from '../session.ts';
+import { OUTPUT_FLAG, inputFlags, versionFlags } from '../flags.ts';
 import { print } from '../output.ts';
-import { type ProxyFlags, addProxyFlags, statedBy } from '../model-flags.ts';
-
-interface Flags extends InputFlags, VersionFlags, OutputFlags, ProxyFlags {
-  service: string;
-  port?: string;
-  node?: string;
-  addressType?: string;
-}
+import { PROXY_FLAGS, statedBy } from '../model-flags.ts';
 
 const listText = (list: readonly string[] | null): string => {
   if (list === null) return '-';
@@ -50,7 +39,7 @@ const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string =>
     ]),
   );
 
-export const route = topologyCommand<Flags>({
+export const route = topologyCommand({
   name: 'route',
   hidden: true,
   summary: 'Which endpoints a connection from each node gets, and which rule of its proxy decided',
@@ -62,32 +51,30 @@ export const route = topologyCommand<Flags>({
       'route -f cluster.yaml --service shop/web --proxy cilium --cilium-service-topology',
     ],
   ],
-  define(command) {
-    addInputFlags(command)
-      .requiredOption('--service <name>', 'the Service: NAME or NAMESPACE/NAME')
-      .option('--port <port>', "one of the Service's ports, by name or number; default: all")
-      .option('--node <name>', 'one node; default: all')
-      .addOption(
-        new Option('--address-type <family>', "default: the Service's first address family").choices(['IPv4', 'IPv6']),
-      );
-    addVersionFlags(addOutputFlag(addProxyFlags(command)), 'kube-proxy on every node');
+  flags: {
+    ...inputFlags(),
+    service: requiredFlag('--service <name>', 'the Service: NAME or NAMESPACE/NAME'),
+    port: flag('--port <port>', "one of the Service's ports, by name or number; default: all"),
+    node: flag('--node <name>', 'one node; default: all'),
+    addressType: choiceFlag('--address-type <family>', "default: the Service's first address family", ['IPv4', 'IPv6']),
+    ...PROXY_FLAGS,
+    ...OUTPUT_FLAG,
+    ...versionFlags('kube-proxy on every node'),
   },
   async run(io, flags) {
-    const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices', 'routers'], io);
-    const { snapshot } = loaded;
-    const service = findService(loaded, flags.service);
-    const nodes = findNodes(loaded, flags.node);
-    const routers = routersOf(snapshot, statedBy(flags));
+    const needs = ['nodes', 'services', 'slices', 'routers'] as const;
+    const { snapshot, service, slices } = await loadService(flags, flags.service, needs, io);
+    const nodes = findNodes(snapshot, flags.node);
     const report = routesReport({
       service,
       nodes,
-      slices: slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [],
-      routers,
+      slices,
+      routers: routersOf(snapshot, statedBy(flags)),
       ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
       ...defined({ family: flags.addressType }),
     });
     if (nodes.length === 0) io.err.write('warning: there are no Nodes, so there are no routes\n');
-    await print(io, flags.output, report, (wide) => renderRoutes(report, wide));
+    await print(io, flags.output, report, ({ wide }) => renderRoutes(report, wide));
     return 0;
   },
 });

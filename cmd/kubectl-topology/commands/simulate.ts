@@ -1,45 +1,38 @@
 // `kubectl topology simulate`: every mode side by side, where traffic would go, what that costs, and which to take.
-import type { Service } from '../../../pkg/apis/core.ts';
-import { serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
-import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
-import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
-import { asksForPlan, findPort, findService, inNamespaceOf, load } from '../session.ts';
+import { defined } from '../../../pkg/apis/values.ts';
+import { VERDICT_REASONS } from '../../../pkg/diagnosis/simulate/types.ts';
+import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { REASONS } from '../../../pkg/upstream/reasons.ts';
+import { choiceFlag, flag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
+import { asksForPlan, findPort, loadService } from '../session.ts';
+import {
+  DEMAND_FLAG,
+  OUTPUT_FLAG,
+  inputFlags,
+  percentFlag,
+  positiveCores,
+  priceFlags,
+  readPrices,
+  reasonsFlag,
+  versionFlags,
+  weightsFlag,
+  zoneNumbers,
+} from '../flags.ts';
 import { print } from '../output.ts';
-import { type SimulateFlags, addSimulateFlags, simulateOptions, simulationFailsOn } from '../model-flags.ts';
+import { PROXY_FLAGS, failsOn, statedBy } from '../model-flags.ts';
 
-/** Pods only show capacity, which matters only where demand is given. */
-const needsOf = ({ demand, capacity }: SimulateFlags): readonly CollectionName[] => [
-  'nodes',
-  'services',
-  'slices',
-  'routers',
-  ...(demand !== undefined && capacity === undefined ? (['pods'] as const) : []),
-];
+/** More would be a typo. */
+const MAX_REPLICAS = 10_000;
 
-/**
- * Adds the FlowPolicy and the Pods of a Service that asks for a planned strategy: only such a one has any, and only a
- * cluster has to be asked again.
- */
-const withObserved = async (
-  snapshot: ClusterSnapshot,
-  service: Service,
-  flags: SimulateFlags,
-  io: Io,
-): Promise<ClusterSnapshot> => {
-  if (
-    !asksForPlan(service) ||
-    flags.filename !== undefined ||
-    flags.demand !== undefined ||
-    flags.weights !== undefined
-  ) {
-    return snapshot;
-  }
-  const { namespace } = serviceRefOf(service);
-  const observed = await load({ ...flags, namespace, allNamespaces: false }, ['flowPolicies', 'pods'], io);
-  return { ...snapshot, flowPolicies: observed.snapshot.flowPolicies, pods: observed.snapshot.pods };
+const replicasOf = (text: string): number => {
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return count <= MAX_REPLICAS ? count : Number.NaN;
 };
 
-export const simulate = topologyCommand<SimulateFlags>({
+const IMPROVABLE = 'improvable';
+
+export const simulate = topologyCommand({
   name: 'simulate',
   summary:
     'Every way to route a Service by zone, side by side: where traffic goes, overload, cost, and which one to choose',
@@ -53,23 +46,76 @@ export const simulate = topologyCommand<SimulateFlags>({
     ['What if there were a third replica in one zone?', 'simulate shop/web --replicas eu-1a=3'],
     ['In a pipeline: exit code 1 if another mode would be better', 'simulate shop/web --fail-on improvable -o json'],
   ],
-  define(command) {
-    addSimulateFlags(command);
+  argument: ['<service>', 'NAME or NAMESPACE/NAME'],
+  flags: {
+    ...inputFlags(),
+    ...PROXY_FLAGS,
+    port: flag('--port <port>', "one of the Service's ports, by name or number; default: the first"),
+    addressType: choiceFlag('--address-type <family>', "default: the Service's first family", ['IPv4', 'IPv6']),
+    weights: flag(
+      '--weights <cpu|nodes|zone=weight,...>',
+      'how clients are spread over the zones, and the basis of proportional (default: cpu)',
+      weightsFlag,
+    ),
+    ...DEMAND_FLAG,
+    capacity: flag(
+      '--capacity <cores>',
+      'with --demand: what one endpoint can serve, in cores; default: CPU requests of its Pod',
+      positiveCores,
+    ),
+    targetUtilization: flag(
+      '--target-utilization <percent>',
+      'with --demand: highest load of an endpoint, percent of its capacity (default: 70)',
+      percentFlag,
+    ),
+    maxOverload: flag(
+      '--max-overload <percent>',
+      'how far an endpoint may be above its fair share where capacity is not known, and in proportional (default: 20)',
+      percentFlag,
+    ),
+    replicas: flag(
+      '--replicas <zone=number,...>',
+      'what if: this many ready endpoints in these zones',
+      zoneNumbers(`zone=number such as eu-1a=3, up to ${MAX_REPLICAS}`, replicasOf, (_before, count) => count),
+    ),
+    ...priceFlags('the Service'),
+    ...versionFlags(),
+    ...OUTPUT_FLAG,
+    failOn: flag(
+      '--fail-on <what>',
+      'exit code 1 if "improvable" by another mode, or on these reasons for the mode in force (comma-separated)',
+      reasonsFlag(
+        [IMPROVABLE, ...Object.keys(VERDICT_REASONS), ...Object.keys(REASONS)],
+        `neither "${IMPROVABLE}" nor a reason`,
+      ),
+    ),
   },
-  async run(io, flags, [name = '']) {
-    const loaded = await load(inNamespaceOf(flags, name), needsOf(flags), io);
-    const service = findService(loaded, name);
-    const snapshot = await withObserved(loaded.snapshot, service, flags, io);
+  async run(io, flags, name = '') {
+    const { addressType: family, weights, demand, capacity, targetUtilization, maxOverload, replicas } = flags;
+    const { gbPerDay, prices } = flags;
+    if (demand === undefined && capacity !== undefined) throw new UsageError('--capacity goes with --demand');
+    if (demand === undefined && targetUtilization !== undefined)
+      throw new UsageError('--target-utilization goes with --demand');
+    if (gbPerDay === undefined && prices !== undefined) throw new UsageError('--prices goes with --gb-per-day');
+    const needs: CollectionName[] = ['nodes', 'services', 'slices', 'routers'];
+    // Pods only show capacity, which matters only where demand is given.
+    if (demand !== undefined && capacity === undefined) needs.push('pods');
+    const { service, ...read } = await loadService(flags, name, needs, io);
+    const observed = asksForPlan(service) && demand === undefined && weights === undefined;
+    const snapshot = await read.withMore(observed ? ['flowPolicies', 'pods'] : []);
     const port = flags.port === undefined ? undefined : findPort(service, flags.port);
-    const options = await simulateOptions(flags, port);
+    const options = {
+      ...statedBy(flags),
+      ...defined({ port, family, weights, demand, capacity, targetUtilization, maxOverload, replicas }),
+      ...(gbPerDay === undefined ? {} : { gigabytesPerDay: gbPerDay, prices: await readPrices(prices) }),
+    };
     const { simulate: simulateService } = await import('../../../pkg/diagnosis/simulate/simulate.ts');
     const result = simulateService(snapshot, service, options);
     if (result.kind === 'refused') throw new UsageError(result.message);
     const { report } = result;
     const { renderSimulation } = await import('../../../pkg/report/simulation.ts');
-    await print(io, flags.output, report, (wide) =>
-      renderSimulation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
-    );
-    return simulationFailsOn(report, flags.failOn) ? 1 : 0;
+    await print(io, flags.output, report, (style) => renderSimulation(report, style));
+    const reasons = report.modes.filter(({ inForce }) => inForce).map(({ verdict }) => verdict.reason);
+    return failsOn(flags.failOn, report.recommendation.improves ? [...reasons, IMPROVABLE] : reasons) ? 1 : 0;
   },
 });

@@ -2,15 +2,12 @@
 import { defined } from '../../../pkg/apis/values.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderJson } from '../../../pkg/report/text.ts';
-import { UsageError, topologyCommand } from '../io.ts';
+import { flag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
 import { checkInputFlags, parseServiceName, reportMissing, withConnection } from '../session.ts';
-import { type InputFlags, addInputFlags } from '../flags.ts';
+import { inputFlags } from '../flags.ts';
 import { SOURCES } from '../input/resources.ts';
-import { type MeasuredFlags, addMeasuredFlags, readMeasured } from '../measured-flags.ts';
-
-interface Flags extends InputFlags, MeasuredFlags {
-  service?: string;
-}
+import { measuredFlags, readMeasured } from '../measured-flags.ts';
 
 /** As `kubectl api-resources -o name` prints them. */
 const NAMES = new Set(
@@ -22,7 +19,7 @@ const NAMES = new Set(
 /** What a plain kubectl collects to the same end, of what the cluster serves; ConfigMaps come whole, secrets in them too. */
 const BY_HAND = `kubectl get "$(kubectl api-resources --verbs=list -o name | grep -xE '${[...NAMES].join('|')}' | paste -sd, -)" -A -o json > cluster.json`;
 
-export const snapshot = topologyCommand<Flags>({
+export const snapshot = topologyCommand({
   name: 'snapshot',
   summary: 'One file with everything that the other commands need of a cluster, for -f; secrets are left out',
   examples: [
@@ -32,33 +29,25 @@ export const snapshot = topologyCommand<Flags>({
     ['Then, anywhere', 'explain shop/web -f cluster.json'],
     [`Without this plug-in: ${BY_HAND}`, 'audit -f cluster.json'],
   ],
-  define(command) {
-    addMeasuredFlags(
-      addInputFlags(command, true).option(
-        '--service <name>',
-        'one Service and its slices: NAMESPACE/NAME, or NAME with -n',
-      ),
-    );
+  flags: {
+    ...inputFlags(true),
+    service: flag('--service <name>', 'one Service and its slices: NAMESPACE/NAME, or NAME with -n'),
+    ...measuredFlags(),
   },
   async run(io, flags) {
     checkInputFlags(flags);
     if (flags.filename !== undefined) throw new UsageError('a snapshot is taken from a cluster: leave out --filename');
-    const named = flags.service === undefined ? undefined : parseServiceName(flags.service, flags.namespace);
-    if (named !== undefined && named.namespace === undefined) {
-      throw new UsageError(`--service ${flags.service ?? ''}: name its namespace, as in NAMESPACE/NAME`);
-    }
+    const { namespace, name } =
+      flags.service === undefined ? { namespace: flags.namespace } : parseServiceName(flags.service, flags.namespace);
+    if (flags.service !== undefined && namespace === undefined)
+      throw new UsageError(`--service ${flags.service}: name its namespace, as in NAMESPACE/NAME`);
     const [{ readCluster }, { snapshotDocument }] = await Promise.all([
       import('../input/cluster.ts'),
       import('../input/snapshot-file.ts'),
     ]);
+    const { signal } = io;
     const read = await withConnection(flags, io, ({ client }, onProgress) =>
-      readCluster(client, {
-        namespace: named?.namespace ?? flags.namespace,
-        service: named?.name,
-        needs: COLLECTIONS,
-        signal: io.signal,
-        ...defined({ onProgress }),
-      }),
+      readCluster(client, { namespace, service: name, needs: COLLECTIONS, onProgress, signal }),
     );
     reportMissing(read, COLLECTIONS, io);
     const traffic = await readMeasured(read, flags, io);

@@ -1,28 +1,24 @@
 // `kubectl topology traffic`: what goes from zone to zone, as the traffic-meters measure it; live with --watch.
-import type { Command } from 'commander';
 import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { renderTraffic, trafficLine } from '../../../pkg/report/measured.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { type Io, UsageError, topologyCommand, wantsColor } from '../io.ts';
+import { type FlagsOf, flag, switchFlag, topologyCommand } from '../command.ts';
+import { type Io, UsageError } from '../io.ts';
 import { checkInputFlags, parseServiceName } from '../session.ts';
-import { type InputFlags, type OutputFlags, addInputFlags, addOutputFlag } from '../flags.ts';
-import { type LiveTraffic, type SourceFlags, addSourceFlags, openTraffic, secondsFlag } from '../measured-flags.ts';
-import { print } from '../output.ts';
+import { type InputFlags, OUTPUT_FLAG, inputFlags } from '../flags.ts';
+import { type LiveTraffic, SOURCE_FLAGS, openTraffic, secondsFlag } from '../measured-flags.ts';
+import { print, styleOf } from '../output.ts';
 
-interface Flags extends InputFlags, OutputFlags, SourceFlags {
-  watch?: boolean;
-  /** Seconds. */
-  interval?: number;
-  /** Seconds. */
-  for?: number;
-}
-
-const define = (command: Command): void => {
-  addSourceFlags(addOutputFlag(addInputFlags(command.argument('[service]', 'NAME (with -n) or NAMESPACE/NAME'), true)))
-    .option('-w, --watch', 'keep reading: each reading covers the time since the one before')
-    .option('--interval <duration>', 'time between two readings (default: 2s; with Prometheus 15s)', secondsFlag)
-    .option('--for <duration>', 'stop after this time; only with --watch', secondsFlag);
+const FLAGS = {
+  ...inputFlags(true),
+  ...OUTPUT_FLAG,
+  ...SOURCE_FLAGS,
+  watch: switchFlag('-w, --watch', 'keep reading: each reading covers the time since the one before'),
+  interval: flag('--interval <duration>', 'time between two readings (default: 2s; with Prometheus 15s)', secondsFlag),
+  for: flag('--for <duration>', 'stop after this time; only with --watch', secondsFlag),
 };
+
+type Flags = FlagsOf<typeof FLAGS>;
 
 /** Whose traffic is looked at. */
 interface Chosen {
@@ -48,24 +44,18 @@ const only = (measured: Measured, { has }: Chosen): Measured => ({
   flows: measured.flows.filter(({ service }) => has(service)),
 });
 
-const show = async (measured: Measured, { of }: Chosen, { output, watch = false }: Flags, io: Io): Promise<void> => {
-  const style = { color: wantsColor(io), columns: io.out.columns };
-  if (!watch) {
-    await print(io, output, trafficDocument(measured), (wide) => renderTraffic(measured, of, { ...style, wide }));
-    return;
-  }
-  // A line for each reading, for whatever reads lines.
+/** One reading on a screen that was emptied, or as one line for whatever reads lines. */
+const showLive = (measured: Measured, { of }: Chosen, { output }: Flags, io: Io): void => {
   if (output === 'json') io.out.write(`${JSON.stringify(trafficDocument(measured))}\n`);
   else if (io.out.terminal) {
     io.out.control('clear screen');
-    io.out.write(renderTraffic(measured, of, { ...style, wide: output === 'wide' }));
+    io.out.write(renderTraffic(measured, of, styleOf(io, output)));
     io.out.write(`\n${new Date(io.now()).toISOString()}: watching; Ctrl-C ends\n`);
   } else io.out.write(trafficLine(measured, io.now()));
 };
 
 const watch = async (live: LiveTraffic, chosen: Chosen, flags: Flags, io: Io): Promise<void> => {
-  const { sleep } = await import('../../../pkg/kubernetes/wait.ts');
-  const { systemClock } = await import('../../../pkg/kubernetes/wait.ts');
+  const { sleep, systemClock } = await import('../../../pkg/kubernetes/wait.ts');
   const limit = flags.for === undefined ? [] : [AbortSignal.timeout(flags.for * 1_000)];
   const signal = AbortSignal.any([io.signal, ...limit]);
   const pauseMs = flags.interval === undefined ? live.intervalMs : flags.interval * 1_000;
@@ -73,15 +63,12 @@ const watch = async (live: LiveTraffic, chosen: Chosen, flags: Flags, io: Io): P
     await live.next(signal);
     for (;;) {
       await sleep(systemClock, pauseMs, signal);
-      await show(only(await live.next(signal), chosen), chosen, flags, io);
+      showLive(only(await live.next(signal), chosen), chosen, flags, io);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
 };
-
-const once = async (live: LiveTraffic, chosen: Chosen, flags: Flags, io: Io): Promise<void> =>
-  show(only(await live.next(io.signal), chosen), chosen, flags, io);
 
 const checkFlags = (flags: Flags): void => {
   checkInputFlags(flags);
@@ -92,7 +79,7 @@ const checkFlags = (flags: Flags): void => {
   if (goesOn && output === 'yaml') throw new UsageError('--watch prints tables, lines or JSON: leave out -o yaml');
 };
 
-export const traffic = topologyCommand<Flags>({
+export const traffic = topologyCommand({
   name: 'traffic',
   summary: 'Bytes and connections from zone to zone, as the traffic-meters measure them; live with --watch',
   examples: [
@@ -104,13 +91,18 @@ export const traffic = topologyCommand<Flags>({
       'traffic -o json > traffic.json   # audit --measured -f cluster.json -f traffic.json',
     ],
   ],
-  define,
-  async run(io, flags, [name]) {
+  argument: ['[service]', 'NAME (with -n) or NAMESPACE/NAME'],
+  flags: FLAGS,
+  async run(io, flags, name) {
     checkFlags(flags);
     const chosen = chosenBy(flags, name);
     const live = await openTraffic(flags, io);
     try {
-      await (flags.watch === true ? watch : once)(live, chosen, flags, io);
+      if (flags.watch === true) await watch(live, chosen, flags, io);
+      else {
+        const measured = only(await live.next(io.signal), chosen);
+        await print(io, flags.output, trafficDocument(measured), (style) => renderTraffic(measured, chosen.of, style));
+      }
       return 0;
     } finally {
       await live.close();

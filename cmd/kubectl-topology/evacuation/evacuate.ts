@@ -1,71 +1,39 @@
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import { isDeepStrictEqual } from 'node:util';
-import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined, nameOf } from '../../../pkg/apis/values.ts';
 import { parseDuration } from '../../../pkg/apis/quantity.ts';
 import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
 import { ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
-import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
+import { isRunning } from '../../../pkg/evacuation/accept.ts';
+import { isAlreadyExists, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../../../pkg/report/evacuation.ts';
 import { countText } from '../../../pkg/report/text.ts';
-import { type ExitCode, type Io, UsageError, wantsColor } from '../io.ts';
+import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
+import { type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   asEvacuation,
-  createProgress,
   deleteEvacuation,
-  listEvacuations,
+  listRunning,
   namespaceLabels,
-  runningOf,
   saysNotInstalled,
+  unlessLeft,
   withClient,
+  withProgress,
 } from './session.ts';
-import type { ClusterFlags } from './flags.ts';
+import type { EvacuateFlags } from './flags.ts';
 import { followEvacuation, measureFromNow } from './follow.ts';
-import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
-import { type MeasuredFlags, readMeasured } from '../measured-flags.ts';
-import type { OutputFlags } from '../flags.ts';
-import { print } from '../output.ts';
-import { type LimitFlags, limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
-
-export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags, MeasuredFlags {
-  for?: string;
-  percent?: number;
-  round?: 'up' | 'down';
-  reason?: string;
-  namespace?: string;
-  selector?: LabelSelector;
-  dryRun?: boolean;
-  force?: boolean;
-  /** `--no-wait` makes it false. */
-  wait: boolean;
-}
-
-const selectsOf = ({ spec: { zone, namespaceSelector, serviceSelector } }: ZoneEvacuation): unknown[] => [
-  zone,
-  namespaceSelector,
-  serviceSelector,
-];
-
-/** A share changes the evacuation of the same Services that runs; without one, it is another operator's. */
-const changes = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlags, io: Io) => {
-  if (flags.percent === undefined) return undefined;
-  const running = runningOf(await listEvacuations(client, io.signal), io.now());
-  return running.find((one) => isDeepStrictEqual(selectsOf(one), selectsOf(wish)));
-};
-
-const ROUNDING = { up: 'Up', down: 'Down' } as const;
-
-const roundingOf = ({ round }: EvacuateFlags) => (round === undefined ? undefined : ROUNDING[round]);
+import { readMeasured } from '../measured-flags.ts';
+import { print, styleOf } from '../output.ts';
+import { limitsOf, loadForSurvival } from '../without.ts';
 
 /** Names of objects are lower case; names of zones need not be. */
 const nameFor = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
 
 /** Named after the zone, so that a second one of the whole zone is refused; those of a part of its Services get names of their own. */
-const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation => {
-  const { for: duration = '', percent = 100, force = false, reason, namespace, selector } = flags;
+const freshOf = (zone: string, { for: duration = '', namespace, selector }: EvacuateFlags): ZoneEvacuation => {
   const isWhole = namespace === undefined && selector === undefined;
   return {
     apiVersion: apiVersionOf(ZONE_EVACUATIONS),
@@ -74,51 +42,56 @@ const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation => {
     spec: {
       zone,
       duration,
-      percent,
-      rounding: roundingOf(flags) ?? 'Up',
-      // The command has checked it, with what it reads beside.
+      percent: 100,
+      rounding: 'Up',
       capacityCheck: 'Skip',
-      force,
-      ...defined({ reason }),
+      force: false,
       ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE_NAME]: namespace } } }),
       ...defined({ serviceSelector: selector }),
     },
   };
 };
 
+const selectsOf = ({ spec: { zone, namespaceSelector, serviceSelector } }: ZoneEvacuation): unknown[] => [
+  zone,
+  namespaceSelector,
+  serviceSelector,
+];
+
+const ROUNDING = { up: 'Up', down: 'Down' } as const;
 const MINUTE = 60_000;
 
-/** Time counts from now, as for a new one; the object counts it from its creation. What is not said stays. */
-const changed = (there: ZoneEvacuation, flags: EvacuateFlags, now: number): ZoneEvacuation => {
-  const { percent, force, reason } = flags;
-  const before = now - Date.parse(there.metadata.creationTimestamp ?? '');
+/** Time counts from now; an object that is there counts it from its creation. What the flags do not say stays. */
+const withFlags = (base: ZoneEvacuation, flags: EvacuateFlags, now: number): ZoneEvacuation => {
+  const { percent, force, reason, round } = flags;
+  const rounding = round === undefined ? undefined : ROUNDING[round];
+  const before = now - Date.parse(base.metadata.creationTimestamp ?? '');
   const after = parseDuration(flags.for ?? '');
-  const duration = after === undefined ? undefined : `${Math.ceil((before + after * 1_000) / MINUTE)}m`;
-  const more = defined({ percent, force, reason, duration, rounding: roundingOf(flags) });
-  // The command has checked it, with what it reads beside.
-  return { ...there, spec: { ...there.spec, capacityCheck: 'Skip', ...more } };
+  const isNew = Number.isNaN(before) || after === undefined;
+  const duration = isNew ? flags.for : `${Math.ceil((before + after * 1_000) / MINUTE)}m`;
+  // The command has checked the capacity, with what it reads beside.
+  const more = { capacityCheck: 'Skip' as const, ...defined({ percent, force, reason, duration, rounding }) };
+  return { ...base, spec: { ...base.spec, ...more } };
 };
 
-/** Reads, and asks before anything is written; `made` is what was, and does not count against itself. */
+/** Reads, and asks before anything is written; what was made already does not count against itself. */
 const check = async (
   client: Client,
   wish: ZoneEvacuation,
+  running: readonly ZoneEvacuation[],
   flags: EvacuateFlags,
   io: Io,
-  made?: ZoneEvacuation,
 ): Promise<EvacuationCheck> => {
-  const [loaded, all, namespaces] = await Promise.all([
-    loadForSurvival({ ...flags, allNamespaces: flags.namespace === undefined }, io),
-    listEvacuations(client, io.signal),
+  const { namespace } = flags;
+  const [{ snapshot }, namespaces] = await Promise.all([
+    loadForSurvival({ ...flags, allNamespaces: namespace === undefined }, [wish.spec.zone], io),
     namespaceLabels(client, io.signal),
   ]);
-  refuseUnknownZone(loaded.snapshot, [wish.spec.zone]);
-  const running = runningOf(all, io.now())
-    .filter(({ metadata: { uid } }) => uid !== made?.metadata.uid || made === undefined)
+  const others = running
+    .filter(({ metadata: { uid } }) => uid !== wish.metadata.uid)
     .map((evacuation) => asEvacuation(evacuation, namespaces));
-  const { namespace } = flags;
-  const measured = await readMeasured(loaded.snapshot, flags, io);
-  return checkEvacuation(loaded.snapshot, asEvacuation(wish, namespaces), running, {
+  const measured = await readMeasured(snapshot, flags, io);
+  return checkEvacuation(snapshot, asEvacuation(wish, namespaces), others, {
     now: io.now(),
     ...limitsOf(flags),
     ...defined({ measured, namespace }),
@@ -136,7 +109,7 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name: nameOf(wish) }, io.signal);
-    if (runningOf([there], io.now()).length > 0) {
+    if (isRunning(there, io.now())) {
       const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
       throw new UsageError(
         `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; --percent changes its share, with --for its time; \`kubectl topology return ${wish.spec.zone}\` ends it`,
@@ -148,8 +121,8 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
   }
 };
 
-const runningUids = async (client: Client, io: Io): Promise<Set<string | undefined>> =>
-  new Set(runningOf(await listEvacuations(client, io.signal), io.now()).map(({ metadata: { uid } }) => uid));
+const patchSpec = (client: Client, { metadata: { name = '' }, spec }: ZoneEvacuation, dryRun: boolean, io: Io) =>
+  client.patch<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, 'merge', { spec }, { dryRun }, io.signal);
 
 /**
  * Another operator may have begun between the check and the creation. The command that sees the other one checks again, and withdraws if both
@@ -159,17 +132,17 @@ const withdraws = async (
   client: Client,
   made: ZoneEvacuation,
   there: ZoneEvacuation | undefined,
-  before: ReadonlySet<string | undefined>,
+  before: readonly ZoneEvacuation[],
   flags: EvacuateFlags,
   io: Io,
 ): Promise<boolean> => {
-  const { name = '', uid } = made.metadata;
-  const others = [...(await runningUids(client, io))].filter((other) => other !== uid && !before.has(other));
-  if (others.length === 0) return false;
-  const again = await check(client, made, flags, io, made);
+  const known = new Set([made, ...before].map(({ metadata }) => metadata.uid));
+  const running = (await listRunning(client, io)) ?? [];
+  if (running.every(({ metadata }) => known.has(metadata.uid))) return false;
+  const again = await check(client, made, running, flags, io);
   if (isAllowed(again, flags.force)) return false;
   if (there === undefined) await deleteEvacuation(client, made, io.signal);
-  else await client.patch(ZONE_EVACUATIONS, { name }, 'merge', { spec: there.spec }, {}, io.signal);
+  else await patchSpec(client, there, false, io);
   const reasons = again.refusals.map(({ reason }) => reason).join(', ');
   io.err.write(
     `error: another evacuation began at the same moment, and both together are refused (${reasons}): ${there === undefined ? 'this one' : 'this change'} was withdrawn; see \`kubectl topology evacuations\` and try again\n`,
@@ -180,29 +153,17 @@ const withdraws = async (
 const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning', 'Returned']);
 
 /** Undefined: the person went away, and it goes on. @param generation - of the spec that is to be done */
-const follow = async (
-  client: Client,
-  made: ZoneEvacuation,
-  generation: number,
-  io: Io,
-): Promise<ZoneEvacuation | undefined> => {
-  const name = nameOf(made);
-  const progress = createProgress(io);
-  try {
+const follow = (client: Client, name: string, generation: number, io: Io): Promise<ZoneEvacuation | undefined> =>
+  withProgress(io, (show) => {
     const isLast = (evacuation: ZoneEvacuation): boolean => {
-      progress.show(progressText(evacuation));
+      show(progressText(evacuation));
       return (evacuation.status?.observedGeneration ?? 0) >= generation && DONE.has(evacuation.status?.phase);
     };
-    const last = await followEvacuation(client, name, isLast, io.signal);
-    if (last === undefined) throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile: the zone returns`);
-    return last;
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    return undefined;
-  } finally {
-    progress.clear();
-  }
-};
+    return followEvacuation(client, name, isLast, io.signal);
+  }).catch((error: unknown) => {
+    if (!isNotFound(error)) return unlessLeft(io)(error);
+    throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile: the zone returns`);
+  });
 
 const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
   `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\nIf no settings-reconciler runs then, it stays until: kubectl topology return ${zone} --direct\n`;
@@ -223,61 +184,52 @@ const finalText = (evacuation: ZoneEvacuation): string => {
 
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
-  const fresh = wishOf(zone, flags);
-  const there = await changes(client, fresh, flags, io);
+  const { output, force = false, dryRun = false } = flags;
+  const running = await listRunning(client, io);
+  if (running === undefined) return saysNotInstalled(io);
+  const fresh = freshOf(zone, flags);
+  // A share changes the evacuation of the same Services that runs; without one, it is another operator's.
+  const isSame = (one: ZoneEvacuation): boolean => isDeepStrictEqual(selectsOf(one), selectsOf(fresh));
+  const there = flags.percent === undefined ? undefined : running.find(isSame);
   if (there === undefined && flags.for === undefined)
     throw new UsageError('--for is required: an evacuation ends by itself after this time, such as 30m, 2h or 1d');
-  const wish = there === undefined ? fresh : changed(there, flags, io.now());
-  const before = await runningUids(client, io);
-  const checked = await check(client, wish, flags, io, there);
-  const text = flags.output === 'table' || flags.output === 'wide';
+  const wish = withFlags(there ?? fresh, flags, io.now());
+  const checked = await check(client, wish, running, flags, io);
+  const isText = output === 'table' || output === 'wide';
   /** For -o json: no evacuation where it was refused before it was made, and nothing still seen where it is not measured. */
-  const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
-    text ? Promise.resolve() : print(io, flags.output, { check: checked, evacuation, stillSeen: seen }, () => '');
-  if (text) {
-    const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
-    io.out.write(renderSurvivalCheck(checked, style));
-  }
-  if (!isAllowed(checked, flags.force)) {
+  const report = async (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> => {
+    if (!isText) await print(io, output, { check: checked, evacuation, stillSeen: seen }, () => '');
+  };
+  if (isText) io.out.write(renderSurvivalCheck(checked, styleOf(io, output)));
+  if (!isAllowed(checked, force)) {
     const hint = checked.refusals.every(({ forcible }) => forcible) ? '; --force proceeds anyway' : '';
     io.err.write(`error: refused, nothing was written${hint}\n`);
     await report(null);
     return 1;
   }
-  const dryRun = flags.dryRun ?? false;
-  const made =
-    there === undefined
-      ? await create(client, wish, dryRun, io)
-      : await client.patch<ZoneEvacuation>(
-          ZONE_EVACUATIONS,
-          { name: nameOf(there) },
-          'merge',
-          { spec: wish.spec },
-          { dryRun },
-          io.signal,
-        );
-  const verb = there === undefined ? 'made' : 'changed';
-  const generation = there === undefined ? 0 : (made.metadata.generation ?? 0);
+  const made = await (there === undefined ? create : patchSpec)(client, wish, dryRun, io);
   if (dryRun) {
     await report(made);
-    if (text) io.out.write('\nDry run: the API server accepts it; nothing was written.\n');
+    if (isText) io.out.write('\nDry run: the API server accepts it; nothing was written.\n');
     return 0;
   }
-  if (await withdraws(client, made, there, before, flags, io)) {
+  if (await withdraws(client, made, there, running, flags, io)) {
     await report(null);
     return 1;
   }
-  const last = flags.wait ? await follow(client, made, generation, io) : made;
+  const name = nameOf(made);
+  const generation = there === undefined ? 0 : (made.metadata.generation ?? 0);
+  const last = flags.wait ? await follow(client, name, generation, io) : made;
+  const begun = `ZoneEvacuation ${name} was ${there === undefined ? 'made' : 'changed'}. ${endText(made)}`;
   if (last === undefined) {
-    io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was ${verb}. ${endText(made)}`);
+    io.err.write(`not finished yet: ${begun}`);
     return 1;
   }
   const refused = last.status?.phase === 'Refused';
   const isMeasured = flags.wait && flags.measured === true && !refused;
   const seen = isMeasured ? stillSeen(await measureFromNow(flags, io), zone) : null;
   await report(last, seen);
-  if (text) {
-    const begun = `ZoneEvacuation ${nameOf(last)} was ${verb}. ${endText(last)}`;
+  if (isText) {
     const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
     io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
   }
@@ -286,4 +238,4 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
 
 /** @throws UsageError where the zone is evacuated already. */
 export const evacuateZone = (io: Io, zone: string, flags: EvacuateFlags): Promise<ExitCode> =>
-  withClient(flags, (client) => run(client, zone, flags, io)).catch((error: unknown) => saysNotInstalled(error, io));
+  withClient(flags, (client) => run(client, zone, flags, io));

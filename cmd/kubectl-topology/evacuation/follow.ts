@@ -5,12 +5,12 @@ import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.t
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { isForbidden } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
+import type { ClusterFlags } from '../flags.ts';
 import type { Io } from '../io.ts';
-import { type LiveTraffic, type SourceFlags, openTraffic } from '../measured-flags.ts';
-import type { ClusterFlags } from './flags.ts';
+import { type LiveTraffic, openTraffic } from '../measured-flags.ts';
 
 /** Asks until it is done, also where the API server does not answer for a while. */
 const untilDone = async <T>(
@@ -33,63 +33,48 @@ const untilDone = async <T>(
 /** Between two looks at one small object. */
 const LOOK_MS = 250;
 
-/**
- * Resolves with the last state, or with undefined where the object is gone; rejects with the signal's reason when aborted.
- *
- * @param isLast - called with every state that is seen
- */
+/** Resolves with the last state. @param isLast - called with every state that is seen */
 export const followEvacuation = (
   client: Pick<Client, 'get'>,
   name: string,
   isLast: (evacuation: ZoneEvacuation) => boolean,
   signal: AbortSignal,
-): Promise<ZoneEvacuation | undefined> => {
+): Promise<ZoneEvacuation> => {
   const look = async (): Promise<ZoneEvacuation | undefined> => {
     const found = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, signal);
     return isLast(found) ? found : undefined;
   };
-  return untilDone(look, signal, LOOK_MS).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    return undefined;
-  });
-};
-
-/** Undefined where the watch ended before, or is not allowed: then lists have to do. */
-const returnedOnce = async (
-  client: Client,
-  zone: string,
-  onCount: (count: number) => void,
-  signal: AbortSignal,
-): Promise<true | undefined> => {
-  const { slices, resourceVersion } = await listMarked(client, zone, signal);
-  const left = new Set(slices.map(keyOf));
-  onCount(left.size);
-  if (left.size === 0) return true;
-  const watch = async (): Promise<true | undefined> => {
-    for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
-      if (event.type === 'BOOKMARK') continue;
-      const before = left.size;
-      if (event.type !== 'DELETED' && isMarkedFor(event.object, zone)) left.add(keyOf(event.object));
-      else left.delete(keyOf(event.object));
-      if (left.size !== before) onCount(left.size);
-      if (left.size === 0) return true;
-    }
-    return undefined;
-  };
-  return watch().catch((error: unknown) => {
-    if (!isForbidden(error)) throw error;
-    return undefined;
-  });
+  return untilDone(look, signal, LOOK_MS);
 };
 
 /** Resolves when no slice shows the evacuation any more; calls back with how many still do. */
-export const followReturn = async (
+export const followReturn = (
   client: Client,
   zone: string,
   onCount: (count: number) => void,
   signal: AbortSignal,
-): Promise<void> => {
-  await untilDone(() => returnedOnce(client, zone, onCount, signal), signal);
+): Promise<true> => {
+  /** Undefined where the watch ended before, or is not allowed: then lists have to do. */
+  const look = async (): Promise<true | undefined> => {
+    const { slices, resourceVersion } = await listMarked(client, zone, signal);
+    const left = new Set(slices.map(keyOf));
+    onCount(left.size);
+    if (left.size === 0) return true;
+    try {
+      for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
+        if (event.type === 'BOOKMARK') continue;
+        const before = left.size;
+        if (event.type !== 'DELETED' && isMarkedFor(event.object, zone)) left.add(keyOf(event.object));
+        else left.delete(keyOf(event.object));
+        if (left.size !== before) onCount(left.size);
+        if (left.size === 0) return true;
+      }
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+    }
+    return undefined;
+  };
+  return untilDone(look, signal);
 };
 
 /** kube-proxy applies slices once a second (--nftables-min-sync-period, --iptables-min-sync-period), and meters count a moment later. */
@@ -105,13 +90,9 @@ export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal)
 
 /** The same, of the meters that the flags lead to. */
 export const measureFromNow = async (
-  { kubeconfig, context, meterNamespace }: ClusterFlags & SourceFlags,
+  { kubeconfig, context, meterNamespace }: ClusterFlags & { readonly meterNamespace?: string },
   io: Io,
 ): Promise<Measured> => {
   const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
-  try {
-    return await measuredFromNow(traffic, io.signal);
-  } finally {
-    await traffic.close();
-  }
+  return measuredFromNow(traffic, io.signal).finally(() => traffic.close());
 };

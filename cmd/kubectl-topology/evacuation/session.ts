@@ -1,6 +1,4 @@
-// What the commands of evacuations share: a connection, one line of progress, and what it means that the kind is not there.
-// ZoneEvacuations of a cluster: which there are, what a command makes, and what each is about.
-import type { ClusterFlags } from './flags.ts';
+// What the commands of evacuations share: a connection, one line of progress, and the ZoneEvacuations of a cluster.
 import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
 import { nameOf } from '../../../pkg/apis/values.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
@@ -11,24 +9,29 @@ import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { ClusterFlags } from '../flags.ts';
 import type { ExitCode, Io } from '../io.ts';
 import { connect } from '../session.ts';
 
-/** The cluster does not serve the kind. */
-export class NotInstalledError extends Error {
-  override readonly name = 'NotInstalledError';
-}
-
-/** All there are, in name order. @throws NotInstalledError where the cluster has no such kind. */
-export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[]> => {
+/** All there are, in name order; undefined where the cluster does not serve the kind. */
+export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> => {
   const found: ZoneEvacuation[] = [];
   try {
     for await (const { items } of client.pages<ZoneEvacuation>(ZONE_EVACUATIONS, {}, signal)) found.push(...items);
   } catch (error) {
-    if (isNotFound(error)) throw new NotInstalledError('the cluster serves no ZoneEvacuations');
+    if (isNotFound(error)) return undefined;
     throw error;
   }
   return found;
+};
+
+export const listRunning = async (client: Client, { now, signal }: Io): Promise<ZoneEvacuation[] | undefined> =>
+  (await listEvacuations(client, signal))?.filter((evacuation) => isRunning(evacuation, now()));
+
+/** As for `status`: nothing is installed. */
+export const saysNotInstalled = ({ err }: Io): ExitCode => {
+  err.write('error: the cluster serves no ZoneEvacuations: install the chart, whose settings-reconciler evacuates\n');
+  return 3;
 };
 
 /** This one, and none that came under its name since. */
@@ -44,7 +47,7 @@ export const namespaceLabels = async (client: Client, signal: AbortSignal): Prom
   const labels = new Map<string, StringMap>();
   try {
     for await (const { items } of client.pages(NAMESPACES, {}, signal)) {
-      for (const { metadata } of items) labels.set(metadata?.name ?? '', metadata?.labels ?? {});
+      for (const item of items) labels.set(nameOf(item), item.metadata?.labels ?? {});
     }
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -68,40 +71,29 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
   };
 };
 
-export const runningOf = (all: readonly ZoneEvacuation[], now: number): ZoneEvacuation[] =>
-  all.filter((evacuation) => isRunning(evacuation, now));
-
-const NOT_INSTALLED: ExitCode = 3;
-
-/** The kind is not served: as for `status`, nothing is installed. */
-export const saysNotInstalled = (error: unknown, io: Io): ExitCode => {
-  if (!(error instanceof NotInstalledError)) throw error;
-  io.err.write(`error: ${error.message}: install the chart, whose settings-reconciler evacuates\n`);
-  return NOT_INSTALLED;
-};
-
 /** Connects, and closes in the end. */
 export const withClient = async <T>(flags: ClusterFlags, use: (client: Client) => Promise<T>): Promise<T> => {
   const { client } = await connect(flags);
-  try {
-    return await use(client);
-  } finally {
-    await client.close();
-  }
+  return use(client).finally(() => client.close());
 };
 
-/** One line that is replaced on a terminal; elsewhere a line for each change. */
-export const createProgress = ({ err }: Io): { show(text: string): void; clear(): void } => {
+/** `show` writes one line that is replaced on a terminal, and cleared in the end; elsewhere a line for each change. */
+export const withProgress = async <T>({ err }: Io, use: (show: (text: string) => void) => Promise<T>): Promise<T> => {
   let shown = '';
-  return {
-    show(text) {
-      if (text === shown) return;
-      shown = text;
-      if (err.terminal) err.control('clear line');
-      err.write(err.terminal ? text : `${text}\n`);
-    },
-    clear() {
-      if (err.terminal && shown !== '') err.control('clear line');
-    },
+  const show = (text: string): void => {
+    if (text === shown) return;
+    shown = text;
+    if (err.terminal) err.control('clear line');
+    err.write(err.terminal ? text : `${text}\n`);
   };
+  return use(show).finally(() => {
+    if (err.terminal && shown !== '') err.control('clear line');
+  });
 };
+
+/** For a promise that is only waited for: undefined where the person went away, since what was begun goes on. */
+export const unlessLeft =
+  ({ signal }: Io) =>
+  (error: unknown): undefined => {
+    if (!signal.aborted) throw error;
+  };

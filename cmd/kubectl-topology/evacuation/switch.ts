@@ -17,12 +17,10 @@ import { countText } from '../../../pkg/report/text.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { isOurs } from '../../../pkg/webhook/register.ts';
 import type { ExitCode, Io } from '../io.ts';
-import { createProgress, withClient } from './session.ts';
-import type { ClusterFlags } from './flags.ts';
-
-export interface OffFlags extends ClusterFlags {
-  dryRun?: boolean;
-}
+import type { FlagsOf } from '../command.ts';
+import type { ClusterFlags } from '../flags.ts';
+import { withClient, withProgress } from './session.ts';
+import type { OFF_FLAGS } from './flags.ts';
 
 const CONFIGURATIONS = MUTATING_WEBHOOK_CONFIGURATIONS;
 const ATTEMPTS = 5;
@@ -31,24 +29,27 @@ const SETTLE_MS = 2_000;
 
 const hasEntries = ({ webhooks }: MutatingWebhookConfiguration): boolean => webhooks?.some(isOurs) === true;
 
-const turn = (client: Client, value: string | null, signal: AbortSignal, dry = false): Promise<Namespace> => {
+const turn = (client: Client, value: string | null, signal: AbortSignal, dryRun = false): Promise<Namespace> => {
   const patch = { metadata: { annotations: { [ANNOTATION_HINTS]: value } } };
-  return client.patch<Namespace>(NAMESPACES, { name: SWITCH_NAMESPACE }, 'merge', patch, { dryRun: dry }, signal);
+  return client.patch<Namespace>(NAMESPACES, { name: SWITCH_NAMESPACE }, 'merge', patch, { dryRun }, signal);
 };
 
-/** Takes our entries out and leaves those of others. Where none is ours, false. */
-const withdraw = async (client: Client, first: MutatingWebhookConfiguration, signal: AbortSignal): Promise<boolean> => {
-  let current = first;
-  for (let attempt = 1; ; attempt += 1) {
-    if (!hasEntries(current)) return false;
-    const next = { ...current, webhooks: (current.webhooks ?? []).filter((webhook) => !isOurs(webhook)) };
-    try {
-      await client.update(CONFIGURATIONS, next, {}, signal);
-      return true;
-    } catch (error) {
-      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      current = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(current) }, signal);
-    }
+/** Takes our entries out and leaves those of others; says whether there were any. */
+const withdraw = async (
+  client: Client,
+  found: MutatingWebhookConfiguration,
+  signal: AbortSignal,
+  attempts = ATTEMPTS,
+): Promise<boolean> => {
+  if (!hasEntries(found)) return false;
+  const webhooks = found.webhooks?.filter((webhook) => !isOurs(webhook)) ?? [];
+  try {
+    await client.update(CONFIGURATIONS, { ...found, webhooks }, {}, signal);
+    return true;
+  } catch (error) {
+    if (!isConflict(error) || attempts === 1) throw error;
+    const now = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(found) }, signal);
+    return withdraw(client, now, signal, attempts - 1);
   }
 };
 
@@ -76,12 +77,8 @@ const partsText = (slices: number, entries: number, services: number): string =>
 /** The API server says whether the switch may be turned; the rest is counted. */
 const dryRun = async (client: Client, { out, signal }: Io): Promise<ExitCode> => {
   await turn(client, HINTS_OFF, signal, true);
-  const slices = await countOf<EndpointSlice>(
-    client,
-    ENDPOINT_SLICES,
-    (slice) => releaseOperations(slice).length > 0,
-    signal,
-  );
+  const isChanged = (slice: EndpointSlice): boolean => releaseOperations(slice).length > 0;
+  const slices = await countOf(client, ENDPOINT_SLICES, isChanged, signal);
   const entries = await countOf(client, CONFIGURATIONS, hasEntries, signal);
   const services = await countOf(client, SERVICES, carriesApplied, signal);
   out.write(`would remove: ${partsText(slices, entries, services)}\nDry run: nothing was written.\n`);
@@ -102,17 +99,12 @@ const listOf = (names: Iterable<string>): string => {
 
 const run = async (client: Client, io: Io): Promise<ExitCode> => {
   const { err, out, signal } = io;
-  const progress = createProgress(io);
   const removeHints = (operationsOf: typeof releaseOperations) =>
-    returnSlices(
-      {
-        client,
-        fieldManager: 'kubectl-topology',
-        operationsOf,
-        onDone: (done, all) => progress.show(`removing hints: ${done} of ${countText(all, 'EndpointSlice')}`),
-      },
-      signal,
-    ).finally(() => progress.clear());
+    withProgress(io, (show) => {
+      const onDone = (done: number, all: number): void =>
+        show(`removing hints: ${done} of ${countText(all, 'EndpointSlice')}`);
+      return returnSlices({ client, fieldManager: 'kubectl-topology', operationsOf, onDone }, signal);
+    });
 
   await turn(client, HINTS_OFF, signal);
   err.write('switched off: components that run write no hints any more\n');
@@ -135,11 +127,10 @@ const run = async (client: Client, io: Io): Promise<ExitCode> => {
       `${countText(kept.size, 'Service')} with hints that the control plane or another writer gives for settings of their own: ${listOf(kept)}\n`,
     );
   if (last.left > 0) {
-    const [error] = last.errors;
     const why =
-      error === undefined
+      last.errors.length === 0
         ? 'another process writes them again: stop the components of this extension'
-        : errorText(error);
+        : errorText(last.errors[0]);
     err.write(`error: ${countText(last.left, 'EndpointSlice')} not done: ${why}; try again\n`);
     return 1;
   }
@@ -147,7 +138,7 @@ const run = async (client: Client, io: Io): Promise<ExitCode> => {
   return 0;
 };
 
-export const switchOff = (io: Io, flags: OffFlags): Promise<ExitCode> =>
+export const switchOff = (io: Io, flags: FlagsOf<typeof OFF_FLAGS>): Promise<ExitCode> =>
   withClient(flags, (client) => (flags.dryRun === true ? dryRun(client, io) : run(client, io)));
 
 export const switchOn = (io: Io, flags: ClusterFlags): Promise<ExitCode> =>

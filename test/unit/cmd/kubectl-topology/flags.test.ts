@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { InvalidArgumentError } from 'commander';
 import { describe, it } from 'mocha';
 import { reasonsFlag } from '../../../../cmd/kubectl-topology/flags.ts';
+import { COMMANDS } from '../../../../cmd/kubectl-topology/program.ts';
 
 const read = reasonsFlag(['any', 'SingleZone', 'NoEndpoints'], 'no reason');
 
@@ -23,4 +24,10 @@ describe('a flag of reasons', () => {
   for (const { name, text, says } of wrong) {
     it(`refuses ${name}`, () => expect(() => read(text)).to.throw(InvalidArgumentError, says));
   }
+});
+
+describe('the flags of every command', () => {
+  for (const { name, flags } of COMMANDS)
+    it(`stand under the names that commander gives their values: ${name}`, () =>
+      expect(Object.keys(flags)).to.deep.equal(Object.values(flags).map((option) => option.attributeName())));
 });
