@@ -6,7 +6,7 @@ import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { type KubeConfigSource, inClusterSource } from '../../pkg/kubernetes/credentials.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
-import { type Metrics, countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
+import { countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
 import { createJudge } from '../../pkg/traffic/hints.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
@@ -14,10 +14,10 @@ import { runCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode, userAgentOf } from '../shared/run.ts';
-import { type DirectoryCache, createDirectoryCaches, createKnownNode, enableAccounting } from './node.ts';
+import { type NodeFacts, createDirectoryCaches, enableAccounting, readNodeFacts } from './node.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics, untrackedServices } from './metrics.ts';
-import { type Meter, createMeter } from './meter.ts';
+import { createMeter } from './meter.ts';
 import { type Flags, parseFlags, secureServing } from './options.ts';
 
 const command = TRAFFIC_METER;
@@ -56,61 +56,20 @@ const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
   };
 };
 
-const readinessOf = (
-  caches: readonly DirectoryCache[],
-  meter: Pick<Meter, 'problem'>,
-  signal: AbortSignal,
-): HealthCheck[] => [
-  { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
-  {
-    name: 'informer-sync',
-    check() {
-      const pending = caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
-      return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
-    },
-  },
-  { name: 'conntrack', check: () => meter.problem },
-];
-
-const listen = (
-  { flags, nodeName, client, logger }: Opened,
-  metrics: Metrics,
-  readiness: readonly HealthCheck[],
-): ReturnType<typeof openPorts> => {
-  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080, securePort } = flags;
-  return openPorts({
-    config: {
-      health: { bindAddress, port: healthPort },
-      metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
-    },
-    ...(securePort === undefined ? {} : { secureMetrics: secureServing(client, nodeName, systemClock) }),
-    liveness: [],
-    readiness,
-    metrics,
-    logger,
-  });
-};
-
 /** Counts until the signal aborts. */
-const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
-  const { flags, nodeName, client, logger } = opened;
+const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortSignal): Promise<void> => {
   const clock = systemClock;
   const now = (): number => clock.monotonic();
   const directory = createDirectory(now);
-  const node = createKnownNode();
-  const own = { name: nodeName, isLocal: (address: string) => node.facts?.local.has(address) ?? false };
+  let facts: NodeFacts | undefined;
+  const own = { name: nodeName, isLocal: (address: string) => facts?.local.has(address) ?? false };
   // A cluster has as many meters as Nodes; each may have its share of the series.
   const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
-  const ledger = createLedger({ directory, own, maxSeries, judge: createJudge(directory, nodeName, now) });
+  const ledger = createLedger(directory, own, maxSeries, createJudge(directory, nodeName, now));
   const metrics = createMetrics();
   const failures = countFailures(metrics);
-  const caches = createDirectoryCaches(directory, {
-    client,
-    clock,
-    random: Math.random,
-    logger,
-    onFailure: () => failures.inc(),
-  });
+  const onFailure = (): void => failures.inc();
+  const caches = createDirectoryCaches(directory, { client, clock, random: Math.random, logger, onFailure });
   let longLines = 0;
   const meter = createMeter({
     conntrack: createConntrack(() => void (longLines += 1), flags.conntrack),
@@ -118,20 +77,40 @@ const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
     clock,
     logger,
     listIntervalMs: flags.listInterval * 1_000,
-    refresh: node.refresh,
+    refresh: async () => void (facts = await readNodeFacts()),
   });
   registerMeterMetrics(metrics, {
     ledger,
-    facts: () => node.facts,
+    facts: () => facts,
     listAgeSeconds: meter.listAgeSeconds,
     countingSeconds: meter.countingSeconds,
     overruns: () => meter.overruns,
     longLines: () => longLines,
-    unsupported: () => (node.facts === undefined ? [] : untrackedServices(directory, node.facts)),
+    unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
   });
-  const readiness = readinessOf(caches, meter, signal);
+  const pending = (): string[] => caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
+  const readiness: HealthCheck[] = [
+    { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
+    {
+      name: 'informer-sync',
+      check: () => (pending().length === 0 ? undefined : `still listing ${pending().join(', ')}`),
+    },
+    { name: 'conntrack', check: () => meter.problem },
+  ];
   createProcessMetrics(metrics, { command, readiness });
-  const ports = await listen(opened, metrics, readiness);
+  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080, securePort } = flags;
+  const secure = securePort === undefined ? undefined : secureServing(client, nodeName, clock);
+  const ports = await openPorts({
+    config: {
+      health: { bindAddress, port: healthPort },
+      metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
+    },
+    ...defined({ secureMetrics: secure }),
+    liveness: [],
+    readiness,
+    metrics,
+    logger,
+  });
   process.stdout.write(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
   const running = [...caches.map((cache) => cache.run(signal)), runCollector(signal)];
   try {
@@ -145,14 +124,15 @@ const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
   }
 };
 
-const switchOn = (): Promise<number> =>
-  enableAccounting().then(
-    () => 0,
-    (error: unknown) => {
-      process.stderr.write(`cannot switch accounting on: ${String(error)}\n`);
-      return 1;
-    },
-  );
+const switchOn = async (): Promise<number> => {
+  try {
+    await enableAccounting();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`cannot switch accounting on: ${String(error)}\n`);
+    return 1;
+  }
+};
 
 /** Runs the command with these arguments; resolves with its exit code. */
 export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> => {

@@ -114,5 +114,3 @@ export const createMeter = (options: MeterOptions) => {
     },
   };
 };
-
-export type Meter = ReturnType<typeof createMeter>;

@@ -34,11 +34,13 @@ export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterStat
   return ledger.seesServices ? 'Measuring' : 'NoServiceTraffic';
 };
 
-const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'] as const;
+const SERVICE_LABELS = ['service_namespace', 'service_name'];
+const ROUTE_LABELS = [...SERVICE_LABELS, 'source_zone', 'destination_zone'];
 
-const SERVICE_LABELS = ['service_namespace', 'service_name'] as const;
+type Labels = Record<string, string>;
+type Sample = readonly [Labels, number];
 
-const serviceLabels = (service: string): Record<(typeof SERVICE_LABELS)[number], string> => {
+const serviceLabels = (service: string): Labels => {
   const slash = service.indexOf('/');
   return {
     service_namespace: slash === -1 ? '' : service.slice(0, slash),
@@ -46,40 +48,11 @@ const serviceLabels = (service: string): Record<(typeof SERVICE_LABELS)[number],
   };
 };
 
-const labelsOf = ({ service, source, destination }: Series): Record<(typeof LABELS)[number], string> => ({
+const routeLabels = ({ service, source, destination }: Series): Labels => ({
   ...serviceLabels(service),
   source_zone: source,
   destination_zone: destination,
 });
-
-/** New connections against the hints in force: what the condition TrafficDistributionHonored and two alerts go by. */
-const registerProofs = (metrics: Metrics, ledger: MeterView['ledger']): void => {
-  metrics.counter({
-    prefix: PREFIX,
-    name: 'judged_connections_total',
-    help: 'New connections of clients of this node against the hints in force, by outcome: Honored, or why not.',
-    labels: [...SERVICE_LABELS, 'outcome'],
-    collect(counter) {
-      counter.reset();
-      for (const { service, outcomes } of ledger.proofs)
-        for (const [outcome, count] of Object.entries(outcomes))
-          if (count > 0) counter.inc({ ...serviceLabels(service), outcome }, count);
-    },
-  });
-  metrics.counter({
-    prefix: PREFIX,
-    name: 'crossing_connections_total',
-    help: 'Judged connections to another zone: measured, and predicted from hints and endpoints of the same moment.',
-    labels: [...SERVICE_LABELS, 'kind'],
-    collect(counter) {
-      counter.reset();
-      for (const { service, crossed, predicted } of ledger.proofs) {
-        counter.inc({ ...serviceLabels(service), kind: 'measured' }, crossed);
-        counter.inc({ ...serviceLabels(service), kind: 'predicted' }, predicted);
-      }
-    },
-  });
-};
 
 /** Services of DNS at an address of this node's own DNS cache, which exempts it from connection tracking. */
 export const untrackedServices = (
@@ -95,86 +68,104 @@ export const untrackedServices = (
 /** Registers them; `view` is read at each scrape. */
 export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void => {
   const { ledger } = view;
-  metrics.counter({
-    prefix: PREFIX,
-    name: 'bytes_total',
-    help: 'Bytes with IP headers between zones, by Service; direction request is from client to endpoint, response the other way.',
-    labels: [...LABELS, 'direction'],
-    collect(counter) {
-      counter.reset();
-      for (const series of ledger.series) {
-        counter.inc({ ...labelsOf(series), direction: 'request' }, series.requestBytes);
-        counter.inc({ ...labelsOf(series), direction: 'response' }, series.responseBytes);
-      }
-    },
-  });
-  metrics.counter({
-    prefix: PREFIX,
-    name: 'connections_total',
-    help: 'Connections (flows of UDP as well) between zones, by Service.',
-    labels: LABELS,
-    collect(counter) {
-      counter.reset();
-      for (const series of ledger.series) counter.inc(labelsOf(series), series.connections);
-    },
-  });
-  registerProofs(metrics, ledger);
-  metrics.counter({
-    prefix: PREFIX,
-    name: 'lost_total',
-    help: 'What could not be counted: Overrun, events that the kernel dropped; LongLine, lines of conntrack above 4 KiB; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
-    labels: ['reason'],
-    collect(counter) {
-      counter.reset();
-      counter.inc({ reason: 'Overrun' }, view.overruns());
-      counter.inc({ reason: 'LongLine' }, view.longLines());
-      counter.inc({ reason: 'End' }, Math.max(0, ledger.losses.ends));
-      counter.inc({ reason: 'Unaccounted' }, ledger.losses.unaccounted);
-      counter.inc({ reason: 'Ambiguous' }, ledger.losses.ambiguous);
-    },
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'flows',
-    help: 'Flows in memory.',
-    collect: (gauge) => gauge.set(ledger.living),
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'conntrack_max',
-    help: "Capacity of the node's conntrack table, entries.",
-    collect: (gauge) => gauge.set(view.facts()?.maxEntries ?? Number.NaN),
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'list_age_seconds',
-    help: 'Time since the whole conntrack table was read, which is the age of the bytes of open flows.',
-    collect: (gauge) => gauge.set(view.listAgeSeconds() ?? Number.NaN),
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'counting_seconds',
-    help: 'Time that the counters cover, from 0 to the last window of two seconds.',
-    collect: (gauge) => gauge.set(view.countingSeconds() ?? 0),
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'unsupported_services',
-    help: 'Always 1: a Service that is not measured on this node, because node-local DNS exempts its address from connection tracking.',
-    labels: SERVICE_LABELS,
-    collect(gauge) {
-      gauge.reset();
-      for (const service of view.unsupported()) gauge.set(serviceLabels(service), 1);
-    },
-  });
-  metrics.gauge({
-    prefix: PREFIX,
-    name: 'state',
-    help: 'Whether this node is measured: 1 for the current state. Unsupported: its data plane keeps flows out of the kernel.',
-    labels: ['state'],
-    collect(gauge) {
-      const current = stateOf(view);
-      for (const state of STATES) gauge.set({ state }, state === current ? 1 : 0);
-    },
-  });
+  const register = (
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    labels: readonly string[],
+    samplesOf: () => readonly Sample[],
+  ): void => {
+    const collect = (metric: { reset(): void; inc(labels: Labels, value: number): void }): void => {
+      metric.reset();
+      for (const [of, value] of samplesOf()) metric.inc(of, value);
+    };
+    metrics[type]<string>({ prefix: PREFIX, name, help, labels, collect });
+  };
+  register(
+    'counter',
+    'bytes_total',
+    'Bytes with IP headers between zones, by Service; direction request is from client to endpoint, response the other way.',
+    [...ROUTE_LABELS, 'direction'],
+    () =>
+      [...ledger.series].flatMap((series): Sample[] => [
+        [{ ...routeLabels(series), direction: 'request' }, series.requestBytes],
+        [{ ...routeLabels(series), direction: 'response' }, series.responseBytes],
+      ]),
+  );
+  register(
+    'counter',
+    'connections_total',
+    'Connections (flows of UDP as well) between zones, by Service.',
+    ROUTE_LABELS,
+    () => [...ledger.series].map((series) => [routeLabels(series), series.connections]),
+  );
+  // What the status of FlowPolicies and two alerts go by.
+  register(
+    'counter',
+    'judged_connections_total',
+    'New connections of clients of this node against the hints in force, by outcome: Honored, or why not.',
+    [...SERVICE_LABELS, 'outcome'],
+    () =>
+      [...ledger.proofs].flatMap(({ service, outcomes }) =>
+        Object.entries(outcomes)
+          .filter(([, count]) => count > 0)
+          .map(([outcome, count]): Sample => [{ ...serviceLabels(service), outcome }, count]),
+      ),
+  );
+  register(
+    'counter',
+    'crossing_connections_total',
+    'Judged connections to another zone: measured, and predicted from hints and endpoints of the same moment.',
+    [...SERVICE_LABELS, 'kind'],
+    () =>
+      [...ledger.proofs].flatMap(({ service, crossed, predicted }): Sample[] => [
+        [{ ...serviceLabels(service), kind: 'measured' }, crossed],
+        [{ ...serviceLabels(service), kind: 'predicted' }, predicted],
+      ]),
+  );
+  register(
+    'counter',
+    'lost_total',
+    'What could not be counted: Overrun, events that the kernel dropped; LongLine, lines of conntrack above 4 KiB; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
+    ['reason'],
+    () => [
+      [{ reason: 'Overrun' }, view.overruns()],
+      [{ reason: 'LongLine' }, view.longLines()],
+      [{ reason: 'End' }, Math.max(0, ledger.losses.ends)],
+      [{ reason: 'Unaccounted' }, ledger.losses.unaccounted],
+      [{ reason: 'Ambiguous' }, ledger.losses.ambiguous],
+    ],
+  );
+  register('gauge', 'flows', 'Flows in memory.', [], () => [[{}, ledger.living]]);
+  register('gauge', 'conntrack_max', "Capacity of the node's conntrack table, entries.", [], () => [
+    [{}, view.facts()?.maxEntries ?? Number.NaN],
+  ]);
+  register(
+    'gauge',
+    'list_age_seconds',
+    'Time since the whole conntrack table was read, which is the age of the bytes of open flows.',
+    [],
+    () => [[{}, view.listAgeSeconds() ?? Number.NaN]],
+  );
+  register(
+    'gauge',
+    'counting_seconds',
+    'Time that the counters cover, from 0 to the last window of two seconds.',
+    [],
+    () => [[{}, view.countingSeconds() ?? 0]],
+  );
+  register(
+    'gauge',
+    'unsupported_services',
+    'Always 1: a Service that is not measured on this node, because node-local DNS exempts its address from connection tracking.',
+    SERVICE_LABELS,
+    () => view.unsupported().map((service) => [serviceLabels(service), 1]),
+  );
+  register(
+    'gauge',
+    'state',
+    'Whether this node is measured: 1 for the current state. Unsupported: its data plane keeps flows out of the kernel.',
+    ['state'],
+    () => STATES.map((state) => [{ state }, state === stateOf(view) ? 1 : 0]),
+  );
 };

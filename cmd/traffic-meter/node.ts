@@ -4,8 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/values.ts';
-import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
-import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, NODES, type Resource, SERVICES } from '../../pkg/apis/resources.ts';
 import { type Informer, type InformerOptions, createInformer } from '../../pkg/kubernetes/informer.ts';
 import { canonicalAddress, hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/addresses.ts';
@@ -48,7 +47,7 @@ const ACCOUNTING = '/proc/sys/net/netfilter/nf_conntrack_acct';
 /** Flows that begin from now on carry byte counters. Rejects where /proc/sys is read-only or conntrack is not loaded. */
 export const enableAccounting = (): Promise<void> => writeFile(ACCOUNTING, '1\n');
 
-const readNodeFacts = async (): Promise<NodeFacts> => {
+export const readNodeFacts = async (): Promise<NodeFacts> => {
   const interfaces = networkInterfaces();
   const own = Object.values(interfaces).flatMap((list = []) =>
     list.flatMap(({ address }) => canonicalAddress(address) ?? []),
@@ -69,64 +68,32 @@ const readNodeFacts = async (): Promise<NodeFacts> => {
   };
 };
 
-/** What was read last. */
-export const createKnownNode = () => {
-  let facts: NodeFacts | undefined;
-  return {
-    /** Undefined before the first reading. */
-    get facts(): NodeFacts | undefined {
-      return facts;
-    },
-    async refresh(): Promise<void> {
-      facts = await readNodeFacts();
-    },
-  };
-};
-
 type CacheOptions = Pick<InformerOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
-
-const metaOf = ({ metadata = {} }: KubernetesObject, label?: string): ObjectMeta => {
-  const { name, namespace, resourceVersion, labels } = metadata;
-  const value = label === undefined ? undefined : labels?.[label];
-  return {
-    ...defined({ name, namespace, resourceVersion }),
-    ...(label === undefined || value === undefined ? {} : { labels: { [label]: value } }),
-  };
-};
-
-// The directory holds what these objects say; a cache only has to know that an object was there, and what was new of it.
-const bareService = (service: Service): Service => ({ metadata: metaOf(service) });
-const bareSlice = (slice: EndpointSlice): EndpointSlice => ({ metadata: metaOf(slice, LABEL_SERVICE_NAME) });
-const bareNode = (node: Node): Node => ({ metadata: metaOf(node, LABEL_ZONE) });
 
 const feed = <T extends KubernetesObject>(
   options: CacheOptions,
   resource: Resource,
-  bare: (object: T) => T,
   set: (object: T) => void,
-  remove: (object: T) => void,
-): Informer<T> => {
-  const informer = createInformer<T>({
+  remove: (object: KubernetesObject) => void,
+): Informer<KubernetesObject> => {
+  const informer = createInformer<KubernetesObject>({
     ...options,
     resource,
-    // Whole objects are seen once, on their way into the cache.
+    // The directory holds what objects say, and sees them whole on their way into the cache; a cache only has to know that one was
+    // there, and what was new of it.
     transform(object) {
-      set(object);
-      return bare(object);
+      set(object as T);
+      const { name, namespace, resourceVersion } = object.metadata ?? {};
+      return { metadata: defined({ name, namespace, resourceVersion }) };
     },
   });
   informer.addHandlers({ onDelete: remove });
   return informer;
 };
 
-export type DirectoryCache = Pick<
-  Informer<KubernetesObject>,
-  'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
->;
-
 /** Informers that feed the directory; nothing is requested before they run. */
-export const createDirectoryCaches = (directory: Directory, options: CacheOptions): readonly DirectoryCache[] => [
-  feed<Node>(options, NODES, bareNode, directory.setNode, directory.removeNode),
-  feed<Service>(options, SERVICES, bareService, directory.setService, directory.removeService),
-  feed<EndpointSlice>(options, ENDPOINT_SLICES, bareSlice, directory.setSlice, directory.removeSlice),
+export const createDirectoryCaches = (directory: Directory, options: CacheOptions): Informer<KubernetesObject>[] => [
+  feed<Node>(options, NODES, directory.setNode, directory.removeNode),
+  feed<Service>(options, SERVICES, directory.setService, directory.removeService),
+  feed<EndpointSlice>(options, ENDPOINT_SLICES, directory.setSlice, directory.removeSlice),
 ];

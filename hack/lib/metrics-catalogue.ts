@@ -20,14 +20,14 @@ import {
   createProcessMetrics,
   showStaleness,
 } from '../../pkg/telemetry/metrics.ts';
-import type { MetricDefinition, Metrics } from '../../pkg/telemetry/metrics.ts';
+import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import { createBudget } from '../../pkg/webhook/body.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
 
 export interface CommandMetrics {
   readonly command: string;
   /** By name. */
-  readonly metrics: readonly MetricDefinition[];
+  readonly metrics: ReturnType<Metrics['definitions']>;
 }
 
 const none = (): [] => [];

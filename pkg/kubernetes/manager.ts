@@ -4,6 +4,7 @@ import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import {
+  type Metrics,
   countFailures,
   createControllerMetrics,
   createEventMetrics,
@@ -116,7 +117,7 @@ const EVENT_FLUSH_MS = 2_000;
 export const createManager = (options: ManagerOptions) => {
   const { component, config, clock, random, logger, identity: instance, print } = options;
   const fence: Fence = { holds: () => true };
-  const metrics = createMetrics();
+  const metrics: Metrics = createMetrics();
   const hooks = createControllerMetrics(metrics);
   const failures = countFailures(metrics);
   const failed = new Set<() => void>();

@@ -4,6 +4,7 @@
 // Bounds how many series a Service owner can cause: of the Services that could have series of their own, some are chosen.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { RELEASE } from '../apis/release.ts';
+import { byText } from '../apis/values.ts';
 import type { HealthCheck } from './log.ts';
 
 interface MetricOptions<L extends string> {
@@ -23,31 +24,6 @@ interface CollectedOptions<L extends string, M> extends MetricOptions<L> {
   collect?: (metric: M) => void;
 }
 
-type MetricType = 'counter' | 'gauge' | 'histogram';
-
-/** What docs say about a metric. */
-export interface MetricDefinition {
-  /** With prefix. */
-  readonly name: string;
-  readonly type: MetricType;
-  readonly help: string;
-  readonly labels: readonly string[];
-  /** Release that brought it. */
-  readonly since: string;
-}
-
-export interface Metrics {
-  counter<L extends string = never>(options: CollectedOptions<L, Counter<L>>): Counter<L>;
-  gauge<L extends string = never>(options: CollectedOptions<L, Gauge<L>>): Gauge<L>;
-  /** `buckets`: upper bounds in the unit of the name, ascending. */
-  histogram<L extends string = never>(options: MetricOptions<L> & { buckets: readonly number[] }): Histogram<L>;
-  /** Metrics created here (not the default ones), by name. */
-  definitions(): MetricDefinition[];
-  /** The exposition text of everything in the registry. */
-  text(): Promise<string>;
-  readonly contentType: string;
-}
-
 /** Seconds from 1 ms to 5 s: what the latency of admission calls is seen with. */
 export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -55,57 +31,49 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
 
 const FIRST_RELEASE = '0.1.0';
 
-/** A new registry; nothing is shared between two calls. Creating two metrics of one name throws. */
-export const createMetrics = ({
-  prefix = 'topology_aware_routing_',
-  defaultMetrics = true,
-}: {
-  /** Put before the name of every metric created here. */
-  prefix?: string;
-  /** Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99). */
-  defaultMetrics?: boolean;
-} = {}): Metrics => {
+/**
+ * A new registry; nothing is shared between two calls. Creating two metrics of one name throws.
+ *
+ * @param options.prefix - Put before the name of every metric created here.
+ * @param options.defaultMetrics - Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99).
+ */
+export const createMetrics = ({ prefix = 'topology_aware_routing_', defaultMetrics = true } = {}) => {
   const registry = new Registry();
-  const definitions: MetricDefinition[] = [];
+  const definitions: (Required<Omit<MetricOptions<string>, 'prefix'>> & { readonly type: string })[] = [];
   if (defaultMetrics) collectDefaultMetrics({ register: registry });
 
-  const describe = <L extends string>(type: MetricType, metric: MetricOptions<L>) => {
-    const { name, help, labels = [], since = FIRST_RELEASE } = metric;
-    const common = { name: `${metric.prefix ?? prefix}${name}`, help, labelNames: [...labels], registers: [registry] };
-    const definition = { name: common.name, type, help, labels: [...labels], since };
-    return { common, remember: () => void definitions.push(definition) };
+  /** What prom-client takes; the definition is remembered for the docs. */
+  const describe = <L extends string, M>(type: string, metric: CollectedOptions<L, M>) => {
+    const { help, labels = [], since = FIRST_RELEASE, collect } = metric;
+    const name = `${metric.prefix ?? prefix}${metric.name}`;
+    definitions.push({ name, type, help, labels, since });
+    const described = { name, help, labelNames: [...labels], registers: [registry] };
+    if (collect === undefined) return described;
+    return {
+      ...described,
+      collect(this: M) {
+        collect(this);
+      },
+    };
   };
 
   return {
-    counter<L extends string>(metric: CollectedOptions<L, Counter<L>>) {
-      const { common, remember } = describe('counter', metric);
-      const { collect } = metric;
-      const counter: Counter<L> = new Counter<L>(
-        collect === undefined ? common : { ...common, collect: () => collect(counter) },
-      );
-      remember();
-      return counter;
-    },
-    gauge<L extends string>(metric: CollectedOptions<L, Gauge<L>>) {
-      const { common, remember } = describe('gauge', metric);
-      const { collect } = metric;
-      const gauge: Gauge<L> = new Gauge<L>(
-        collect === undefined ? common : { ...common, collect: () => collect(gauge) },
-      );
-      remember();
-      return gauge;
-    },
-    histogram(metric) {
-      const { common, remember } = describe('histogram', metric);
-      const histogram = new Histogram({ ...common, buckets: [...metric.buckets] });
-      remember();
-      return histogram;
-    },
-    definitions: () => [...definitions].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    counter: <L extends string = never>(metric: CollectedOptions<L, Counter<L>>): Counter<L> =>
+      new Counter<L>(describe('counter', metric)),
+    gauge: <L extends string = never>(metric: CollectedOptions<L, Gauge<L>>): Gauge<L> =>
+      new Gauge<L>(describe('gauge', metric)),
+    /** `buckets`: upper bounds in the unit of the name, ascending. */
+    histogram: <L extends string = never>(metric: MetricOptions<L> & { buckets: readonly number[] }): Histogram<L> =>
+      new Histogram<L>({ ...describe('histogram', metric), buckets: [...metric.buckets] }),
+    /** Metrics created here (not the default ones), by name. */
+    definitions: () => definitions.toSorted((a, b) => byText(a.name, b.name)),
+    /** The exposition text of everything in the registry. */
     text: () => registry.metrics(),
-    contentType: registry.contentType,
+    contentType: registry.contentType as string,
   };
 };
+
+export interface Metrics extends ReturnType<typeof createMetrics> {}
 
 /** Two caches of one resource are one series: the older one. `milliseconds`: since the cache was proved current. */
 export const showStaleness = (

@@ -71,37 +71,36 @@ const createSeriesMap = (maxSeries: () => number, { isZone }: Pick<Directory, 'i
   const common = new Map<string, Counter>();
   const shared = createShares<Counter>(maxSeries, namespaceOf, (counter) => void (counter.isDropped = true));
   const isOfNodes = (zone: string): boolean => zone === ZONE_UNKNOWN || zone === ZONE_EXTERNAL || isZone(zone);
-  const at = (route: Route): Counter => {
-    const { service, source, destination } = route;
+  const at = ({ service, source, destination }: Route): Counter => {
     const key = `${service} ${source} ${destination}`;
     const known = shared.get(key) ?? common.get(key);
     if (known !== undefined) return known;
-    const hasNamespace = isOfService(route);
-    const isCommon = !hasNamespace && isOfNodes(destination);
     const zeros = { connections: 0, requestBytes: 0, responseBytes: 0, isDropped: false };
     const counter = { service, source, destination, ...zeros };
-    if (isCommon) common.set(key, counter);
+    const hasNamespace = isOfService(counter);
+    if (!hasNamespace && isOfNodes(destination)) common.set(key, counter);
     else if (!shared.add(key, counter))
-      return at(hasNamespace ? { service: OTHER, source, destination } : { ...route, destination: ZONE_UNKNOWN });
+      return at(
+        hasNamespace ? { service: OTHER, source, destination } : { service, source, destination: ZONE_UNKNOWN },
+      );
     return counter;
   };
   return { at, release: shared.release, values: () => [...common.values(), ...shared.values()] };
 };
 
-const emptyProof = (service: string): Proof => {
-  const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
-  return { service, outcomes, crossed: 0, predicted: 0 };
-};
-
 /** Counts what was judged, by Service; beyond `max` Services together. */
 const createProofs = (max: () => number) => {
   const shared = createShares<Proof>(max, namespaceOf);
+  const proofOf = (service: string): Proof => {
+    const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+    return { service, outcomes, crossed: 0, predicted: 0 };
+  };
   let other: Proof | undefined;
   const at = (service: string): Proof => {
     const known = shared.get(service);
     if (known !== undefined) return known;
-    const proof = emptyProof(service);
-    return shared.add(service, proof) ? proof : (other ??= emptyProof(OTHER));
+    const proof = proofOf(service);
+    return shared.add(service, proof) ? proof : (other ??= proofOf(OTHER));
   };
   return {
     add({ service, outcome, crossed, predicted }: Judgement) {
@@ -122,18 +121,18 @@ const SERIES_PER_PROOF = OUTCOMES.length + 2;
 /** Lists in a row without a Service until its series are given back: by then the last of them was read. */
 const LISTS_UNTIL_GONE = 3;
 
-interface LedgerOptions {
-  readonly directory: Directory;
-  readonly own: OwnNode;
-  /** Series beyond this many, and beyond the share of their namespace, are counted together, as `OTHER`. */
-  maxSeries(): number;
-  /** Holds a connection of a client of this node against the hints. */
-  judge(flow: Flow, service: string): Judgement | undefined;
-}
-
 export type Ledger = ReturnType<typeof createLedger>;
 
-export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions) => {
+/**
+ * @param maxSeries - Series beyond this many, and beyond the share of their namespace, are counted together, as `OTHER`.
+ * @param judge - Holds a connection of a client of this node against the hints.
+ */
+export const createLedger = (
+  directory: Directory,
+  own: OwnNode,
+  maxSeries: () => number,
+  judge: (flow: Flow, service: string) => Judgement | undefined = () => undefined,
+) => {
   const living = new Map<string, Living>();
   const series = createSeriesMap(maxSeries, directory);
   const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
@@ -165,39 +164,38 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
     return entry.series;
   };
 
-  const counted = (flow: Flow): Route | undefined => {
-    const routing = routeOf(flow, own, directory);
-    if (routing.kind === 'counted') return routing.route;
-    if (routing.reason === 'ambiguous') losses.ambiguous += 1;
-    return undefined;
-  };
-
-  /** Only what begins now: the hints of the moment say nothing about a flow that a list found. */
-  const prove = (flow: Flow, { service, source }: Route): void => {
-    if (flow.event !== 'NEW' || source === ZONE_EXTERNAL) return;
-    const judgement = judge(flow, service);
-    if (judgement !== undefined) proofs.add(judgement);
-  };
-
-  const begin = (key: string, flow: Flow, early = false): Living => {
+  const begin = (key: string, flow: Flow): Living => {
     const { id, zone } = flow;
-    const entry = { id, zone, early, series: undefined, pending: flow, request: 0, response: 0, list: lists };
+    const entry = { id, zone, early: false, series: undefined, pending: flow, request: 0, response: 0, list: lists };
     living.set(key, entry);
     unsettled.push(entry);
     return entry;
+  };
+
+  /** A flow that may have begun long before counting did: neither it nor what it carried so far is counted. */
+  const beginEarly = (key: string, flow: Flow): Living => {
+    const { original, reply } = flow;
+    return Object.assign(begin(key, flow), { early: true, request: original.bytes ?? 0, response: reply.bytes ?? 0 });
   };
 
   const settle = (entry: Living): void => {
     const { pending: flow } = entry;
     if (flow === undefined) return;
     entry.pending = undefined;
-    const route = counted(flow);
-    if (route === undefined) return;
+    const routing = routeOf(flow, own, directory);
+    if (routing.kind === 'skipped') {
+      losses.ambiguous += routing.reason === 'ambiguous' ? 1 : 0;
+      return;
+    }
+    const { route } = routing;
     if (isOfService(route) && flow.original.destination !== flow.reply.source) seesServices = true;
     entry.series = series.at(route);
     if (entry.early) return;
     entry.series.connections += 1;
-    prove(flow, route);
+    // Only what begins now: the hints of the moment say nothing about a flow that a list found.
+    const isJudged = flow.event === 'NEW' && route.source !== ZONE_EXTERNAL;
+    const judgement = isJudged ? judge(flow, route.service) : undefined;
+    if (judgement !== undefined) proofs.add(judgement);
   };
 
   const addBytes = (entry: Living, { original, reply }: Flow): void => {
@@ -223,14 +221,6 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
     Object.assign(entry, { early: false, request: 0, response: 0 });
     const counters = countersOf(entry);
     if (counters !== undefined) counters.connections += 1;
-  };
-
-  /** A flow whose beginning was not seen. Before the first list is read, it may have begun long before counting did. */
-  const beginAtEnd = (key: string, flow: Flow): Living => {
-    const early = lists === 0;
-    const entry = begin(key, flow, early);
-    if (early) Object.assign(entry, { request: flow.original.bytes ?? 0, response: flow.reply.bytes ?? 0 });
-    return entry;
   };
 
   /** A flow that lists had given up, and that is there after all: what it was counted for stays counted once. */
@@ -263,7 +253,8 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
         else beginAfterAll(known);
       }
       if (flow.event !== 'DESTROY') return;
-      const entry = known ?? revive(key, flow) ?? beginAtEnd(key, flow);
+      const beginUnseen = lists === 0 ? beginEarly : begin;
+      const entry = known ?? revive(key, flow) ?? beginUnseen(key, flow);
       addBytes(entry, flow);
       if (entry.series !== undefined && flow.original.bytes === undefined) losses.unaccounted += 1;
       living.delete(key);
@@ -286,16 +277,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
       if (endedMeanwhile.has(`${key} ${flow.id}`)) return;
       const known = entryOf(key, flow);
       if (known !== undefined && known.zone !== flow.zone) return;
-      if (known === undefined && lists === 0) {
-        // There before counting began: neither it nor what it carried so far is counted.
-        const entry = begin(key, flow, true);
-        Object.assign(entry, {
-          request: flow.original.bytes ?? 0,
-          response: flow.reply.bytes ?? 0,
-          list: 1,
-        } satisfies Partial<Living>);
-        return;
-      }
+      if (known === undefined && lists === 0) return void (beginEarly(key, flow).list = 1);
       const entry = known ?? revive(key, flow) ?? begin(key, flow);
       entry.list = lists + 1;
       addBytes(entry, flow);

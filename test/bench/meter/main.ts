@@ -37,12 +37,12 @@ const runInProcess = async (): Promise<void> => {
   }
   const caches = heapMb() - before;
 
-  const ledger = createLedger({
+  const ledger = createLedger(
     directory,
-    own: { name: 'n0', isLocal: (address) => address.startsWith('10.0.0.') },
-    maxSeries: () => Math.max(50, Math.floor(200_000 / NODES)),
-    judge: createJudge(directory, 'n0', () => SETTLED_MS),
-  });
+    { name: 'n0', isLocal: (address) => address.startsWith('10.0.0.') },
+    () => Math.max(50, Math.floor(200_000 / NODES)),
+    createJudge(directory, 'n0', () => SETTLED_MS),
+  );
   const lineOf = (event: string, index: number, carried: boolean): string => {
     const service = index % SERVICES;
     const port = 1_024 + (index % 60_000);

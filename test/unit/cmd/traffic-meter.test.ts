@@ -170,7 +170,7 @@ describe('traffic-meter: its clockwork', () => {
 
   const setUp = (conntrack: Partial<Conntrack> = {}) => {
     const clock = createFakeClock();
-    const ledger = createLedger({ directory: threeZones(), own, maxSeries: () => 100, judge: () => undefined });
+    const ledger = createLedger(threeZones(), own, () => 100);
     let lists = 0;
     const meter = createMeter({
       conntrack: {

@@ -12,8 +12,7 @@ const flow = (port: number, options: LineOptions): Flow => {
   return parsed;
 };
 
-const open = (maxSeries = 100): Ledger =>
-  createLedger({ directory: threeZones(), own, maxSeries: () => maxSeries, judge: () => undefined });
+const open = (maxSeries = 100): Ledger => createLedger(threeZones(), own, () => maxSeries);
 
 /** A complete list of these flows. */
 const list = (ledger: Ledger, flows: readonly Flow[] = []): void => {
@@ -130,12 +129,12 @@ describe('series that tenants can cause', () => {
   const world = (maxSeries: number) => {
     const directory = threeZones();
     const judgementOf = (service: string): Judgement => ({ service, outcome: 'Honored', crossed: true, predicted: 1 });
-    const ledger = createLedger({
+    const ledger = createLedger(
       directory,
       own,
-      maxSeries: () => maxSeries,
-      judge: (_flow, service) => judgementOf(service),
-    });
+      () => maxSeries,
+      (_flow, service) => judgementOf(service),
+    );
     list(ledger);
     let id = 0;
     const connect = (destination: string, chosen = '10.1.2.1:8080'): Flow => {
