@@ -14,7 +14,6 @@ import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { type Cache, createCache } from '../../pkg/kubernetes/cache.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { createDeadline, sleep } from '../../pkg/kubernetes/wait.ts';
-import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
@@ -220,7 +219,6 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       ...connection,
       resource: NAMESPACES,
       selection: { fieldSelector: `metadata.name=${SWITCH_NAMESPACE}` },
-      transform: dropManagedFields,
     });
     namespaces.onChange((changed, previous) => {
       const off = isSwitchedOff(namespaces);

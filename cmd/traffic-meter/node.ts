@@ -75,8 +75,8 @@ const feed = <T extends KubernetesObject>(
   resource: Resource,
   set: (object: T) => void,
   remove: (object: KubernetesObject) => void,
-): Informer<KubernetesObject> => {
-  const informer = createInformer<KubernetesObject>({
+): Informer<KubernetesObject> =>
+  createInformer<KubernetesObject>({
     ...options,
     resource,
     // The directory holds what objects say, and sees them whole on their way into the cache; a cache only has to know that one was
@@ -86,10 +86,8 @@ const feed = <T extends KubernetesObject>(
       const { name, namespace, resourceVersion } = object.metadata ?? {};
       return { metadata: defined({ name, namespace, resourceVersion }) };
     },
+    onDelete: remove,
   });
-  informer.addHandlers({ onDelete: remove });
-  return informer;
-};
 
 /** Informers that feed the directory; nothing is requested before they run. */
 export const createDirectoryCaches = (directory: Directory, options: CacheOptions): Informer<KubernetesObject>[] => [

@@ -5,9 +5,9 @@ import type { Resource } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
-import { type InformerCache, createInformerCache } from './store.ts';
+import { type Store, type StoreOptions, createStore } from './store.ts';
 import { aborted, sleep } from './wait.ts';
-import type { Client, Clock, Indexers, InformerHandlers, Selection, Store } from './types.ts';
+import type { Client, Clock, Selection } from './types.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */
 const [BASE_DELAY_MS, MAX_DELAY_MS] = [800, 30_000];
@@ -34,36 +34,20 @@ export const informerDelay = (failures: number, random: () => number, retryAfter
  */
 export type RelistReason = 'Initial' | 'Gone' | 'Silent';
 
-export interface InformerOptions<T extends KubernetesObject> {
+export interface InformerOptions<T extends KubernetesObject> extends StoreOptions<T> {
   client: Pick<Client, 'pages' | 'watch'>;
   resource: Resource;
   selection?: Selection;
-  /**
-   * Shrinks an object before it is cached; may change it in place. Must keep metadata name, namespace and
-   * resourceVersion. Default `dropManagedFields`, which more than halves a cached object; a transform of your own
-   * replaces it.
-   */
-  transform?: (object: T) => T;
-  indexers?: Indexers<T>;
   clock: Clock;
   /** In [0, 1): jitter of the back-off. */
   random: () => number;
-  logger: Logger;
   /** Objects per page of a list; default 500. */
   pageSize?: number;
-  /** What was cached of the resource before this informer: a first list that lacks most of it is asked for again as well. */
-  previous?: Pick<Store<T>, 'list'>;
   /** Called when a list begins, for metrics. */
   onRelist?: (reason: RelistReason) => void;
   /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
   onFailure?: (error: unknown) => void;
 }
-
-/** The default transform: server-side bookkeeping that no reader here needs. */
-export const dropManagedFields = <T extends KubernetesObject>(object: T): T => {
-  delete object.metadata?.managedFields;
-  return object;
-};
 
 const MAX_SILENT_WATCHES = 3;
 // client-go's "very short watch": a server that ends watches this fast must not be asked in a tight loop.
@@ -83,77 +67,71 @@ const isOutage = (error: unknown): boolean =>
     ? error.status >= 500 || isTooManyRequests(error)
     : error instanceof ConnectionError && error.reason !== 'Cut' && error.reason !== 'InvalidResponse';
 
-/** What survives from one turn of the loop to the next. */
-interface Progress {
-  relist: RelistReason | undefined;
-  version: string | undefined;
+/**
+ * A cache that follows one resource of one server for as long as it runs. Nothing is requested before `run`.
+ *
+ * Between two calls of `run` the cache stays as it was; the next call lists anew. A call while one is running joins it.
+ */
+export const createInformer = <T extends KubernetesObject>(options: InformerOptions<T>) => {
+  const { client, resource, selection = {}, clock, random, pageSize } = options;
+  const logger = options.logger.child({ informer: resource.plural });
+  const store = createStore<T>({ ...options, logger });
+  let synced = new AbortController();
+  let running: Promise<void> | undefined;
+  let relist: RelistReason | undefined;
+  let version: string | undefined;
   /** In a row. */
-  failures: number;
+  let failures = 0;
   /** Watches in a row that ended without an event. */
-  silent: number;
+  let silent = 0;
   /** Monotonic milliseconds; undefined before the first run. */
-  provenAt: number | undefined;
+  let provenAt: number | undefined;
   /** When the server last said 410, monotonic milliseconds. */
-  goneAt: number | undefined;
+  let goneAt = -Infinity;
   /** The last list lacked most of what is cached: the next one is believed. */
-  doubted: boolean;
-}
+  let doubted = false;
 
-/** Returns what lists if that is due, then watches until the watch ends, and says how long to wait, milliseconds. */
-const createTurns = <T extends KubernetesObject>(
-  options: InformerOptions<T>,
-  cache: InformerCache<T>,
-  progress: Progress,
-  synced: () => void,
-): ((signal: AbortSignal) => Promise<number>) => {
-  const { client, resource, selection = {}, clock, random, logger, pageSize } = options;
-  const prove = (): void => void (progress.provenAt = clock.monotonic());
-
-  const goneLately = (): boolean =>
-    progress.goneAt !== undefined && clock.monotonic() - progress.goneAt < GONE_MEMORY_MS;
+  const prove = (): void => void (provenAt = clock.monotonic());
+  const goneLately = (): boolean => clock.monotonic() - goneAt < GONE_MEMORY_MS;
   const recovered = (): void => {
-    if (!goneLately()) progress.failures = 0;
+    if (!goneLately()) failures = 0;
   };
 
-  const readAll = async (round: ReturnType<InformerCache<T>['beginList']>, signal: AbortSignal): Promise<string> => {
-    const limit = defined({ limit: pageSize });
-    const newConnection = progress.doubted ? { newConnection: true } : {};
-    let version = '';
-    for await (const page of client.pages<T>(resource, { ...selection, ...limit, ...newConnection }, signal)) {
-      version = page.metadata.resourceVersion ?? '';
+  const readAll = async (round: ReturnType<Store<T>['beginList']>, signal: AbortSignal): Promise<string> => {
+    const how = defined({ limit: pageSize, newConnection: doubted ? true : undefined });
+    let last = '';
+    for await (const page of client.pages<T>(resource, { ...selection, ...how }, signal)) {
+      last = page.metadata.resourceVersion ?? '';
       // Without a version nothing can be watched from here; aggregated servers without watches answer so.
-      if (version === '') throw invalidAnswer({ method: 'GET', path: resource.plural }, 'the list has no version');
+      if (last === '') throw invalidAnswer({ method: 'GET', path: resource.plural }, 'the list has no version');
       round.add(page.items);
     }
-    return version;
+    return last;
   };
 
   /** Returns how long to wait before everything is listed again; undefined: the list is believed. */
   const list = async (reason: RelistReason, signal: AbortSignal): Promise<number | undefined> => {
     options.onRelist?.(reason);
-    const round = cache.beginList();
-    const version = await readAll(round, signal);
-    if (round.lacksMost() && !progress.doubted) {
-      progress.doubted = true;
+    const round = store.beginList();
+    const listed = await readAll(round, signal);
+    if (round.lacksMost() && !doubted) {
+      doubted = true;
       logger.warn('the list lacks most known objects, listing again before it is trusted', { reason });
       return SECOND_LIST_MS;
     }
     round.complete();
-    progress.doubted = false;
-    progress.version = version;
-    progress.relist = undefined;
-    progress.silent = 0;
+    [doubted, version, relist, silent] = [false, listed, undefined, 0];
     prove();
-    synced();
-    logger.debug('listed', { reason, objects: cache.store.size });
+    synced.abort();
+    logger.debug('listed', { reason, objects: store.size });
     return undefined;
   };
 
   const follow = async (seen: { events: number }, signal: AbortSignal): Promise<void> => {
-    const from = defined({ resourceVersion: progress.version });
+    const from = defined({ resourceVersion: version });
     for await (const event of client.watch<T>(resource, { ...selection, ...from, onOpen: prove }, signal)) {
-      if (event.type !== 'BOOKMARK') cache.apply(event);
-      progress.version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;
+      if (event.type !== 'BOOKMARK') store.apply(event);
+      version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;
       recovered();
       seen.events += 1;
       prove();
@@ -162,26 +140,21 @@ const createTurns = <T extends KubernetesObject>(
   };
 
   const countSilence = (events: number): void => {
-    progress.silent = events > 0 ? 0 : progress.silent + 1;
-    if (progress.silent >= MAX_SILENT_WATCHES) progress.relist ??= 'Silent';
+    silent = events > 0 ? 0 : silent + 1;
+    if (silent >= MAX_SILENT_WATCHES) relist ??= 'Silent';
   };
 
   /** Returns how long to wait. A version that is gone is the ordinary way to fall behind: now and then, nothing is won by waiting. */
-  const gone = (): number => {
-    const again = goneLately();
-    progress.relist ??= 'Gone';
-    progress.goneAt = clock.monotonic();
-    if (!again) progress.failures = 0;
-    return again ? informerDelay(progress.failures, random) : 0;
-  };
-
   const failed = (error: unknown): number => {
-    progress.failures += 1;
+    failures += 1;
     options.onFailure?.(error);
-    logger.warn('list or watch failed', { failures: progress.failures, error });
-    if (isGone(error)) return gone();
-    const asked = error instanceof ApiError ? error.retryAfterMs : undefined;
-    return informerDelay(progress.failures, random, asked);
+    logger.warn('list or watch failed', { failures, error });
+    if (!isGone(error)) return informerDelay(failures, random, error instanceof ApiError ? error.retryAfterMs : 0);
+    const again = goneLately();
+    relist ??= 'Gone';
+    goneAt = clock.monotonic();
+    if (!again) failures = 0;
+    return again ? informerDelay(failures, random) : 0;
   };
 
   const watchOnce = async (signal: AbortSignal): Promise<number> => {
@@ -201,14 +174,15 @@ const createTurns = <T extends KubernetesObject>(
       recovered();
       return 0;
     }
-    progress.failures += 1;
-    return informerDelay(progress.failures, random);
+    failures += 1;
+    return informerDelay(failures, random);
   };
 
-  return async (signal) => {
-    if (progress.relist !== undefined) {
+  /** Lists if that is due, then watches until the watch ends; returns how long to wait, milliseconds. */
+  const next = async (signal: AbortSignal): Promise<number> => {
+    if (relist !== undefined) {
       try {
-        const wait = await list(progress.relist, signal);
+        const wait = await list(relist, signal);
         if (wait !== undefined) return wait;
       } catch (error) {
         return signal.aborted ? 0 : failed(error);
@@ -216,38 +190,10 @@ const createTurns = <T extends KubernetesObject>(
     }
     return await watchOnce(signal);
   };
-};
-
-/**
- * A cache that follows one resource of one server for as long as it runs. Nothing is requested before `run`.
- *
- * Between two calls of `run` the cache stays as it was; the next call lists anew. A call while one is running joins it.
- */
-export const createInformer = <T extends KubernetesObject>(options: InformerOptions<T>) => {
-  const { resource, clock } = options;
-  const logger = options.logger.child({ informer: resource.plural });
-  const cache = createInformerCache<T>({
-    indexers: options.indexers ?? {},
-    transform: options.transform ?? dropManagedFields,
-    logger,
-    previous: options.previous,
-  });
-  const synced = new AbortController();
-  const progress: Progress = {
-    relist: undefined,
-    version: undefined,
-    failures: 0,
-    silent: 0,
-    provenAt: undefined,
-    goneAt: undefined,
-    doubted: false,
-  };
-  const next = createTurns({ ...options, logger }, cache, progress, () => synced.abort());
-  let running: Promise<void> | undefined;
 
   const loop = async (signal: AbortSignal): Promise<void> => {
-    progress.provenAt ??= clock.monotonic();
-    progress.relist = 'Initial';
+    provenAt ??= clock.monotonic();
+    [relist, failures, silent, goneAt, doubted] = ['Initial', 0, 0, -Infinity, false];
     while (!signal.aborted) {
       const wait = await next(signal);
       if (wait > 0) await sleep(clock, wait, signal).catch(() => undefined);
@@ -256,14 +202,13 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
 
   return {
     resource,
-    store: cache.store as Store<T>,
-    /** True once the first list is complete; stays true. */
+    store: store as Pick<Store<T>, 'get' | 'list' | 'byIndex' | 'size'>,
+    /** True once the first list is complete. */
     get hasSynced(): boolean {
       return synced.signal.aborted;
     },
     /** Milliseconds (monotonic) since the server last proved the cache current (list, event, bookmark or open watch answered). */
-    stalenessMs: (): number => (progress.provenAt === undefined ? 0 : clock.monotonic() - progress.provenAt),
-    addHandlers: (handlers: InformerHandlers<T>): void => cache.addHandlers(handlers),
+    stalenessMs: (): number => (provenAt === undefined ? 0 : clock.monotonic() - provenAt),
     /** Resolves when synced; rejects with the signal's reason. */
     async waitForSync(signal: AbortSignal): Promise<void> {
       if (!synced.signal.aborted) await aborted(AbortSignal.any([signal, synced.signal]));
@@ -273,6 +218,12 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     run(signal: AbortSignal): Promise<void> {
       running ??= loop(signal).finally(() => (running = undefined));
       return running;
+    },
+    /** Between two runs: forgets what is cached, as nothing is known to be there any more. No handler is called. */
+    forget(): void {
+      store.clear();
+      provenAt = undefined;
+      synced = new AbortController();
     },
   };
 };

@@ -279,6 +279,12 @@ export const createLeaseWatch = ({
     clock,
     random,
     logger,
+    onUpsert: (object) =>
+      observe(() => {
+        liveness.observe(object);
+        installation = installationOf(object);
+      }),
+    onDelete: () => observe(() => liveness.gone()),
   });
   const alive = (): boolean => liveness.alive(clock.monotonic() - informer.stalenessMs());
   const observe = (change: () => void): void => {
@@ -287,14 +293,6 @@ export const createLeaseWatch = ({
     const after = [alive(), liveness.known(), installation];
     if (after.some((value, index) => value !== before[index])) for (const callback of callbacks) callback();
   };
-  informer.addHandlers({
-    onUpsert: (object) =>
-      observe(() => {
-        liveness.observe(object);
-        installation = installationOf(object);
-      }),
-    onDelete: () => observe(() => liveness.gone()),
-  });
   return {
     /** Whether the holder renewed its Lease in time, as far as the server was heard. True while nothing is known yet. */
     alive,

@@ -1,25 +1,22 @@
-// The indexed cache behind an informer.
-// Applies lists and watch events to an informer's store and passes changes, and only those, to the handlers.
+// The indexed cache behind an informer: takes lists and watch events and passes changes, and only those, to its handlers.
 // Remembers what the API server answered to our own writes until the cache has caught up, so that nothing is written twice.
 import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Indexers, InformerHandlers, Store, WatchEvent } from './types.ts';
+import type { Indexers, WatchEvent } from './types.ts';
 
-/** The informer's side of a store. */
-interface WritableStore<T extends KubernetesObject> extends Store<T> {
-  /** Puts an object in; returns what was there before. */
-  set(object: T): T | undefined;
-  /** Takes an object out; returns what was there. */
-  remove(key: string): T | undefined;
-  /** Keys of all objects, as `keyOf` builds them. */
-  keys(): string[];
-}
-
-interface StoreOptions<T extends KubernetesObject> {
+export interface StoreOptions<T extends KubernetesObject> {
+  /** One that throws is logged; the object is kept, but not found under that index. */
   indexers?: Indexers<T>;
-  /** An indexer threw: the object is kept, but not found under that index. */
-  onIndexError?: (index: string, object: T, error: unknown) => void;
+  /**
+   * Shrinks an object before it is cached; may change it in place. Must keep metadata name, namespace and resourceVersion. Default:
+   * drops `managedFields`, which more than halves a cached object.
+   */
+  transform?: (object: T) => T;
+  /** A new object, or a changed one with what the cache held before. What a handler throws is logged. */
+  onUpsert?: (object: T, previous: T | undefined) => void;
+  onDelete?: (last: T) => void;
+  logger: Logger;
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. Neither part can hold a slash. */
@@ -27,81 +24,12 @@ export const storeKeyOf = ({ namespace, name }: ObjectRef): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
 export const storeKeyOfObject = ({ metadata }: KubernetesObject): string =>
-  storeKeyOf({
-    name: metadata?.name ?? '',
-    ...defined({ namespace: metadata?.namespace }),
-  });
+  storeKeyOf({ name: metadata?.name ?? '', ...defined({ namespace: metadata?.namespace }) });
 
-/** One index: from value to the objects under it, and from object to its values, so that removal needs no indexer call. */
-interface Index<T> {
-  readonly byValue: Map<string, Map<string, T>>;
-  readonly valuesOf: Map<string, readonly string[]>;
-}
-
-const unindex = <T>({ byValue, valuesOf }: Index<T>, key: string): void => {
-  for (const value of valuesOf.get(key) ?? []) {
-    const bucket = byValue.get(value);
-    bucket?.delete(key);
-    if (bucket?.size === 0) byValue.delete(value);
-  }
-  valuesOf.delete(key);
-};
-
-const addToIndex = <T>({ byValue, valuesOf }: Index<T>, key: string, object: T, values: readonly string[]): void => {
-  if (values.length === 0) return;
-  valuesOf.set(key, values);
-  for (const value of values) {
-    const bucket = byValue.get(value);
-    if (bucket === undefined) byValue.set(value, new Map([[key, object]]));
-    else bucket.set(key, object);
-  }
-};
-
-export const createStore = <T extends KubernetesObject>(options: StoreOptions<T> = {}): WritableStore<T> => {
-  const { indexers = {}, onIndexError } = options;
-  const objects = new Map<string, T>();
-  const indexes = new Map<string, Index<T>>(
-    Object.keys(indexers).map((name) => [name, { byValue: new Map(), valuesOf: new Map() }]),
-  );
-
-  const valuesFor = (name: string, object: T): readonly string[] => {
-    try {
-      return indexers[name]?.(object) ?? [];
-    } catch (error) {
-      onIndexError?.(name, object, error);
-      return [];
-    }
-  };
-
-  return {
-    get: (ref) => objects.get(storeKeyOf(ref)),
-    list: () => [...objects.values()],
-    keys: () => [...objects.keys()],
-    byIndex(name, value) {
-      const found = indexes.get(name);
-      if (found === undefined) throw new TypeError(`no index "${name}"; there are: ${[...indexes.keys()].join(', ')}`);
-      return [...(found.byValue.get(value)?.values() ?? [])];
-    },
-    get size() {
-      return objects.size;
-    },
-    set(object) {
-      const key = storeKeyOfObject(object);
-      const previous = objects.get(key);
-      objects.set(key, object);
-      for (const [name, entry] of indexes) {
-        unindex(entry, key);
-        addToIndex(entry, key, object, valuesFor(name, object));
-      }
-      return previous;
-    },
-    remove(key) {
-      const previous = objects.get(key);
-      objects.delete(key);
-      for (const entry of indexes.values()) unindex(entry, key);
-      return previous;
-    },
-  };
+/** The default transform: server-side bookkeeping that no reader here needs. */
+export const dropManagedFields = <T extends KubernetesObject>(object: T): T => {
+  delete object.metadata?.managedFields;
+  return object;
 };
 
 /** Versions are opaque: equal or different is all that may be asked. An object without one counts as changed. */
@@ -109,65 +37,83 @@ const unchanged = (previous: KubernetesObject | undefined, next: KubernetesObjec
   previous?.metadata?.resourceVersion !== undefined &&
   previous.metadata.resourceVersion === next.metadata?.resourceVersion;
 
-export const createInformerCache = <T extends KubernetesObject>({
-  indexers,
-  transform,
-  logger,
-  previous: before,
-}: {
-  indexers: Indexers<T>;
-  transform: (object: T) => T;
-  logger: Logger;
-  /** What the first list is compared with. */
-  previous?: Pick<Store<T>, 'list'> | undefined;
-}) => {
-  const handlers: Array<InformerHandlers<T>> = [];
+/** Objects of one index, by value and key. */
+type Index<T> = Map<string, Map<string, T>>;
 
-  const report = (what: string, object: T, error: unknown): void => {
-    logger.error(`${what} threw`, { object: storeKeyOfObject(object), error });
-  };
-  const store = createStore<T>({
-    indexers,
-    onIndexError: (index, object, error) => report(`index "${index}"`, object, error),
-  });
+export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>) => {
+  const { indexers = {}, transform = dropManagedFields, onUpsert, onDelete, logger } = options;
+  const objects = new Map<string, T>();
+  const indexes = new Map<string, Index<T>>(Object.keys(indexers).map((name) => [name, new Map()]));
+  /** Where each object is indexed, so that removal needs no indexer. */
+  const places = new Map<string, (readonly [index: Index<T>, value: string])[]>();
 
-  const guarded = (what: string, object: T, call: () => void): void => {
+  const guarded = <R>(what: string, object: T, call: () => R): R | undefined => {
     try {
-      call();
+      return call();
     } catch (error) {
-      report(what, object, error);
+      logger.error(`${what} threw`, { object: storeKeyOfObject(object), error });
+      return undefined;
     }
   };
-  const transformed = (object: T): T => {
-    try {
-      return transform(object);
-    } catch (error) {
-      // A cache with an object too large beats a cache without the object.
-      report('transform', object, error);
-      return object;
+  // A cache with an object too large beats a cache without the object.
+  const transformed = (object: T): T => guarded('transform', object, () => transform(object)) ?? object;
+
+  const unindex = (key: string): void => {
+    for (const [index, value] of places.get(key) ?? []) {
+      const bucket = index.get(value);
+      bucket?.delete(key);
+      if (bucket?.size === 0) index.delete(value);
     }
+    places.delete(key);
+  };
+  const reindex = (key: string, object: T): void => {
+    unindex(key);
+    const found: (readonly [Index<T>, string])[] = [];
+    for (const [name, index] of indexes) {
+      for (const value of guarded(`index "${name}"`, object, () => indexers[name]?.(object)) ?? []) {
+        found.push([index, value]);
+        const bucket = index.get(value);
+        if (bucket === undefined) index.set(value, new Map([[key, object]]));
+        else bucket.set(key, object);
+      }
+    }
+    if (found.length > 0) places.set(key, found);
   };
 
   const upsert = (received: T): void => {
-    const previous = store.get({ name: '', ...received.metadata });
+    const key = storeKeyOfObject(received);
+    const previous = objects.get(key);
     if (unchanged(previous, received)) return;
     const object = transformed(received);
-    store.set(object);
-    for (const handler of handlers) guarded('upsert handler', object, () => handler.onUpsert?.(object, previous));
+    objects.set(key, object);
+    reindex(key, object);
+    guarded('upsert handler', object, () => onUpsert?.(object, previous));
   };
   const remove = (key: string, last?: T): void => {
-    const previous = store.remove(key);
+    const previous = objects.get(key);
     if (previous === undefined) return;
+    objects.delete(key);
+    unindex(key);
     // The event carries the object's final state; a list only says that it is gone.
     const object = last === undefined ? previous : transformed(last);
-    for (const handler of handlers) guarded('delete handler', object, () => handler.onDelete?.(object));
+    guarded('delete handler', object, () => onDelete?.(object));
   };
 
   return {
-    store,
+    get: (ref: ObjectRef): T | undefined => objects.get(storeKeyOf(ref)),
+    list: (): T[] => [...objects.values()],
+    /** Objects for which the indexer `name` returned `value`. */
+    byIndex(name: string, value: string): T[] {
+      const index = indexes.get(name);
+      if (index === undefined) throw new TypeError(`no index "${name}"; there are: ${[...indexes.keys()].join(', ')}`);
+      return [...(index.get(value)?.values() ?? [])];
+    },
+    get size(): number {
+      return objects.size;
+    },
     /** One list in the making: objects not seen by its end are gone from the server. */
     beginList() {
-      const known = store.size === 0 ? (before?.list() ?? []).map(storeKeyOfObject) : store.keys();
+      const known = [...objects.keys()];
       const seen = new Set<string>();
       return {
         add(items: readonly T[]): void {
@@ -176,10 +122,10 @@ export const createInformerCache = <T extends KubernetesObject>({
             upsert(item);
           }
         },
-        /** More than half of what is cached was not seen. */
+        /** More than half of what was cached was not seen. */
         lacksMost: (): boolean => known.filter((key) => !seen.has(key)).length * 2 > known.length,
         complete(): void {
-          for (const key of store.keys()) if (!seen.has(key)) remove(key);
+          for (const key of [...objects.keys()]) if (!seen.has(key)) remove(key);
         },
       };
     },
@@ -187,15 +133,14 @@ export const createInformerCache = <T extends KubernetesObject>({
       if (type === 'DELETED') remove(storeKeyOfObject(object), object);
       else upsert(object);
     },
-    addHandlers(added: InformerHandlers<T>): void {
-      handlers.push(added);
-      // Late handlers get what is already there, so that the order of set-up does not matter.
-      for (const object of store.list()) guarded('upsert handler', object, () => added.onUpsert?.(object, undefined));
+    /** Forgets everything; no handler is called. */
+    clear(): void {
+      for (const held of [objects, places, ...indexes.values()]) held.clear();
     },
   };
 };
 
-export type InformerCache<T extends KubernetesObject> = ReturnType<typeof createInformerCache<T>>;
+export type Store<T extends KubernetesObject> = ReturnType<typeof createStore<T>>;
 
 const asNumber = (version: string | undefined): bigint | undefined =>
   version !== undefined && /^\d+$/.test(version) ? BigInt(version) : undefined;

@@ -128,22 +128,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Read side of an informer's cache. Objects are shared: treat them as frozen. */
-export interface Store<T extends KubernetesObject> {
-  get(ref: ObjectRef): T | undefined;
-  list(): T[];
-  /** Objects for which the indexer `index` returned `value`. */
-  byIndex(index: string, value: string): T[];
-  readonly size: number;
-}
-
 export type Indexers<T extends KubernetesObject> = Record<string, (object: T) => string[]>;
-
-export interface InformerHandlers<T extends KubernetesObject> {
-  /** A new object, or a changed one with what the cache held before. Must not throw; if it does, it is logged and counted. */
-  onUpsert?(object: T, previous: T | undefined): void;
-  onDelete?(last: T): void;
-}
 
 /** What a reconcile asks for: nothing more, or to be called again after `afterMs`. */
 export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };

@@ -5,7 +5,6 @@ import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
 import type { JoiningInput } from '../evacuation/admit.ts';
 import { createCache } from '../kubernetes/cache.ts';
-import { dropManagedFields } from '../kubernetes/informer.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { sleep } from '../kubernetes/wait.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -24,7 +23,6 @@ export const createEvacuationWatch = (options: {
   const cache = createCache<ZoneEvacuation & KubernetesObject>({
     ...options,
     resource: ZONE_EVACUATIONS,
-    transform: dropManagedFields,
   });
   const callbacks = new Set<() => void>();
   let before: string | undefined;

@@ -223,8 +223,9 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     clock,
     random,
     logger,
+    onUpsert: raise,
+    onDelete: raise,
   });
-  informer.addHandlers({ onUpsert: raise, onDelete: raise });
   let registered = false;
   let failures = 0;
 

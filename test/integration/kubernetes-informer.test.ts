@@ -198,8 +198,6 @@ describe('client and informer on the sandbox', () => {
             random: Math.random,
             logger: recordingLogger(),
             pageSize: 2,
-          });
-          informer.addHandlers({
             onUpsert: (object) => void told.set(object.metadata?.name ?? '', object),
             onDelete: (object) => void told.delete(object.metadata?.name ?? ''),
           });

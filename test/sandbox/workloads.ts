@@ -118,10 +118,9 @@ export const startWorkloads = ({ sandbox, client, version }: WorkloadsOptions): 
   let work = Promise.resolve();
   const wake = (): void => void (work = work.then(reconcile));
   const running = [DEPLOYMENTS, NODES].map((resource) => {
-    const options = { client, resource, selection: {}, clock: systemClock, random: Math.random, logger: nullLogger };
-    const informer = createInformer(options);
-    informer.addHandlers({ onUpsert: wake, onDelete: wake });
-    return informer.run(end.signal);
+    const handlers = { onUpsert: wake, onDelete: wake };
+    const options = { client, resource, clock: systemClock, random: Math.random, logger: nullLogger };
+    return createInformer({ ...options, ...handlers }).run(end.signal);
   });
   return {
     async stop() {

@@ -17,7 +17,6 @@ import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '
 import { type Leave, isMarked, markedSlices } from '../../evacuation/decide.ts';
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import { dropManagedFields } from '../../kubernetes/informer.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
@@ -150,7 +149,7 @@ const createSweep = (
 
 export const createEvacuation = (options: EvacuationOptions) => {
   const { caches, clock, isHeld, metrics } = options;
-  const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, { transform: dropManagedFields });
+  const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, {});
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;
   const [toObjects, toServices] = [createChannel(), createChannel()];
   const enqueue = (service: string): void => toServices.send(service);

@@ -21,7 +21,6 @@ import type { PodCpu } from '../../flow/assemble/turn.ts';
 import { type GroupNode, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import { dropManagedFields } from '../../kubernetes/informer.ts';
 import { type KeysOf, type Watch, changes, objects } from '../../kubernetes/watches.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -166,7 +165,7 @@ export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowContro
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
     nodes: open<FlowNode>(NODES, { transform: (node) => projectNode(node as Node, grouped) }),
     /** Absent where the definition is not installed: every Service then has the defaults. */
-    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
+    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {}),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
 };

@@ -7,7 +7,7 @@ import { NODES } from '../../../pkg/apis/resources.ts';
 import { projectNode } from '../../../pkg/controllers/settings/caches.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { type InformerCache, createInformerCache } from '../../../pkg/kubernetes/store.ts';
+import { type Store, createStore } from '../../../pkg/kubernetes/store.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
@@ -52,25 +52,21 @@ const checkError = (error: unknown): void => {
   must(!/\p{Cc}/u.test(error.message), () => `control characters in ${JSON.stringify(error.message)}`);
 };
 
-const filledCache = (): InformerCache<Node> => {
-  const cache = createInformerCache<Node>({
-    indexers: {},
-    transform: projectNode,
-    logger: recordingLogger(),
-  });
+const filledCache = (): Store<Node> => {
+  const cache = createStore<Node>({ transform: projectNode, logger: recordingLogger() });
   const round = cache.beginList();
   round.add(NAMES.map((name) => node(name)));
   round.complete();
   return cache;
 };
 
-const readList = async (client: Client, cache: InformerCache<Node>): Promise<void> => {
+const readList = async (client: Client, cache: Store<Node>): Promise<void> => {
   const round = cache.beginList();
   for await (const page of client.pages<Node>(NODES)) round.add(page.items);
   if (!round.lacksMost()) round.complete();
 };
 
-const readWatch = async (client: Client, cache: InformerCache<Node>): Promise<void> => {
+const readWatch = async (client: Client, cache: Store<Node>): Promise<void> => {
   for await (const event of client.watch<Node>(NODES, {}, new AbortController().signal)) {
     const version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;
     must(typeof version === 'string' && version !== '', () => `a ${event.type} event of version ${String(version)}`);
@@ -102,9 +98,9 @@ export const lists: Target = {
       } catch (error) {
         checkError(error);
       }
-      for (const { metadata } of cache.store.list())
+      for (const { metadata } of cache.list())
         must(typeof metadata?.name === 'string' && metadata.name !== '', () => 'an object without a name in the cache');
-      const kept = NAMES.filter((name) => cache.store.get({ name }) !== undefined).length;
+      const kept = NAMES.filter((name) => cache.get({ name }) !== undefined).length;
       must(watches || kept * 2 > NAMES.length, () => `${kept} of ${NAMES.length} Nodes are left after one list`);
     };
     return {

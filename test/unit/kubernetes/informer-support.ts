@@ -34,14 +34,12 @@ export const useInformer = () => {
       logger,
       onRelist: (reason) => relists.push(reason),
       onFailure: (error) => failures.push(error),
-      ...options,
-    });
-    informer.addHandlers({
       onUpsert: ({ metadata }, previous) =>
         void told.push(
           `${metadata?.name}@${metadata?.resourceVersion} was ${previous?.metadata?.resourceVersion ?? 'absent'}`,
         ),
       onDelete: ({ metadata }) => void told.push(`${metadata?.name} gone`),
+      ...options,
     });
   };
   const start = async (): Promise<void> => {

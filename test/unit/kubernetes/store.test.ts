@@ -12,7 +12,7 @@ import {
 } from '../../../pkg/kubernetes/store.ts';
 import { ETCDS, type Resource } from '../../../pkg/apis/resources.ts';
 import { type Cache, createCache } from '../../../pkg/kubernetes/cache.ts';
-import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Client, Indexers } from '../../../pkg/kubernetes/types.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { apiError } from '../../fixtures/memory-client.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
@@ -36,42 +36,52 @@ describe('keys', () => {
 });
 
 describe('createStore', () => {
+  const open = (indexers: Indexers<KubernetesObject> = byZone) => {
+    const logger = recordingLogger();
+    const store = createStore({ indexers, logger });
+    return {
+      store,
+      logger,
+      set: (one: KubernetesObject) => store.apply({ type: 'MODIFIED', object: one }),
+      remove: (name: string) => store.apply({ type: 'DELETED', object: object(name) }),
+    };
+  };
+
   it('hands out a list of its own', () => {
-    const store = createStore();
-    store.set(object('a'));
+    const { store, set } = open();
+    set(object('a'));
     store.list().pop();
     expect(store.size).to.equal(1);
   });
 
   it('is not confused when a cached object was changed in place', () => {
-    const store = createStore({ indexers: byZone });
+    const { store, set, remove } = open();
     const changed = object('a', { zone: 'x' });
-    store.set(changed);
+    set(changed);
     changed.metadata = { ...changed.metadata, labels: { zone: 'y' } };
-    store.remove('ns/a');
+    remove('a');
     expect(store.byIndex('zone', 'x')).to.deep.equal([]);
   });
 
   it('reports an indexer that throws, and keeps the object', () => {
-    const reported: unknown[] = [];
-    const store = createStore({
-      indexers: {
-        bad: () => {
-          throw new RangeError('hostile');
-        },
-        ...byZone,
+    const error = new RangeError('hostile');
+    const { store, logger, set } = open({
+      bad: () => {
+        throw error;
       },
-      onIndexError: (index, item, error) => reported.push([index, item.metadata?.name, (error as Error).message]),
+      ...byZone,
     });
-    store.set(object('a', { zone: 'x' }));
-    expect(reported).to.deep.equal([['bad', 'a', 'hostile']]);
+    set(object('a', { zone: 'x' }));
+    expect(logger.entries.map(({ message, fields }) => [message, fields['error']])).to.deep.equal([
+      ['index "bad" threw', error],
+    ]);
     expect(store.byIndex('zone', 'x')).to.have.length(1);
     expect(store.byIndex('bad', 'x')).to.deep.equal([]);
   });
 
   it('takes names that are properties of every object', () => {
-    const store = createStore({ indexers: byZone });
-    for (const name of ['__proto__', 'constructor', 'toString']) store.set(object(name, { zone: name }));
+    const { store, set } = open();
+    for (const name of ['__proto__', 'constructor', 'toString']) set(object(name, { zone: name }));
     expect(store.size).to.equal(3);
     expect(store.byIndex('zone', '__proto__').map(({ metadata }) => metadata?.name)).to.deep.equal(['__proto__']);
     expect(store.byIndex('zone', 'hasOwnProperty')).to.deep.equal([]);
@@ -84,15 +94,15 @@ describe('createStore', () => {
     });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
-        const store = createStore({ indexers: byZone });
+        const { store, set, remove } = open();
         const truth = new Map<string, KubernetesObject>();
         for (const { name, zones } of changes) {
           if (zones === null) {
-            store.remove(`ns/${name}`);
+            remove(name);
             truth.delete(name);
           } else {
             const next = object(name, { zone: zones.join(',') });
-            store.set(next);
+            set(next);
             truth.set(name, next);
           }
         }
