@@ -21,43 +21,26 @@ import { runToExitCode } from '../shared/run.ts';
 import { configurationOf, openFromFiles, parseFlags } from './options.ts';
 import type { Flags, Surroundings, SurroundingsOptions } from './options.ts';
 
-interface BatchedOutput {
-  /** What a logger writes to. */
-  readonly stream: Writable;
-  /** Writes what is still collected; for the end of the process. */
-  flush(): void;
-}
-
 /** Most characters held before they are written in the middle of a turn. */
 const MAX_CHARACTERS = 64 * 1024;
 
-/** Nothing is dropped and nothing is reordered; lines are at most one turn of the event loop late. */
-export const createBatchedOutput = (target: NodeJS.WritableStream): BatchedOutput => {
-  let collected = '';
-  let scheduled = false;
-  const flush = (): void => {
-    if (collected === '') return;
-    const text = collected;
-    collected = '';
-    target.write(text);
-  };
-  const stream = new Writable({
+/** What is written in one turn of the event loop goes to `target` in one write, in order; `target.uncork` writes what is left at the end. */
+export const batchTurns = (target: Writable): Writable =>
+  new Writable({
     decodeStrings: false,
     write(chunk: string | Buffer, _encoding, done) {
-      collected += chunk.toString();
-      if (collected.length >= MAX_CHARACTERS) flush();
-      else if (!scheduled) {
-        scheduled = true;
-        setImmediate(() => {
-          scheduled = false;
-          flush();
-        });
+      if (target.writableCorked === 0) {
+        target.cork();
+        setImmediate(() => target.uncork());
+      }
+      target.write(chunk);
+      if (target.writableLength >= MAX_CHARACTERS) {
+        target.uncork();
+        target.cork();
       }
       done();
     },
   });
-  return { stream, flush };
-};
 
 /** How long requests that are being answered when listening ends may take. */
 const CLOSE_GRACE_MS = 10_000;
@@ -154,8 +137,8 @@ const read = async (flags: Flags): Promise<EndpointSliceWebhookConfiguration> =>
 
 /** Lines of one turn of the event loop are one write; what is left goes out at the end. */
 const openLogger = ({ log }: EndpointSliceWebhookConfiguration): Logger => {
-  const { stream, flush } = createBatchedOutput(process.stderr);
-  process.once('exit', flush);
+  process.once('exit', () => process.stderr.uncork());
+  const stream = batchTurns(process.stderr);
   return createLogger({ name: COMMANDS.endpointSliceWebhook, ...log, stream, colour: process.stderr.isTTY });
 };
 

@@ -2,7 +2,8 @@
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { type CleanupReport, cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
-import { type Lease, holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../pkg/apis/core.ts';
+import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
 import { isNotFound } from '../../pkg/kubernetes/errors.ts';
 import { workOnceAsLeader } from '../../pkg/kubernetes/leader-election.ts';
 import { candidateOf } from '../shared/session.ts';

@@ -4,12 +4,7 @@ import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../pkg/controllers/effectiveness/controller.ts';
 import { showEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
-import {
-  createResyncCounter,
-  showPlanner,
-  showRepair,
-  showSwitch,
-} from '../../pkg/controllers/hint-repair/controller.ts';
+import { createRepairMetrics, showPlanner } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/controller.ts';
 import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/reporter.ts';
 import {
@@ -49,10 +44,8 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     showEffectiveness(metrics, { services: none });
     showUnsafeRouters(metrics, none);
     showEvacuation(metrics, { counts: none, overdue: () => new Map() });
-    createResyncCounter(metrics);
-    showRepair(metrics, { unavailable: false });
-    showSwitch(metrics, () => false);
-    showPlanner(metrics, { alive: () => true, known: () => false });
+    createRepairMetrics(metrics, () => false);
+    showPlanner(metrics, { alive: () => true, known: () => false }, () => false);
   },
   [COMMANDS.flowController](metrics, command) {
     registerController(metrics, command);

@@ -74,7 +74,9 @@ export interface Event extends KubernetesObject {
 /** coordination.k8s.io/v1 Lease; times are RFC 3339 with microseconds. */
 export interface Lease extends KubernetesObject {
   spec?: {
+    /** Empty or absent: not held. */
     holderIdentity?: string;
+    /** How long followers wait after the last renewal that they saw. */
     leaseDurationSeconds?: number;
     acquireTime?: string;
     renewTime?: string;

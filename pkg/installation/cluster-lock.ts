@@ -5,7 +5,8 @@ import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, sleep } from '../kubernetes/wait.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
-import { type Lease, type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
+import type { Lease } from '../apis/core.ts';
+import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 
 export interface ClusterLock {

@@ -42,11 +42,10 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 // The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
 const WATCH_GRACE_SECONDS = 15;
 
-const deleteBody = ({ dryRun, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
+const deleteBody = ({ gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
   apiVersion: 'v1',
   kind: 'DeleteOptions',
   // In the body, not the query: the server ignores query options of a DELETE that has a body.
-  ...(dryRun === true ? { dryRun: ['All'] } : {}),
   ...defined({ gracePeriodSeconds, preconditions }),
 });
 

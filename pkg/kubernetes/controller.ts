@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, within } from './wait.ts';
-import type { Clock, Reconciler, Result } from './types.ts';
+import type { Clock, Reconciler } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
@@ -27,72 +27,23 @@ export interface ControllerOptions {
   };
 }
 
-export class ReconcileTimeoutError extends Error {
-  override readonly name = 'ReconcileTimeoutError';
-  readonly timeoutMs: number;
-
-  constructor(timeoutMs: number) {
-    super(`reconcile took longer than ${timeoutMs} ms and was aborted`);
-    this.timeoutMs = timeoutMs;
-  }
-}
-
 /** How long `run` waits for reconciles that ignore their signal when it stops. */
 const STOP_GRACE_MS = 10_000;
 
 /** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
 const UNINTERRUPTED_MS = 10;
 
-type Turn = { kind: 'ended'; result: Result } | { kind: 'failed'; error: unknown };
-
-/** One call of the reconciler under a time limit; a synchronous throw counts as a rejection. */
-const runTurn = async (
-  key: string,
-  options: ControllerOptions,
-  timeoutMs: number,
-  stop: AbortSignal,
-): Promise<Turn> => {
-  const { reconciler, clock, logger } = options;
-  const deadline = createDeadline(clock, timeoutMs, stop);
-  const onAbort = (): void => {
-    // Said at once: a reconcile that ignores its signal may never get to the error below.
-    if (deadline.expired) logger.warn('reconcile exceeded its time limit, aborting it', { item: key, timeoutMs });
-  };
-  deadline.signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return { kind: 'ended', result: await reconciler.reconcile(key, deadline.signal) };
-  } catch (error) {
-    // Whatever the reconcile made of its aborted signal, the cause is the time limit.
-    return { kind: 'failed', error: deadline.expired ? new ReconcileTimeoutError(timeoutMs) : error };
-  } finally {
-    deadline.dispose();
-  }
-};
-
-/** Settles what a turn means for the queue. The key is given back by the caller afterwards. */
-const settleTurn = (
-  key: string,
-  turn: Turn,
-  { queue, logger }: ControllerOptions,
-  stop: AbortSignal,
-): ReconcileOutcome => {
-  if (turn.kind === 'failed') {
-    if (stop.aborted) return 'aborted';
-    // Named `item`, not `key`: values under `key` are redacted as key material.
-    logger.error('reconcile failed, will retry with back-off', { item: key, error: turn.error });
-    queue.addRateLimited(key);
-    return turn.error instanceof ReconcileTimeoutError ? 'timeout' : 'error';
-  }
-  queue.forget(key);
-  if (turn.result.kind === 'done') return 'success';
-  queue.addAfter(key, turn.result.afterMs);
-  return 'requeue';
-};
-
 export const createController = (options: ControllerOptions) => {
-  const { name, queue, clock, concurrency = 1, reconcileTimeoutMs = 120_000, hooks = {} } = options;
+  const {
+    name,
+    reconciler,
+    queue,
+    clock,
+    concurrency = 1,
+    reconcileTimeoutMs: timeoutMs = 120_000,
+    hooks = {},
+  } = options;
   const logger = options.logger.child({ controller: name });
-  const scoped = { ...options, logger };
   const active = new Set<string>();
   let breathedAt = clock.monotonic();
 
@@ -103,13 +54,41 @@ export const createController = (options: ControllerOptions) => {
     breathedAt = clock.monotonic();
   };
 
+  /** One call of the reconciler under its time limit, and what it means for the key, which the caller gives back. */
+  const takeTurn = async (key: string, stop: AbortSignal): Promise<ReconcileOutcome> => {
+    const deadline = createDeadline(clock, timeoutMs, stop);
+    const onAbort = (): void => {
+      // Said at once: a reconcile that ignores its signal may never get to the error below.
+      if (deadline.expired) logger.warn('reconcile exceeded its time limit, aborting it', { item: key, timeoutMs });
+    };
+    deadline.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const result = await reconciler.reconcile(key, deadline.signal);
+      queue.forget(key);
+      if (result.kind === 'done') return 'success';
+      queue.addAfter(key, result.afterMs);
+      return 'requeue';
+    } catch (thrown) {
+      if (stop.aborted) return 'aborted';
+      // Whatever the reconcile made of its aborted signal, the cause is the time limit.
+      const overdue = `reconcile took longer than ${timeoutMs} ms and was aborted`;
+      const error = deadline.expired ? new Error(overdue, { cause: thrown }) : thrown;
+      // Named `item`, not `key`: values under `key` are redacted as key material.
+      logger.error('reconcile failed, will retry with back-off', { item: key, error });
+      queue.addRateLimited(key);
+      return deadline.expired ? 'timeout' : 'error';
+    } finally {
+      deadline.dispose();
+    }
+  };
+
   const work = async (key: string, stop: AbortSignal): Promise<void> => {
     const startedAt = clock.monotonic();
     active.add(key);
     hooks.onActive?.(active.size);
     try {
-      const turn = await runTurn(key, scoped, reconcileTimeoutMs, stop);
-      hooks.onReconcile?.(settleTurn(key, turn, scoped, stop), clock.monotonic() - startedAt);
+      const outcome = await takeTurn(key, stop);
+      hooks.onReconcile?.(outcome, clock.monotonic() - startedAt);
     } catch (error) {
       // Only our own bookkeeping or a hook can end here; a worker must outlive both.
       logger.error('controller failed outside of a reconcile', { item: key, error });

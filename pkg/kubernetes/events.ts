@@ -1,7 +1,7 @@
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
 // Builds the core/v1 Event for something that happened to an object.
 import { defined } from '../apis/values.ts';
-import type { KubernetesObject } from '../apis/meta.ts';
+import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
@@ -9,31 +9,11 @@ import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.t
 import { abortable, sleep } from './wait.ts';
 import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
 
-/** core/v1 Event, the fields that are written. */
-export interface CoreEvent extends KubernetesObject {
-  involvedObject: EventInput['regarding'];
-  type: 'Normal' | 'Warning';
-  reason: string;
-  message: string;
-  source: { component: string };
-  reportingComponent: string;
-  reportingInstance: string;
-  firstTimestamp: string;
-  lastTimestamp: string;
-  count: number;
-}
-
 /** How often and when an event happened; milliseconds since the epoch. */
 interface Occurrences {
   count: number;
   firstAt: number;
   lastAt: number;
-}
-
-interface Reporter {
-  component: string;
-  /** This process, for example the Pod's name. */
-  instance: string;
 }
 
 /** Longest message that the events API accepts, characters. */
@@ -60,7 +40,13 @@ export const eventName = ({ regarding }: EventInput, unique: bigint): string => 
   return `${(base === '' ? 'event' : base).slice(0, MAX_NAME).replace(/[.-]+$/, '')}.${unique.toString(16).padStart(16, '0')}`;
 };
 
-const buildEvent = (event: EventInput, name: string, times: Occurrences, reporter: Reporter): CoreEvent => ({
+/** core/v1 Event. */
+const buildEvent = (
+  event: EventInput,
+  name: string,
+  { count, firstAt, lastAt }: Occurrences,
+  { component, instance }: EventRecorderOptions,
+): Event => ({
   apiVersion: 'v1',
   kind: 'Event',
   metadata: { name, namespace: eventNamespace(event) },
@@ -68,17 +54,20 @@ const buildEvent = (event: EventInput, name: string, times: Occurrences, reporte
   type: event.type,
   reason: event.reason,
   message: event.message.length > MAX_MESSAGE ? `${event.message.slice(0, MAX_MESSAGE - 1)}…` : event.message,
-  source: { component: reporter.component },
-  reportingComponent: reporter.component,
-  reportingInstance: reporter.instance,
-  firstTimestamp: eventTime(times.firstAt),
-  lastTimestamp: eventTime(times.lastAt),
-  count: times.count,
+  source: { component },
+  reportingComponent: component,
+  reportingInstance: instance,
+  firstTimestamp: eventTime(firstAt),
+  lastTimestamp: eventTime(lastAt),
+  count,
 });
 
 type EventDropReason = 'Flood' | 'QueueFull' | 'Refused' | 'Unreachable' | 'Stopped';
 
-export interface EventRecorderOptions extends Reporter {
+export interface EventRecorderOptions {
+  component: string;
+  /** This process, for example the Pod's name. */
+  instance: string;
   client: Pick<Client, 'create' | 'patch'>;
   clock: Clock;
   logger: Logger;

@@ -1,30 +1,14 @@
 // The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
 // One try to take or renew a Lease, judged by when this process saw it change and never by the times written in it.
 // Follows one Lease and says whether its holder is alive: the dead man's switch of what the holder leaves behind.
-import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
+import type { Lease } from '../apis/core.ts';
+import type { ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
 import type { Client, Clock } from './types.ts';
-
-/** spec of coordination.k8s.io/v1 Lease; unknown fields are kept. */
-interface LeaseSpec {
-  /** Empty or absent: not held. */
-  holderIdentity?: string | null;
-  /** How long followers wait after the last renewal that they saw. */
-  leaseDurationSeconds?: number | null;
-  /** MicroTime. */
-  acquireTime?: string | null;
-  renewTime?: string | null;
-  /** How often the holder changed. */
-  leaseTransitions?: number | null;
-}
-
-export interface Lease extends KubernetesObject {
-  spec?: LeaseSpec;
-}
 
 /** Milliseconds since the epoch as meta/v1 MicroTime: RFC 3339 with exactly six digits, which Go's parser insists on. */
 export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

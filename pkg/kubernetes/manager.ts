@@ -56,35 +56,6 @@ const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>
   };
 };
 
-/** Not ready before every cache was listed once, or its resource known to be absent. */
-export const cachesListed = (caches: readonly Pick<Cache<never>, 'resource' | 'state'>[]): HealthCheck => ({
-  name: 'informer-sync',
-  check() {
-    const pending = caches.filter(({ state }) => state === 'pending').map(({ resource }) => resource.plural);
-    return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
-  },
-});
-
-/**
- * Fails once an informer has heard nothing that proves its cache current for longer than `maxStalenessMs`.
- *
- * Choose it well above a minute, the interval of the server's bookmarks: short outages are the informer's business, and
- * a restart does not help against them.
- */
-export const informerFreshness = (
-  informers: readonly Pick<Cache<never>, 'resource' | 'stalenessMs'>[],
-  maxStalenessMs: number,
-): HealthCheck => ({
-  name: 'informer-freshness',
-  check() {
-    const stale = informers
-      .map(({ resource, stalenessMs }) => ({ plural: resource.plural, age: stalenessMs() }))
-      .filter(({ age }) => age > maxStalenessMs)
-      .map(({ plural, age }) => `${plural} for ${Math.round(age / 1000)} s`);
-    return stale.length === 0 ? undefined : `no news of ${stale.join(', ')}`;
-  },
-});
-
 export interface ManagerOptions extends Candidate {
   client: Client;
   /** Name of the command: what its events are from. */
@@ -110,7 +81,10 @@ export interface ControllerSpec extends Reconciler {
 /** Works until the signal aborts, and resolves then. */
 export type Task = (signal: AbortSignal) => Promise<unknown>;
 
-/** Bookmarks prove a quiet watch alive every minute; ten of them missing is more than an outage that heals itself. */
+/**
+ * A cache that was not proved current for so long fails liveness. Bookmarks prove a quiet watch alive every minute; ten of them missing
+ * is more than an outage that heals itself.
+ */
 const MAX_STALENESS_MS = 600_000;
 const EVENT_FLUSH_MS = 2_000;
 
@@ -165,8 +139,26 @@ export const createManager = (options: ManagerOptions) => {
 
   /** Opens the ports, and shows what every controller shows; returns what closes them. */
   const open = async (leads: () => boolean) => {
-    const readiness = [cachesListed(caches.required)];
-    const liveness = [informerFreshness(caches.own, MAX_STALENESS_MS)];
+    const listed: HealthCheck = {
+      name: 'informer-sync',
+      check() {
+        const pending = caches.required
+          .filter(({ state }) => state === 'pending')
+          .map(({ resource }) => resource.plural);
+        return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
+      },
+    };
+    const fresh: HealthCheck = {
+      name: 'informer-freshness',
+      check() {
+        const stale = caches.own
+          .map(({ resource, stalenessMs }) => ({ plural: resource.plural, age: stalenessMs() }))
+          .filter(({ age }) => age > MAX_STALENESS_MS)
+          .map(({ plural, age }) => `${plural} for ${Math.round(age / 1000)} s`);
+        return stale.length === 0 ? undefined : `no news of ${stale.join(', ')}`;
+      },
+    };
+    const [readiness, liveness] = [[listed], [fresh]];
     createProcessMetrics(metrics, { command: component, readiness, leads });
     showStaleness(metrics, () =>
       caches.own.map(({ resource, stalenessMs }) => ({ resource: resource.plural, milliseconds: stalenessMs() })),

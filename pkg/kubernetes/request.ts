@@ -15,8 +15,6 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 export const CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
-  // The server parses YAML here, of which JSON is a subset; `application/apply-patch+json` does not exist.
-  apply: 'application/apply-patch+yaml',
 };
 
 /** Page size of lists; the size that client-go's pager and kubectl use. */
@@ -69,9 +67,6 @@ export const listQuery = (options: ListOptions): Query => {
     fieldSelector,
     limit: limit === 0 ? undefined : limit,
     continue: options.continue,
-    // With a continue token the server refuses both: the token names the version.
-    resourceVersion: options.continue === undefined ? options.resourceVersion : undefined,
-    resourceVersionMatch: options.continue === undefined ? options.resourceVersionMatch : undefined,
   };
 };
 
@@ -84,10 +79,9 @@ export const watchQuery = (options: WatchOptions, timeoutSeconds: number): Query
   timeoutSeconds,
 });
 
-export const writeQuery = ({ dryRun, fieldManager, force }: WriteOptions): Query => ({
+export const writeQuery = ({ dryRun, fieldManager }: WriteOptions): Query => ({
   dryRun: dryRun === true ? 'All' : undefined,
   fieldManager,
-  force: force === true ? true : undefined,
 });
 
 /** The answer is not what the protocol allows. Messages never quote it: it may hold anything. */

@@ -180,5 +180,3 @@ export const createRecentWrites = <T extends KubernetesObject>() => {
     },
   };
 };
-
-export type RecentWrites<T extends KubernetesObject> = ReturnType<typeof createRecentWrites<T>>;

@@ -20,18 +20,12 @@ interface User {
 }
 
 interface TokenReview extends KubernetesObject {
-  readonly spec: { readonly token: string; readonly audiences?: readonly string[] };
+  readonly spec: object;
   readonly status?: { readonly authenticated?: boolean; readonly audiences?: readonly string[]; readonly user?: User };
 }
 
 interface SubjectAccessReview extends KubernetesObject {
-  readonly spec: {
-    readonly user: string;
-    readonly uid?: string;
-    readonly groups?: readonly string[];
-    readonly extra?: User['extra'];
-    readonly nonResourceAttributes: { readonly path: string; readonly verb: string };
-  };
+  readonly spec: object;
   readonly status?: { readonly allowed?: boolean };
 }
 
@@ -91,11 +85,7 @@ export const createTokenAccess = ({
     const { status } = await client.create<SubjectAccessReview>(SUBJECT_ACCESS_REVIEWS, {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
-      spec: {
-        user,
-        ...defined({ uid, groups, extra }),
-        nonResourceAttributes: { path, verb: 'get' },
-      },
+      spec: { user, ...defined({ uid, groups, extra }), nonResourceAttributes: { path, verb: 'get' } },
     });
     return status?.allowed === true;
   };

@@ -28,8 +28,6 @@ export interface ListOptions extends Selection {
   /** Page size asked from the server; default 500; 0 asks for everything in one answer. */
   limit?: number;
   continue?: string;
-  resourceVersion?: string;
-  resourceVersionMatch?: 'NotOlderThan' | 'Exact';
   /** Over a new connection, which a load balancer may lead to another API server; what is open stays where it is. */
   newConnection?: boolean;
 }
@@ -52,20 +50,17 @@ export type WatchEvent<T extends KubernetesObject> =
  */
 export type Refusal = () => Error | undefined;
 
-export type PatchType = 'json' | 'merge' | 'apply';
+export type PatchType = 'json' | 'merge';
 
 export interface WriteOptions {
   /** Sent as `dryRun=All`: validated and admitted, not stored. */
   dryRun?: boolean;
   fieldManager?: string;
   subresource?: 'status';
-  /** Server-side apply: take over fields of other managers. */
-  force?: boolean;
   refusal?: Refusal;
 }
 
 export interface DeleteOptions {
-  dryRun?: boolean;
   /** Seconds; 0 removes a Pod at once, without a kubelet's word. */
   gracePeriodSeconds?: number;
   preconditions?: { uid?: string; resourceVersion?: string };

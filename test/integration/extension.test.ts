@@ -14,7 +14,7 @@ import {
   LABEL_STRATEGY,
 } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
-import type { Lease } from '../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../pkg/apis/core.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { cluster, etcd, extension, garden, namespace, routingConfig } from '../fixtures/gardener.ts';

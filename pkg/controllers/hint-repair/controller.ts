@@ -12,27 +12,11 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { type EtcdClientView, createHintRelease, isChosen } from './etcd-clients.ts';
 import { type ResyncOptions, UNHINTED, createPlanRetirement, createResync, needsResync } from './resync.ts';
 
-type ResyncOutcome = 'hinted' | 'unhinted' | 'spread' | 'planned';
-
-/** Counts resyncs by what came back. */
-export const createResyncCounter = (metrics: Metrics): ((outcome: ResyncOutcome) => void) => {
-  const resyncs = metrics.counter({
-    name: 'slice_touches_total',
-    help: 'EndpointSlice resyncs (no-op writes that trigger admission) by result: hinted or unhinted after a webhook outage; spread or (still) planned after the planner is gone.',
-    labels: ['outcome'],
-  });
-  return (outcome) => resyncs.inc({ outcome });
-};
-
-export const showRepair = (metrics: Metrics, repair: { readonly unavailable: boolean }): void => {
-  metrics.gauge({
-    name: 'webhook_unavailable',
-    help: '1 while written EndpointSlices come back without hints.',
-    collect: (gauge) => gauge.set(repair.unavailable ? 1 : 0),
-  });
-};
-
-export const showPlanner = (metrics: Metrics, planner: Pick<LeaseWatch, 'alive' | 'known'>): void => {
+export const showPlanner = (
+  metrics: Metrics,
+  planner: Pick<LeaseWatch, 'alive' | 'known'>,
+  off: () => boolean,
+): void => {
   metrics.gauge({
     name: 'planner_alive',
     help: '1 while the flow-controller renews its Lease; admission keeps plans only then. Absent until known.',
@@ -41,14 +25,26 @@ export const showPlanner = (metrics: Metrics, planner: Pick<LeaseWatch, 'alive' 
       else gauge.remove();
     },
   });
-};
-
-export const showSwitch = (metrics: Metrics, off: () => boolean): void => {
   metrics.gauge({
     name: 'switched_off',
     help: '1 while hints are switched off in the whole cluster (kubectl topology off).',
     collect: (gauge) => gauge.set(off() ? 1 : 0),
   });
+};
+
+/** Returns what counts resyncs by what came back. */
+export const createRepairMetrics = (metrics: Metrics, unavailable: () => boolean) => {
+  metrics.gauge({
+    name: 'webhook_unavailable',
+    help: '1 while written EndpointSlices come back without hints.',
+    collect: (gauge) => gauge.set(unavailable() ? 1 : 0),
+  });
+  const resyncs = metrics.counter({
+    name: 'slice_touches_total',
+    help: 'EndpointSlice resyncs (no-op writes that trigger admission) by result: hinted or unhinted after a webhook outage; spread or (still) planned after the planner is gone.',
+    labels: ['outcome'],
+  });
+  return (outcome: 'hinted' | 'unhinted' | 'spread' | 'planned'): void => resyncs.inc({ outcome });
 };
 
 interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
@@ -86,7 +82,7 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
   const { caches, planner, isHeld, isOwned, namespace, metrics } = options;
   const { enabled, writesPerSecond, backoffSeconds, includedNamespaces, excludedNamespaces } =
     options.config.hintRepair;
-  showPlanner(metrics, planner);
+  showPlanner(metrics, planner, () => isSwitchedOff(caches.namespaces));
   const view: EtcdClientView = {
     namespace: (name) => caches.namespaces.get({ name }),
     service: (of, name) => caches.services.get({ namespace: of, name }),
@@ -96,7 +92,6 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     watches: [signals((enqueue) => enqueue(KEY)), ...relabelled],
     ...createHintRelease({ ...options, view, slices: () => caches.slices.list().filter(isOwned) }),
   };
-  showSwitch(metrics, () => isSwitchedOff(caches.namespaces));
   if (!enabled) return { 'hint-release': release };
 
   const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
@@ -105,7 +100,7 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     isSwitchedOff(caches.namespaces)
       ? []
       : caches.slices.list().filter(({ metadata }) => !excluded.includes(metadata?.namespace ?? ''));
-  const count = createResyncCounter(metrics);
+  const resynced = createRepairMetrics(metrics, () => repair.unavailable);
   const resyncing = {
     ...options,
     writesPerSecond,
@@ -120,16 +115,15 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     ...resyncing,
     task: { ...UNHINTED, needsResync: isUnhinted },
     slices: () => served().filter(isOwned),
-    onResync: (helped) => count(helped ? 'hinted' : 'unhinted'),
+    onResync: (helped) => resynced(helped ? 'hinted' : 'unhinted'),
   });
-  showRepair(metrics, repair);
   // Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves.
   const retirement = createPlanRetirement({
     ...resyncing,
     // Of several installations, the one that admits removes plans.
     planner: { alive: () => planner.alive(), known: () => planner.known() && isHeld() },
     slices: served,
-    onResync: (helped) => count(helped ? 'spread' : 'planned'),
+    onResync: (helped) => resynced(helped ? 'spread' : 'planned'),
   });
   return {
     'hint-release': release,

@@ -23,20 +23,15 @@ describe('client', () => {
     const patches: Array<{ type: PatchType; contentType: string; patch: object }> = [
       { type: 'json', contentType: 'application/json-patch+json', patch: [{ op: 'remove', path: '/spec/x' }] },
       { type: 'merge', contentType: 'application/merge-patch+json', patch: { spec: { x: null } } },
-      {
-        type: 'apply',
-        contentType: 'application/apply-patch+yaml',
-        patch: { apiVersion: 'v1', kind: 'Service', spec: { x: 1 } },
-      },
     ];
     for (const { type, contentType, patch } of patches) {
       it(`a ${type} patch as ${contentType}`, async () => {
         api()
           .patch('/api/v1/namespaces/a/services/b', JSON.stringify(patch))
-          .query({ fieldManager: 'me', force: 'true' })
+          .query({ fieldManager: 'me' })
           .matchHeader('content-type', contentType)
           .reply(200, service());
-        await bed.client.patch(SERVICES, ref, type, patch, { fieldManager: 'me', force: true });
+        await bed.client.patch(SERVICES, ref, type, patch, { fieldManager: 'me' });
       });
     }
 
@@ -44,14 +39,10 @@ describe('client', () => {
       const body = {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
-        dryRun: ['All'],
         preconditions: { uid: 'u', resourceVersion: '5' },
       };
       api().delete('/api/v1/namespaces/a/services/b', body).reply(200, status(200, ''));
-      await bed.client.delete(SERVICES, ref, {
-        dryRun: true,
-        preconditions: { uid: 'u', resourceVersion: '5' },
-      });
+      await bed.client.delete(SERVICES, ref, { preconditions: { uid: 'u', resourceVersion: '5' } });
     });
   });
 

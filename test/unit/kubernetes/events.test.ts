@@ -1,13 +1,9 @@
 // The event recorder: repeats become counts, floods and failures are dropped, and the caller never notices.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
+import type { Event } from '../../../pkg/apis/core.ts';
 import { EVENTS } from '../../../pkg/apis/resources.ts';
-import {
-  type CoreEvent,
-  type EventRecorderOptions,
-  createEventRecorder,
-  eventName,
-} from '../../../pkg/kubernetes/events.ts';
+import { type EventRecorderOptions, createEventRecorder, eventName } from '../../../pkg/kubernetes/events.ts';
 import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
@@ -56,7 +52,7 @@ describe('createEventRecorder', () => {
       stop.signal,
     );
 
-  const stored = (): CoreEvent[] => server.all<CoreEvent>(EVENTS);
+  const stored = () => server.all<Event>(EVENTS);
 
   it('writes a core/v1 Event beside its object', async () => {
     const recorder = create();

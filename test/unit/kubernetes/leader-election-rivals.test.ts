@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it, beforeEach } from 'mocha';
 import { LEASES, CLUSTER_ROLES, NAMESPACES } from '../../../pkg/apis/resources.ts';
-import { type Lease, holderOf } from '../../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../../pkg/apis/core.ts';
+import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { ref, useElection } from './leader-election-support.ts';
 import { type Fence, workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leader-election.ts';

@@ -4,7 +4,7 @@ import { beforeEach } from 'mocha';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import type { LeaderElectionOptions, LeaderElectionResult } from '../../../pkg/kubernetes/leader-election.ts';
-import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../../pkg/apis/core.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';

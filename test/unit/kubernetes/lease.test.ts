@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
+import type { Lease } from '../../../pkg/apis/core.ts';
 import {
   HOLDER_TIMEOUT_MS,
-  type Lease,
   claimLease,
   createHolderLiveness,
   createLeaseWatch,
@@ -68,7 +68,7 @@ describe('claimLease', () => {
 
   for (const spec of [undefined, {}, { holderIdentity: null, leaseTransitions: null, acquireTime: null }]) {
     it(`takes a Lease with spec ${JSON.stringify(spec)}`, () => {
-      const lease: Lease = spec === undefined ? { metadata: ref } : { metadata: ref, spec };
+      const lease = { metadata: ref, ...(spec === undefined ? {} : { spec }) } as Lease;
       expect(claimLease(ref, lease, claim).spec).to.deep.include({ holderIdentity: 'me', leaseTransitions: 1 });
     });
   }

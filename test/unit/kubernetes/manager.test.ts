@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { candidateOf } from '../../../cmd/shared/session.ts';
-import type { Event, Service } from '../../../pkg/apis/core.ts';
-import { EVENTS, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
+import type { Event, Lease, Service } from '../../../pkg/apis/core.ts';
+import { EVENTS, LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
 import { NotLeadingError } from '../../../pkg/kubernetes/client.ts';
-import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { type ControllerSpec, type Task, createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
+import { type ControllerSpec, type Task, createManager } from '../../../pkg/kubernetes/manager.ts';
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
 import { type Watch, objects } from '../../../pkg/kubernetes/watches.ts';
 import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
@@ -116,8 +115,13 @@ describe('a manager', () => {
     start();
     await step('follow');
     expect(steps).to.deep.equal(['follow']);
+    const [health] = await ports();
+    const [status, text] = await answer(health, '/readyz');
+    expect(status).to.equal(503);
+    expect(text).to.contain('informer-sync failed: still listing services');
     fill();
     await step('work');
+    expect((await answer(health, '/readyz'))[0]).to.equal(200);
     expect(server.read<Lease>(LEASES, LEASE)?.spec?.holderIdentity).to.equal('me');
     stop.abort(new Error('SIGTERM'));
     expect(await served).to.equal(undefined);
@@ -283,21 +287,5 @@ describe('a manager', () => {
       await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch, { dryRun: true });
       expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.equal(undefined);
     });
-  });
-});
-
-describe('informerFreshness', () => {
-  const check = (nodesMs: number, servicesMs: number): string | undefined =>
-    informerFreshness(
-      [
-        { resource: NODES, stalenessMs: () => nodesMs },
-        { resource: SERVICES, stalenessMs: () => servicesMs },
-      ],
-      600_000,
-    ).check();
-
-  it('names every informer beyond it, and for how long', () => {
-    expect(check(600_001, 0)).to.equal('no news of nodes for 600 s');
-    expect(check(700_000, 900_000)).to.equal('no news of nodes for 700 s, services for 900 s');
   });
 });

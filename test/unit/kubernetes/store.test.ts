@@ -3,13 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it, beforeEach, afterEach } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import {
-  type RecentWrites,
-  createRecentWrites,
-  createStore,
-  storeKeyOf,
-  storeKeyOfObject,
-} from '../../../pkg/kubernetes/store.ts';
+import { createRecentWrites, createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
 import { ETCDS, type Resource } from '../../../pkg/apis/resources.ts';
 import { type Cache, createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Client, Indexers } from '../../../pkg/kubernetes/types.ts';
@@ -122,7 +116,7 @@ describe('recent writes', () => {
     metadata: { name: 'x', uid, resourceVersion },
   });
 
-  let recent: RecentWrites<KubernetesObject>;
+  let recent: ReturnType<typeof createRecentWrites<KubernetesObject>>;
   beforeEach(() => {
     recent = createRecentWrites();
   });

@@ -5,8 +5,6 @@ import { type Socket, connect } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { cachesListed } from '../../../pkg/kubernetes/manager.ts';
 import {
   bareApp,
   listen,
@@ -267,23 +265,4 @@ describe('the ports of a command', () => {
     expect(await rejection(open(health, metrics))).to.include({ code: 'EADDRINUSE' });
     expect(await rejection(fetch(`http://127.0.0.1:${health.port}/healthz`))).to.be.instanceOf(TypeError);
   });
-});
-
-describe('readiness by caches', () => {
-  const cases = [
-    { name: 'all listed', states: ['synced', 'synced'] as const, says: undefined },
-    { name: 'one absent', states: ['synced', 'absent'] as const, says: undefined },
-    { name: 'one not listed yet', states: ['pending', 'synced'] as const, says: 'still listing services' },
-    { name: 'none listed yet', states: ['pending', 'pending'] as const, says: 'still listing services, nodes' },
-  ];
-  for (const { name, states, says } of cases) {
-    it(`${name}: ${says ?? 'ready'}`, () => {
-      const [services, nodes] = states;
-      const caches = [
-        { resource: SERVICES, state: services },
-        { resource: NODES, state: nodes },
-      ];
-      expect(cachesListed(caches).check()).to.equal(says);
-    });
-  }
 });

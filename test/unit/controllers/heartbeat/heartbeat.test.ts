@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { HEARTBEAT_LEASE } from '../../../../pkg/apis/names.ts';
 import { LEASES } from '../../../../pkg/apis/resources.ts';
 import { runHeartbeat } from '../../../../pkg/controllers/heartbeat/heartbeat.ts';
-import type { Lease } from '../../../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../../../pkg/apis/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';

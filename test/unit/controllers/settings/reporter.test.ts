@@ -8,7 +8,7 @@ import { type LabelWish, type NamespaceLabels, labelsFor } from '../../../../pkg
 import type { ObjectDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { ServiceFigures } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
-import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/controller.ts';
+import { createRepairMetrics, showPlanner } from '../../../../pkg/controllers/hint-repair/controller.ts';
 import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/reporter.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
@@ -158,7 +158,7 @@ describe('metrics of the settings reconciler', () => {
       { namespace: 'n', service: 'u', state: 'Effective', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
     ];
     const wrote = createWriteCounter(metrics);
-    const resynced = createResyncCounter(metrics);
+    const resynced = createRepairMetrics(metrics, () => true);
     const known = () => [{ owner: 'shoot-settings', reasons: [reason, reason, reason], foreign: 2, fighting: true }];
     showSettings(metrics, known);
     showEffectiveness(metrics, { services: () => services });
@@ -166,8 +166,7 @@ describe('metrics of the settings reconciler', () => {
     const nodes = ['a', 'b'].map((zone) => node({ zone }));
     const topology = configMap('cilium-config', { 'enable-service-topology': 'true' });
     showUnsafeRouters(metrics, () => clientsOf(nodes, routerObjects(cilium, topology)));
-    showRepair(metrics, { unavailable: true });
-    showPlanner(metrics, { alive: () => alive === true, known: () => alive !== undefined });
+    showPlanner(metrics, { alive: () => alive === true, known: () => alive !== undefined }, () => false);
     wrote('repair');
     wrote('repair');
     resynced('hinted');
