@@ -16,7 +16,6 @@ import { createFlowCounters, showFlow } from './metrics.ts';
 import { createPlanning, openInline, openWorker } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
 import { type FlowReporterOptions, createFlowReporter } from './reporter.ts';
-import { createStatusWriter } from './write.ts';
 
 /** Most of a reconcile is waiting for the source of load and the API server. */
 const CONCURRENCY = 8;
@@ -42,7 +41,7 @@ export const createFlowController = (options: {
   random: () => number;
   readonly logger: Logger;
 }): ControllerSpec => {
-  const { config, client, caches, clock, logger, metrics, planner, lifetime } = options;
+  const { config, caches, clock, logger, metrics, planner, lifetime } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);
   let enqueue: (key: string) => void = () => undefined;
@@ -54,18 +53,11 @@ export const createFlowController = (options: {
     onPlanned: counters.planned,
   });
   lifetime.addEventListener('abort', () => planning.close(), { once: true });
-  const status = createStatusWriter({
-    client,
-    clock,
-    minIntervalMs: config.status.minIntervalSeconds * 1_000,
-    create: config.status.create,
-    available: () => caches.policies.state === 'synced',
-    logger,
-  });
   const clients = createClients(caches.nodes, options.routers);
   const reporter = createFlowReporter({
     ...options,
-    status,
+    status: config.status,
+    available: () => caches.policies.state === 'synced',
     counters,
     following: (service) => followingOf(service, clients()),
     // Log lines per Service are limited: owners can change settings in a loop.

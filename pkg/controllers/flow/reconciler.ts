@@ -13,9 +13,9 @@ import type { LoadReader } from './loads.ts';
 import { type Snapshot, basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
 import type { FlowReporter } from './reporter.ts';
-import { type OnWrite, createLabelWriter, createLeaving, createPlanWriter, labelPlan } from './write.ts';
+import { type OnWrite, createFlowWriter } from './write.ts';
 
-export interface FlowReconcilerOptions {
+interface FlowReconcilerOptions {
   snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
   reporter: Pick<FlowReporter, 'report' | 'released'>;
   client: Pick<Client, 'patch'>;
@@ -44,11 +44,9 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
-  const { snapshots, reporter, client, clock, loads, planning, random } = options;
+  const { snapshots, reporter, clock, loads, planning, random } = options;
   const checkSpec = createSpecCheck();
-  const writer = createPlanWriter(options);
-  const labels = createLabelWriter(client, clock);
-  const leaving = createLeaving({ client, clock, writer });
+  const writer = createFlowWriter(options);
   const memories = createMemories();
   const timeOf = loopTime(clock);
 
@@ -117,14 +115,11 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
 
   /** The Service is gone or its namespace is not served: what this project set is released. */
   const leave = async (key: string, left: Snapshot | undefined, signal: AbortSignal): Promise<Result> => {
-    const behind = left !== undefined && leaving.isLeftBehind(key, left, memories.has(key)) ? left : undefined;
-    if (behind !== undefined) {
-      const result = await leaving.release(key, behind, signal);
-      if (result.kind === 'requeue') return result;
-    } else if (left === undefined) leaving.forget(key);
-    else leaving.stays(key);
-    labels.forget(key);
-    await forget(key, behind, signal);
+    const result = left && (await writer.leave(key, left, memories.has(key), signal));
+    if (result?.kind === 'requeue') return result;
+    if (left === undefined) writer.stays(key);
+    writer.forgetLabel(key);
+    await forget(key, result && left, signal);
     return DONE;
   };
 
@@ -133,13 +128,13 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
       if (!snapshots.known()) return { kind: 'requeue', afterMs: QUIET_MS };
       const snapshot = snapshots.snapshot(key);
       if (snapshot === undefined) return leave(key, snapshots.foreign(key), signal);
-      leaving.forget(key);
+      writer.stays(key);
       const { service, slices } = snapshot;
       const wrong = checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
       const off = options.off?.() === true;
       // The watch brings the new label, and the slices are being restored.
-      const labelInMs = off ? undefined : await labels.write(key, service, labelPlan(service, observeOnly), signal);
+      const labelInMs = off ? undefined : await writer.label(key, service, observeOnly, signal);
       const answer = async (): Promise<Result> => {
         const ask = askOf({ service, slices, observeOnly });
         if (ask.kind === 'none') {

@@ -3,27 +3,36 @@ import { findingsOfRefused, loopFindingsOf } from '../../flow/assemble/condition
 import type { Finding, Findings, Problem } from '../../flow/assemble/conditions.ts';
 import { viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import { type TurnFigures, loopFiguresOf } from '../../flow/assemble/job.ts';
-import { type StatusInput, describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
+import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
 import { type HintsInForce, hintsOf } from '../../flow/demand/arrivals.ts';
 import { defined, refOf, refOfKey } from '../../apis/values.ts';
 import type { Service } from '../../apis/core.ts';
-import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
+import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy.ts';
+import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
+import { FLOW_POLICIES } from '../../apis/resources.ts';
+import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
-import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
+import { isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
-import { type StatusWriter, isOwnPolicy } from './write.ts';
+import { isOwnPolicy } from './write.ts';
 import type { Outcome, Snapshot } from './memory.ts';
 
 export interface FlowReporterOptions {
-  status: StatusWriter;
+  client: Pick<Client, 'create' | 'patch' | 'delete'>;
+  status: FlowControllerConfiguration['status'];
+  /** Whether FlowPolicies are served: without them no status is written. */
+  available(): boolean;
   events: Pick<EventRecorder, 'record'>;
   counters: Pick<FlowCounters, 'changed'>;
   /** Whether the data planes follow hints of a Service. */
   following(service: Service): Following;
   /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
   readonly honored?: ((key: string) => Finding | undefined) | undefined;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
   logger: Logger;
 }
 
@@ -64,6 +73,21 @@ const regarding = ({ snapshot: { service } }: Outcome): EventInput['regarding'] 
   ...defined({ uid: service.metadata?.uid }),
 });
 
+const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {
+  const { name = '', namespace = '', uid = '' } = metadata ?? {};
+  return {
+    apiVersion: FLOW_POLICY_API_VERSION,
+    kind: FLOW_POLICIES.kind,
+    metadata: {
+      name,
+      namespace,
+      labels: { [LABEL_MANAGED_BY]: COMMANDS.flowController },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }],
+    },
+    spec: {},
+  };
+};
+
 const endpointsIn = ({ snapshot }: Outcome) => viewsOfEndpoints(snapshot.slices).filter(({ ready }) => ready);
 
 /** How many of the ready endpoints have other hints than under the plan before. */
@@ -93,9 +117,41 @@ const isOnlyWaiting = (previous: FlowPolicyStatus | undefined, findings: Finding
 };
 
 export const createFlowReporter = (options: FlowReporterOptions) => {
-  const { status, events, counters, clock, logger } = options;
+  const { client, status: config, events, counters, clock, logger } = options;
   const known = new Map<string, Known>();
-  const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  /** What this process wrote, and when, monotonic milliseconds. */
+  const written = new Map<string, { readonly status: FlowPolicyStatus; readonly at: number }>();
+
+  const isDue = (key: string, { status }: FlowPolicy, next: FlowPolicyStatus): boolean => {
+    const last = written.get(key);
+    const news = newsIn(last?.status ?? status, next);
+    if (news !== 'later') return news === 'now';
+    return clock.monotonic() - (last?.at ?? -Infinity) >= config.minIntervalSeconds * 1_000;
+  };
+
+  /** Writes the status if there is need. Failures are logged, and tried again with the next reconcile. */
+  const writeStatus = async (
+    key: string,
+    { service, policy }: Pick<Snapshot, 'service' | 'policy'>,
+    status: FlowPolicyStatus,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const creates = config.create && service.metadata?.uid !== undefined;
+    if (!options.available() || !(policy === undefined ? creates : isDue(key, policy, status))) return;
+    try {
+      if (policy === undefined)
+        await client.create(FLOW_POLICIES, emptyPolicy(service), {}, signal).catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+        });
+      const patch = [{ op: 'add', path: '/status', value: status }];
+      await client.patch(FLOW_POLICIES, refOf(service), 'json', patch, { subresource: 'status' }, signal);
+      written.set(key, { status, at: clock.monotonic() });
+    } catch (error) {
+      signal.throwIfAborted();
+      // The definition is not installed, or the namespace is going away.
+      if (!isNotFound(error) && !isForbidden(error)) logger.warn('cannot write the status', { service: key, error });
+    }
+  };
 
   const emit = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
     const fields = { service: outcome.key, reason, detail: message };
@@ -124,37 +180,24 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     emit(outcome, 'Normal', 'PlanChanged', `${decision.reason}: ${describePlan(plan, endpointsIn(outcome))}`);
   };
 
-  const writeStatus = async (
+  const reportStatus = async (
     outcome: Outcome,
     findings: Findings,
     figures: TurnFigures | undefined,
     signal: AbortSignal,
   ): Promise<void> => {
-    const { key, snapshot, turn, bounds, load, strategy } = outcome;
-    if (strategy !== 'load-aware' && snapshot.policy === undefined) return;
-    const previous = status.last(key, snapshot.policy);
-    const { decision, plan } = turn ?? {};
-    const change = decision?.changed === true ? decision.reason : undefined;
-    const input: StatusInput = {
-      previous,
-      findings,
-      figures,
-      bounds: figures === undefined ? undefined : bounds,
-      plan,
-      endpoints: endpointsIn(outcome),
-      source: load?.source ?? '',
-      // One that is about to be created begins with the first.
-      generation: snapshot.policy === undefined ? 1 : snapshot.policy.metadata.generation,
-      now: timeOf(),
-      change,
-      sampleAge: turn?.state?.estimate ? outcome.time - turn.state.freshAt : undefined,
-      counting: turn?.state?.counting,
-      honored: options.honored?.(key),
-    };
-    if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
-    const isNew = known.get(key)?.measured !== true && change === undefined;
-    if (isNew && isOnlyWaiting(previous, findings, input.generation)) return;
-    await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);
+    const { key, snapshot, turn, bounds, load, strategy, time } = outcome;
+    const { policy } = snapshot;
+    if (strategy !== 'load-aware' && policy === undefined) return;
+    const previous = written.get(key)?.status ?? policy?.status;
+    // One that is about to be created begins with the first.
+    const generation = policy === undefined ? 1 : policy.metadata.generation;
+    const isNew = known.get(key)?.measured !== true && turn?.decision?.changed !== true;
+    if (isNew && isOnlyWaiting(previous, findings, generation)) return;
+    const [source, honored] = [load?.source, options.honored?.(key)];
+    const endpoints = endpointsIn(outcome);
+    const next = statusOf({ previous, findings, honored, figures, bounds, turn, endpoints, source, generation, time });
+    await writeStatus(key, snapshot, next, signal);
   };
 
   return {
@@ -181,22 +224,28 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
       });
       tellTransitions(outcome, findings, before?.findings);
       tellChange(outcome, before?.plan);
-      await writeStatus(outcome, findings, figures, signal);
+      await reportStatus(outcome, findings, figures, signal);
     },
     /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
     async released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> {
       known.delete(key);
-      status.forget(key);
+      written.delete(key);
       const { service, policy } = snapshot ?? {};
       if (service === undefined || policy === undefined) return;
-      if (isOwnPolicy(policy)) return status.remove(policy, signal);
+      if (isOwnPolicy(policy)) {
+        const preconditions = defined({ uid: policy.metadata.uid });
+        return client.delete(FLOW_POLICIES, refOf(policy), { preconditions }, signal).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+      }
       const { conditions = [] } = policy.status ?? {};
       if (!conditions.some(({ reason }) => reason !== NOT_REQUESTED.reason)) return;
       const { generation } = policy.metadata;
       const findings = findingsOfRefused(NOT_REQUESTED);
-      const next = statusOf({ previous: policy.status, findings, generation, now: timeOf(), endpoints: [] });
-      await status.write({ key, service, policy }, next, signal);
-      status.forget(key);
+      const [previous, time] = [policy.status, clock.now() / 1_000];
+      const next = statusOf({ previous, findings, generation, time, endpoints: [] });
+      await writeStatus(key, { service, policy }, next, signal);
+      written.delete(key);
     },
     *services(): Iterable<ServiceFigures> {
       for (const [key, { findings, figures, strategy, freshAt }] of known) {

@@ -7,6 +7,7 @@ import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
 import type { Finding, Findings } from './conditions.ts';
 import type { TurnFigures } from './job.ts';
+import type { Turn } from './turn.ts';
 
 export interface StatusInput {
   /** What was written last; undefined before the first time. */
@@ -16,19 +17,13 @@ export interface StatusInput {
   readonly honored?: Finding | undefined;
   readonly figures?: TurnFigures | undefined;
   readonly bounds?: Bounds | undefined;
-  readonly plan?: HintsInForce | undefined;
+  readonly turn?: Pick<Turn, 'plan' | 'decision' | 'state'> | undefined;
   /** Ready endpoints and their zones. */
   readonly endpoints: readonly { readonly name: string; readonly zone: string }[];
-  readonly source?: string;
+  readonly source?: string | undefined;
   readonly generation: number | undefined;
-  /** RFC 3339. */
-  readonly now: string;
-  /** Why the plan changed in this turn; undefined where it did not. */
-  readonly change?: string | undefined;
-  /** Age of the newest sample that the turn rested on, seconds; undefined where nothing was measured. */
-  readonly sampleAge?: number | undefined;
-  /** With a source that counts. */
-  readonly counting?: Counting | undefined;
+  /** Seconds since 1970. */
+  readonly time: number;
 }
 
 const MAX_ENDPOINTS = 100;
@@ -66,7 +61,9 @@ const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): No
   return { spread: plan.spread, endpoints: listed, ...(omitted > 0 ? { omitted } : {}) };
 };
 
-const conditionsOf = ({ previous, findings, honored, generation, now }: StatusInput): FlowPolicyCondition[] =>
+const dateOf = (time: number): string => new Date(time * 1_000).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+const conditionsOf = ({ previous, findings, honored, generation, time }: StatusInput): FlowPolicyCondition[] =>
   [
     ...(['Observed', 'Effective', 'Stable'] as const).map((type) => [type, findings[type]] as const),
     ...(honored === undefined ? [] : [['TrafficDistributionHonored', honored] as const]),
@@ -77,28 +74,20 @@ const conditionsOf = ({ previous, findings, honored, generation, now }: StatusIn
       status,
       reason,
       message,
-      lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : dateOf(time),
       ...defined({ observedGeneration: generation }),
     };
   });
 
-const changesOf = ({
-  previous,
-  change,
-  plan,
-  endpoints,
-  now,
-  sampleAge,
-}: StatusInput): FlowPolicyStatus['lastChanges'] => {
+const changesOf = ({ previous, turn, endpoints, time }: StatusInput): NonNullable<FlowPolicyStatus['lastChanges']> => {
   const before = previous?.lastChanges ?? [];
-  if (change === undefined || plan === undefined) return before;
+  if (turn?.decision?.changed !== true) return before;
+  const { plan, decision, state } = turn;
   // When observing, the same plan is proposed again and again.
   if (orderedJson(planStatus(plan, endpoints)) === orderedJson(previous?.plan)) return before;
-  const age = sampleAge === undefined ? {} : { sampleAgeSeconds: Math.max(0, Math.round(sampleAge)) };
-  return [{ time: now, reason: change, message: describePlan(plan, endpoints), ...age }, ...before].slice(
-    0,
-    MAX_CHANGES,
-  );
+  const age = state?.estimate ? { sampleAgeSeconds: Math.max(0, Math.round(time - state.freshAt)) } : {};
+  const change = { time: dateOf(time), reason: decision.reason, message: describePlan(plan, endpoints), ...age };
+  return [change, ...before].slice(0, MAX_CHANGES);
 };
 
 const learnedStatus = (counting: Counting | undefined): Pick<FlowPolicyStatus, 'learned'> => {
@@ -122,20 +111,18 @@ const figuresStatus = (figures: TurnFigures): Partial<FlowPolicyStatus> => ({
 });
 
 export const statusOf = (input: StatusInput): FlowPolicyStatus => {
-  const { figures, bounds, plan, endpoints, generation, source = '' } = input;
-  const changes = changesOf(input) ?? [];
+  const { figures, bounds, turn, endpoints, generation, source } = input;
+  const changes = changesOf(input);
   return {
-    ...defined({ observedGeneration: generation }),
-    ...(source === '' ? {} : { source }),
+    ...defined({ observedGeneration: generation, source }),
     endpoints: endpoints.length,
-    ...(figures === undefined ? {} : figuresStatus(figures)),
-    ...(bounds === undefined
-      ? {}
-      : { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
-    ...(plan === undefined ? {} : { plan: planStatus(plan, endpoints) }),
-    ...learnedStatus(input.counting),
+    ...(figures && figuresStatus(figures)),
+    ...(figures &&
+      bounds && { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
+    ...(turn && { plan: planStatus(turn.plan, endpoints) }),
+    ...learnedStatus(turn?.state?.counting),
     conditions: conditionsOf(input),
-    ...(changes.length === 0 ? {} : { lastChanges: changes }),
+    ...(changes.length > 0 && { lastChanges: changes }),
   };
 };
 

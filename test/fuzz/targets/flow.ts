@@ -11,7 +11,6 @@ import { createPodProjection, projectNode, projectService } from '../../../pkg/c
 import { createPlanning, openInline } from '../../../pkg/controllers/flow/planning.ts';
 import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
-import { createStatusWriter } from '../../../pkg/controllers/flow/write.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/memory.ts';
 import { type FlowSlice, clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
 import { MAX_HINTS, isZoneName } from '../../../pkg/hints/readiness.ts';
@@ -188,17 +187,11 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
     name: 'prometheus',
     read: () => Promise.resolve(readingAt(world.reading, clock.now() / 1_000)),
   };
-  const status = createStatusWriter({
-    client,
-    clock,
-    minIntervalMs: 0,
-    create: true,
-    available: () => true,
-    logger: log,
-  });
   const reporter = createFlowReporter({
     following: () => ({ kind: 'followed' }),
-    status,
+    client,
+    status: { create: true, minIntervalSeconds: 0 },
+    available: () => true,
     events: { record: (event) => void events.push(event) },
     counters: createFlowCounters(metrics),
     clock,

@@ -1,12 +1,7 @@
-// Tests of writing status: at once where it says something else, seldom for figures, and a policy where there is none.
+// Tests of what the loops report: status at once where it says something else, seldom for figures; events, and a policy where there is none.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus, FlowPolicyCondition } from '../../../../pkg/apis/flow-policy.ts';
-import {
-  type StatusWriter,
-  type StatusWriterOptions,
-  createStatusWriter,
-} from '../../../../pkg/controllers/flow/write.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -17,93 +12,7 @@ import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
-import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
-
-describe('the writer of status', () => {
-  const WEB = service({ metadata: { name: 'web', namespace: 'shop', uid: 'u' } });
-  const policy: FlowPolicy = { apiVersion: 'x', kind: 'FlowPolicy', metadata: { name: 'web', namespace: 'shop' } };
-  const signal = new AbortController().signal;
-
-  const status = (inZonePercent: number, reason = 'Steady'): FlowPolicyStatus => ({
-    inZonePercent,
-    conditions: [{ type: 'Stable', status: 'True', reason, message: '', lastTransitionTime: '' }],
-  });
-
-  const refusal = (code: number, reason: string): ApiError =>
-    new ApiError({ status: code, method: 'PATCH', path: '/', reason });
-
-  let clock: FakeClock;
-  let log: RecordingLogger;
-  /** `verb` and what was sent. */
-  let sent: [string, unknown][];
-  let fail: ApiError | undefined;
-
-  const answer = <T>(verb: string, body: T): Promise<T> => {
-    if (fail !== undefined) return Promise.reject(fail);
-    sent.push([verb, body]);
-    return Promise.resolve(body);
-  };
-  const open = (more: Partial<StatusWriterOptions> = {}): StatusWriter =>
-    createStatusWriter({
-      client: {
-        create: (_resource, object) => answer('create', object),
-        patch: (_resource, ref, type, patch, options) =>
-          answer(`patch ${type} ${options?.subresource} ${ref.namespace}/${ref.name}`, patch) as never,
-        delete: async (_resource, _ref, options) => void (await answer('delete', options)),
-      },
-      clock,
-      minIntervalMs: 60_000,
-      create: true,
-      available: () => true,
-      logger: log,
-      ...more,
-    });
-  const subject = (found: FlowPolicy | undefined = policy) => ({ key: 'shop/web', service: WEB, policy: found });
-
-  beforeEach(() => {
-    clock = createFakeClock();
-    log = recordingLogger();
-    sent = [];
-    fail = undefined;
-  });
-
-  it('writes figures a minute apart, and another reason at once', async () => {
-    const writer = open();
-    await writer.write(subject(), status(90), signal);
-    expect(await writer.write(subject(), status(50), signal), 'figures, too early').to.equal(false);
-    expect(await writer.write(subject(), status(50, 'Overloaded'), signal), 'a reason').to.equal(true);
-    await clock.advance(60_000);
-    expect(await writer.write(subject(), status(90, 'Overloaded'), signal), 'figures, a minute later').to.equal(true);
-  });
-
-  const quiet: { name: string; more: Partial<StatusWriterOptions>; found?: FlowPolicy }[] = [
-    { name: 'where it shall create none', more: { create: false } },
-    { name: 'while the definition is not installed', more: { available: () => false }, found: policy },
-  ];
-  for (const { name, more, found } of quiet) {
-    it(`writes nothing ${name}`, async () => {
-      const given = { key: 'shop/web', service: WEB, policy: found };
-      expect(await open(more).write(given, status(90), signal)).to.equal(false);
-      expect(sent).to.deep.equal([]);
-    });
-  }
-
-  const failures: { name: string; error: ApiError; warns: number }[] = [
-    { name: 'a policy that goes away', error: refusal(404, 'NotFound'), warns: 0 },
-    { name: 'missing rights', error: refusal(403, 'Forbidden'), warns: 0 },
-    { name: 'an API server in trouble', error: refusal(500, 'InternalError'), warns: 1 },
-  ];
-  for (const { name, error, warns } of failures) {
-    it(`survives ${name}, and tries again`, async () => {
-      const writer = open();
-      fail = error;
-      expect(await writer.write(subject(), status(90), signal)).to.equal(false);
-      expect(log.entries.filter(({ level }) => level === 'warn')).to.have.length(warns);
-      fail = undefined;
-      expect(await writer.write(subject(), status(90), signal)).to.equal(true);
-    });
-  }
-});
+import { type FlowReporterOptions, createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 
 describe('the reporter of loops', () => {
   const KEY = 'shop/web';
@@ -143,12 +52,15 @@ describe('the reporter of loops', () => {
     return all;
   };
 
+  let clock: FakeClock;
+  let log: RecordingLogger;
   let events: EventInput[];
   let written: FlowPolicyStatus[];
   let removed: string[];
   let changes: [string, number][];
   let reporter: ReturnType<typeof createFlowReporter>;
   let following: Following;
+  let fail: ApiError | undefined;
 
   const outcome = (more: Partial<Outcome> = {}): Outcome => ({
     key: KEY,
@@ -166,23 +78,70 @@ describe('the reporter of loops', () => {
   const report = (more: Partial<Outcome>): Promise<void> => reporter.report(outcome(more), signal);
   const told = (): string[] => events.map(({ type, reason }) => `${type} ${reason}`);
 
-  beforeEach(() => {
-    [events, written, removed, changes] = [[], [], [], []];
-    following = { kind: 'followed' };
-    reporter = createFlowReporter({
-      status: {
-        last: () => written.at(-1),
-        write: (_subject, status) => Promise.resolve(void written.push(status)).then(() => true),
-        remove: ({ metadata }) => Promise.resolve(void removed.push(metadata.name ?? '')),
-        forget: () => undefined,
+  const answer = (done: unknown): Promise<never> =>
+    fail === undefined ? Promise.resolve(done as never) : Promise.reject(fail);
+  const open = (more: Partial<FlowReporterOptions> = {}) =>
+    createFlowReporter({
+      client: {
+        create: (_resource, object) => answer(object),
+        patch: (_resource, _ref, _type, patch) =>
+          answer(fail ?? written.push((patch as [{ value: FlowPolicyStatus }])[0].value)),
+        delete: (_resource, { name }) => answer(removed.push(name)),
       },
+      status: { create: true, minIntervalSeconds: 60 },
+      available: () => true,
       events: { record: (event) => void events.push(event) },
       counters: { changed: (reason, endpoints) => void changes.push([reason, endpoints]) },
       following: () => following,
-      clock: createFakeClock(),
-      logger: recordingLogger(),
+      clock,
+      logger: log,
+      ...more,
     });
+
+  beforeEach(() => {
+    [events, written, removed, changes] = [[], [], [], []];
+    [clock, log, fail] = [createFakeClock(), recordingLogger(), undefined];
+    following = { kind: 'followed' };
+    reporter = open();
   });
+
+  it('writes figures a minute apart, and another reason at once', async () => {
+    const [low, high] = [0.3, 0.6].map((load) => turns([load, load]).at(-1));
+    await report({ turn: low });
+    await report({ turn: high });
+    expect(written, 'figures, too early').to.have.lengthOf(1);
+    await report({ turn: high, inForce: false });
+    expect(written, 'a reason').to.have.lengthOf(2);
+    await clock.advance(60_000);
+    await report({ turn: low, inForce: false });
+    expect(written, 'figures, a minute later').to.have.lengthOf(3);
+  });
+
+  for (const [name, more, found] of [
+    ['where it shall create none', { status: { create: false, minIntervalSeconds: 60 } }, undefined],
+    ['while the definition is not installed', { available: () => false }, policy],
+  ] as const) {
+    it(`writes no status ${name}`, async () => {
+      await open(more).report(outcome({ snapshot: snapshot({ policy: found }) }), signal);
+      expect(written).to.deep.equal([]);
+    });
+  }
+
+  for (const [name, status, reason, warns] of [
+    ['a policy that goes away', 404, 'NotFound', 0],
+    ['missing rights', 403, 'Forbidden', 0],
+    ['an API server in trouble', 500, 'InternalError', 1],
+  ] as const) {
+    it(`survives ${name}, and writes the status again`, async () => {
+      const [turn] = turns([0.3]);
+      fail = new ApiError({ status, method: 'PATCH', path: '/', reason });
+      await report({ turn });
+      expect(log.entries.filter(({ level }) => level === 'warn')).to.have.length(warns);
+      fail = undefined;
+      await report({ turn });
+      expect(written).to.have.lengthOf(1);
+    });
+  }
 
   it('warns of a data plane that ignores the plan, and says when it follows', async () => {
     const [first, second] = turns([0.3, 0.3]);
@@ -221,13 +180,14 @@ describe('the reporter of loops', () => {
       ['Observed', 'MetricsFresh'],
       ['Effective', 'PlanInForce'],
     ].map(([type, reason]) => ({ type, status: 'True', reason, message: '', lastTransitionTime: '' }));
-    written.push({ observedGeneration: 1, conditions: conditions as FlowPolicyCondition[] });
-    await report({ turn: waiting });
-    expect(written, 'as the process before left it').to.have.lengthOf(1);
-    await report({ turn: waiting, inForce: false, losing: true });
-    expect(written, 'something else is new').to.have.lengthOf(2);
-    await report({ ...(turn && { turn }) });
-    await report({ turn: waiting });
+    const status = { observedGeneration: 1, conditions: conditions as FlowPolicyCondition[] };
+    const before = { snapshot: snapshot({ policy: { ...policy, status } }) };
+    await report({ ...before, turn: waiting });
+    expect(written, 'as the process before left it').to.have.lengthOf(0);
+    await report({ ...before, turn: waiting, inForce: false, losing: true });
+    expect(written, 'something else is new').to.have.lengthOf(1);
+    await report({ ...before, turn });
+    await report({ ...before, turn: waiting });
     expect(written.at(-1)?.conditions?.[0]?.reason, 'lost within one process').to.equal('WaitingForMetrics');
   });
 

@@ -16,6 +16,7 @@ import { flowEndpoint, flowSlice } from './support.ts';
 
 describe('a slice reduced', () => {
   const project = createSliceProjection();
+  const node = 'n1';
 
   it('keeps identity, strategy, mark, and of endpoints what plans are made of', () => {
     const reduced = project(
@@ -32,24 +33,26 @@ describe('a slice reduced', () => {
         endpoints: [
           endpoint({
             zone: 'a',
+            nodeName: node,
             targetRef: { kind: 'Pod', name: 'web-a', uid: 'p' },
             hints: { forZones: [{ name: 'a' }, { name: 'b' }] },
           }),
-          endpoint({ zone: 'b', conditions: { ready: false }, hints: {} }),
+          endpoint({ zone: 'b', nodeName: node, conditions: { ready: false }, hints: {} }),
         ],
       }),
     );
     expect(reduced).to.deep.equal({
       metadata: { name: 'web-1', namespace: 'shop', uid: 'u', resourceVersion: '7' },
       service: 'server',
+      byControlPlane: true,
       strategy: 'load-aware',
       mark: 'spread',
       annotated: true,
       addressType: 'IPv4',
       rebuilt: true,
       endpoints: [
-        { pod: 'web-a', address: '198.18.0.10', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true },
-        { pod: '', address: '198.18.0.10', zone: 'b', ready: false, forZones: [], hinted: true },
+        { pod: 'web-a', address: '198.18.0.10', zone: 'a', node, ready: true, forZones: ['a', 'b'], hinted: true },
+        { pod: '', address: '198.18.0.10', zone: 'b', node, ready: false, forZones: [], hinted: true },
       ],
     });
     expect(isSpread(reduced)).to.equal(true);
@@ -58,7 +61,7 @@ describe('a slice reduced', () => {
   it('takes what an API server may leave out: no endpoints, no conditions, no zone', () => {
     expect(project({ metadata: { name: 'x' }, endpoints: null }).endpoints).to.deep.equal([]);
     const [one] = project({ metadata: { name: 'x' }, endpoints: [{ addresses: ['1'] }] }).endpoints;
-    expect(one).to.deep.equal({ pod: '', address: '1', zone: '', ready: true, forZones: [], hinted: false });
+    expect(one).to.deep.equal({ pod: '', address: '1', zone: '', node: '', ready: true, forZones: [], hinted: false });
   });
 
   for (const zone of ['a b', '-a', 'z'.repeat(64), 'a\n', '\ud800']) {

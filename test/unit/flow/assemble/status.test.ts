@@ -4,6 +4,8 @@ import { describe, it } from 'mocha';
 import { describePlan, newsIn, planInStatus, statusOf } from '../../../../pkg/flow/assemble/status.ts';
 import type { StatusInput } from '../../../../pkg/flow/assemble/status.ts';
 import type { FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
+import type { HintsInForce } from '../../../../pkg/flow/demand/arrivals.ts';
+import type { LoopDecision } from '../../../../pkg/flow/loop/types.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/job.ts';
 
 const finding = (reason: string, status: 'True' | 'False' = 'True') => ({ status, reason, message: `${reason}.` });
@@ -22,17 +24,22 @@ const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({
   maxUtilization: 0.612,
   ...more,
 });
+const turnOf = (plan: HintsInForce, change?: string): NonNullable<StatusInput['turn']> => ({
+  plan,
+  state: undefined,
+  decision: (change === undefined ? undefined : { changed: true, reason: change }) as LoopDecision | undefined,
+});
+const NOON = Date.parse('2026-11-21T12:00:00Z') / 1_000;
 const input = (more: Partial<StatusInput> = {}): StatusInput => ({
   previous: undefined,
   findings,
   figures: figures(),
   bounds: { lp: 0.999, integrality: 0.95 },
-  plan: SHARED,
+  turn: turnOf(SHARED),
   endpoints: ENDPOINTS,
   source: 'metrics.k8s.io',
   generation: 3,
-  now: '2026-11-21T12:00:00Z',
-  change: undefined,
+  time: NOON,
   ...more,
 });
 
@@ -51,7 +58,7 @@ describe('the status of a FlowPolicy', () => {
   });
 
   it('says all in integers and short decimals', () => {
-    expect(statusOf(input({ change: 'Saturated' }))).to.deep.equal({
+    expect(statusOf(input({ turn: turnOf(SHARED, 'Saturated') }))).to.deep.equal({
       observedGeneration: 3,
       source: 'metrics.k8s.io',
       endpoints: 2,
@@ -73,14 +80,14 @@ describe('the status of a FlowPolicy', () => {
 
   it('leaves out what is not known', () => {
     const empty = statusOf(
-      input({ figures: undefined, bounds: undefined, plan: undefined, source: '', generation: undefined }),
+      input({ figures: undefined, bounds: undefined, turn: undefined, source: undefined, generation: undefined }),
     );
     expect(Object.keys(empty)).to.deep.equal(['endpoints', 'conditions']);
   });
 
   it('keeps the time of a condition while its status stays', () => {
     const previous = statusOf(input());
-    const later = { previous, now: '2026-11-21T13:00:00Z' };
+    const later = { previous, time: NOON + 3_600 };
     const times = (status: ReturnType<typeof statusOf>) =>
       status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime.slice(11, 13));
     expect(times(statusOf(input({ ...later, findings: { ...findings, Stable: finding('Other') } })))).to.deep.equal([
@@ -96,19 +103,19 @@ describe('the status of a FlowPolicy', () => {
   it('lists a hundred endpoints and ten changes, and says how many endpoints it leaves out', () => {
     const many = Array.from({ length: 120 }, (_, index) => ({ name: `p${index}`, zone: 'a' }));
     const plan = { spread: false, endpoints: many.map(({ name }) => ({ name, forZones: ['a', 'b'] })) };
-    let status = statusOf(input({ endpoints: many, plan }));
+    let status = statusOf(input({ endpoints: many, turn: turnOf(plan) }));
     expect([status.plan?.endpoints.length, status.plan?.omitted]).to.deep.equal([100, 20]);
     expect(planInStatus(status), 'is not the whole plan').to.equal(undefined);
     for (let change = 0; change < 12; change += 1)
-      status = statusOf(input({ previous: status, change: `Change${change}`, plan: change % 2 === 0 ? OWN : SPREAD }));
+      status = statusOf(input({ previous: status, turn: turnOf(change % 2 === 0 ? OWN : SPREAD, `Change${change}`) }));
     expect(status.lastChanges?.map(({ reason }) => reason)).to.deep.equal(
       Array.from({ length: 10 }, (_, index) => `Change${11 - index}`),
     );
   });
 
   it('keeps book of a proposal once, however often it is made', () => {
-    const previous = statusOf(input({ change: 'Overloaded' }));
-    expect(statusOf(input({ previous, change: 'Overloaded' })).lastChanges).to.have.length(1);
+    const previous = statusOf(input({ turn: turnOf(SHARED, 'Overloaded') }));
+    expect(statusOf(input({ previous, turn: turnOf(SHARED, 'Overloaded') })).lastChanges).to.have.length(1);
   });
 
   it('describes plans in a sentence', () => {
@@ -128,11 +135,11 @@ describe('news in a status', () => {
     { name: 'other figures', more: { figures: figures({ inZoneShare: 0.7 }) }, news: 'later' },
     { name: 'another demand', more: { figures: figures({ demand: 0.9 }) }, news: 'later' },
     { name: 'another zone', more: { figures: figures({ zones: [] }) }, news: 'now' },
-    { name: 'another plan', more: { plan: OWN }, news: 'now' },
+    { name: 'another plan', more: { turn: turnOf(OWN) }, news: 'now' },
     { name: 'another reason', more: { findings: { ...findings, Stable: finding('Overloaded') } }, news: 'now' },
     { name: 'another spec', more: { generation: 4 }, news: 'now' },
     { name: 'more endpoints', more: { endpoints: [...ENDPOINTS, { name: 'c1', zone: 'c' }] }, news: 'now' },
-    { name: 'a later time alone', more: { now: '2027-01-01T00:00:00Z' }, news: 'no' },
+    { name: 'a later time alone', more: { time: NOON + 9e6 }, news: 'no' },
   ];
   for (const { name, more, news } of cases) {
     it(`${name}: ${news}`, () => expect(newsIn(before, statusOf(input({ previous: before, ...more })))).to.equal(news));
@@ -150,20 +157,20 @@ describe('news in a status', () => {
   };
 
   it('is nothing in the order in which an API server returns the fields', () => {
-    const stored = returned(statusOf(input({ change: 'Saturated', sampleAge: 3 })));
+    const stored = returned(statusOf(input({ turn: turnOf(SHARED, 'Saturated') })));
     expect(newsIn(stored, statusOf(input({ previous: stored })))).to.equal('no');
   });
 
   it('is no second change for a plan that was stored, in whichever order', () => {
-    const stored = returned(statusOf(input({ change: 'Saturated' })));
-    expect(statusOf(input({ previous: stored, change: 'Saturated' })).lastChanges).to.have.lengthOf(1);
+    const stored = returned(statusOf(input({ turn: turnOf(SHARED, 'Saturated') })));
+    expect(statusOf(input({ previous: stored, turn: turnOf(SHARED, 'Saturated') })).lastChanges).to.have.lengthOf(1);
   });
 });
 
 describe('the plan in a status', () => {
   it('is what was in force', () => {
     expect(planInStatus(statusOf(input()))).to.deep.equal(SHARED);
-    expect(planInStatus(statusOf(input({ plan: SPREAD })))).to.deep.equal(SPREAD);
+    expect(planInStatus(statusOf(input({ turn: turnOf(SPREAD) })))).to.deep.equal(SPREAD);
   });
 
   it('is what an API server takes as hints, whatever was written there', () => {
