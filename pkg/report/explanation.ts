@@ -2,7 +2,8 @@
 // The closed loop of a Service on one screen: what it aims at, what each zone asks for and gets, and what changed last.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
-import type { Cause, LoopReport } from '../diagnosis/explain/types.ts';
+import type { LoopReport } from '../diagnosis/explain/facts.ts';
+import type { Cause } from '../diagnosis/explain/reasons.ts';
 
 type UsedReport = Explanation['used'][number];
 import { clean, evidenceText, indented, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';

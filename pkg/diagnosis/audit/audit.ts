@@ -3,13 +3,10 @@ import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts
 import { nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
-import { REASONS } from '../../upstream/index.ts';
 import type { Finding, Severity } from '../check/check.ts';
-import { counted, listed } from '../explain/given.ts';
 import { diagnose, racedNodes, unseenOf } from '../explain/explain.ts';
-import { type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
-import { DIAGNOSIS_REASONS, LATE_ZONE_VERSIONS } from '../explain/reasons.ts';
-import type { CauseReason, ExplainOptions } from '../explain/types.ts';
+import { type ExplainOptions, type SnapshotIndex, indexSnapshot } from '../explain/facts.ts';
+import { type CauseReason, LATE_ZONE_VERSIONS, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
@@ -84,7 +81,7 @@ const zonelessNodes = ({ readyNodes }: SnapshotIndex): ClusterFinding[] => {
       reason: 'ClientNodeWithoutZone',
       certainty: 'seen',
       evidence: `${zoneless.length} of ${counted(readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
-      remedy: REASONS.ClientNodeWithoutZone.remedy,
+      remedy: remedyOf('ClientNodeWithoutZone'),
     },
   ];
 };
@@ -122,7 +119,7 @@ const racedProxies = (index: SnapshotIndex): ClusterFinding[] => {
       reason: 'ProxyMissedItsZone',
       certainty: 'possible',
       evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
-      remedy: DIAGNOSIS_REASONS.ProxyMissedItsZone.remedy,
+      remedy: remedyOf('ProxyMissedItsZone'),
     },
   ];
 };

@@ -3,9 +3,8 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined, sumBy } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
-import { trafficsOf } from '../explain/spread.ts';
 import type { Diagnosis } from '../explain/explain.ts';
-import type { CauseReason } from '../explain/types.ts';
+import type { CauseReason } from '../explain/reasons.ts';
 import type { Facts, FamilyFacts } from '../explain/facts.ts';
 import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
 import type { ServiceRef } from '../models/lookup.ts';
@@ -108,9 +107,7 @@ const worstOf = (families: readonly Family[]): number =>
 
 /** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */
 const predict = ({ facts, effective }: Diagnosis) => {
-  const { families } = facts;
-  const countOf = (name: string): number => families.find(({ family }) => family === name)?.endpoints.length ?? 0;
-  const present = trafficsOf(facts).map(({ family, traffic }) => ({ traffic, count: countOf(family) }));
+  const { families, traffics: present } = facts;
   const future = families
     .filter(({ endpoints }) => endpoints.length > 0)
     .map((family) => ({ traffic: byZone(facts, family), count: family.endpoints.length }));

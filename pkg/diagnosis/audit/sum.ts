@@ -1,7 +1,7 @@
 // Sums of an audit: over all Services, and over those with the same first cause.
 // Orders of the Services of an audit.
 import { byText, sumBy } from '../../apis/values.ts';
-import type { Cause } from '../explain/types.ts';
+import type { Cause } from '../explain/reasons.ts';
 import { AUDIT_GROUPS, type AuditGroup, type MonthlyCost, type Saving, type ServiceAudit } from './service.ts';
 
 const byGroup = (a: { readonly group: AuditGroup }, b: { readonly group: AuditGroup }): number =>

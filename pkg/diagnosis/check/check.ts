@@ -11,12 +11,10 @@ import {
 } from '../../apis/names.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { REASONS, type Reason, type Wish, wishOf } from '../../upstream/index.ts';
+import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
-import { counted } from '../explain/given.ts';
-import { DIAGNOSIS_REASONS, type DiagnosisReason } from '../explain/reasons.ts';
+import { counted, remedyOf } from '../explain/reasons.ts';
 import { type Autoscaler, type ClusterSnapshot, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
-import { CHECK_REASONS } from './reasons.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
 export const SEVERITIES = ['error', 'warning', 'note'] as const;
@@ -50,7 +48,7 @@ export interface CheckOptions {
   readonly placeOf?: (key: string) => Place | undefined;
 }
 
-type FindingReason = keyof typeof CHECK_REASONS | DiagnosisReason | Reason;
+type FindingReason = Parameters<typeof remedyOf>[0];
 
 interface Said {
   readonly severity: Severity;
@@ -172,12 +170,6 @@ const placementRules = (workload: Workload, replicas: number): Said[] => {
   return [{ severity: 'note', reason: 'SpreadOnlyPreferred', message }];
 };
 
-const REMEDIES: Readonly<Record<FindingReason, { readonly remedy: string }>> = {
-  ...REASONS,
-  ...DIAGNOSIS_REASONS,
-  ...CHECK_REASONS,
-};
-
 interface Named {
   readonly kind: string;
   readonly namespace: string;
@@ -223,8 +215,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const place = placeOf?.(findingKeyOf(object));
     const { kind, namespace, name } = object;
     for (const one of all) {
-      const { remedy } = REMEDIES[one.reason];
-      findings.push({ ...one, kind, namespace, name, remedy, ...defined({ place }) });
+      findings.push({ ...one, kind, namespace, name, remedy: remedyOf(one.reason), ...defined({ place }) });
     }
   };
   for (const { workload, replicas } of workloads) report(workload, spreadRules(workload, replicas));

@@ -1,11 +1,9 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
-// Causes in the proxies: hints that are, or would be, there and are ignored.
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { MISSES_LATE_ZONE, type Reason, type Route, isEnabled } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
-import type { RouterAnswer } from '../routers/types.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
   balanceCauses,
@@ -19,13 +17,17 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
-import { cause, counted, firstOfEach, givenCauses, listed } from './given.ts';
-import { type Facts, type FamilyRoute, type SnapshotIndex, gatherFacts, indexSnapshot } from './facts.ts';
+import { type ExplainOptions, type Facts, type SnapshotIndex, gatherFacts, indexSnapshot } from './facts.ts';
 import { fixOf } from './fix.ts';
-import { loopCauses, loopReport, withLoop } from './loop.ts';
-import { LATE_ZONE_VERSIONS } from './reasons.ts';
-import type { Cause, ExplainOptions, Verdict } from './types.ts';
+import { givenCauses } from './given.ts';
+import { loopCauses, withLoop } from './loop.ts';
+import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
+
+/**
+ * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
+ */
+export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
 
 /** By endpoints that are not ready, which complete hints do not have. */
 const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
@@ -48,31 +50,26 @@ const PROXY_REASONS = [
   'TerminatingForZone',
 ] as const satisfies readonly Reason[];
 
-const versionOfNode = ({ nodes, index, version }: Facts, name: string): string => {
-  const node = nodes.find(({ metadata }) => metadata?.name === name);
-  return formatVersion(node === undefined ? version : index.routers.of(node).routing.version);
-};
-
-const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]): string => {
-  const matching = routes.filter((route) => route.reason === reason).flatMap((route) => route.nodes);
-  const nodes = [...new Set(matching.map(nameOf))];
-  const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes)})`;
+const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): string => {
+  const { routers } = facts.index;
+  const matching = routes.filter((route) => route.reason === reason);
+  const nodes = [...new Set(matching.flatMap((route) => route.nodes))];
+  const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes.map(nameOf))})`;
   if (reason === 'ProxyNeedsAnnotation' || reason === 'HintsGateOff') {
-    const versions = listed(nodes.map((name) => versionOfNode(facts, name)));
+    const versions = listed(nodes.map((node) => formatVersion(routers.of(node).routing.version)));
     const why =
       reason === 'HintsGateOff' ? 'with the gate for hints off' : 'which uses hints only of annotated Services';
     return `${who} run kube-proxy ${versions}, ${why}.`;
   }
   if (reason === 'ClientNodeWithoutZone') return `${who} have no zone label: their proxies ignore hints.`;
   if (reason === 'CiliumServiceTopologyOff') {
-    const first = facts.nodes.find(({ metadata }) => metadata?.name === nodes[0]);
-    const beside = first !== undefined && facts.index.routers.of(first).notes.length > 0;
+    const beside = nodes.slice(0, 1).some((node) => routers.of(node).notes.length > 0);
     return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
   }
-  const first = routes.find((route) => route.reason === reason);
-  return `${who}: ${first?.message ?? reason}`;
+  return `${who}: ${matching[0]?.message ?? reason}`;
 };
 
+/** Causes in the proxies: hints that are, or would be, there and are ignored. */
 const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
@@ -80,54 +77,49 @@ const usedCauses = (facts: Facts): Cause[] =>
     return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
   });
 
+const isHinted = ({ forZones }: Facts['endpoints'][number]): boolean => forZones.length > 0;
+
 const givenReport = ({ families }: Facts) =>
   families.map(({ family: addressType, endpoints }) => {
-    const zones = new Map<string, { endpoints: number; hinted: number }>();
-    const row = (zone: string) => {
-      const found = zones.get(zone) ?? { endpoints: 0, hinted: 0 };
-      zones.set(zone, found);
-      return found;
-    };
-    for (const { zone, forZones } of endpoints) {
-      row(zone).endpoints += 1;
-      for (const hinted of forZones) row(hinted).hinted += 1;
-    }
+    const names = new Set(endpoints.flatMap(({ zone, forZones }) => [zone, ...forZones]));
+    const rows = [...names].sort(byText).map((name) => {
+      const hinted = endpoints.filter(({ forZones }) => forZones.includes(name)).length;
+      return [name, { endpoints: endpoints.filter(({ zone }) => zone === name).length, hinted }] as const;
+    });
     return {
       addressType,
       ready: endpoints.length,
       /** Ready endpoints that carry a zone hint. */
-      hinted: endpoints.filter(({ forZones }) => forZones.length > 0).length,
+      hinted: endpoints.filter(isHinted).length,
       /** Ready endpoints and hints by zone. */
-      zones: Object.fromEntries([...zones].sort(([a], [b]) => byText(a, b))),
+      zones: Object.fromEntries(rows),
     };
   });
 
-/** kube-proxy is judged by its minor; of others the version counts as their image names it. */
-const routerFields = ({ router, certainty, version, routing }: RouterAnswer) => ({
-  router,
-  certainty,
-  /** `1.34.2`, or the minor by which it is judged; empty where that is not known. */
-  version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
-});
-
-const usedReport = ({ routes, families, index }: Facts) => {
+const usedReport = ({ routes, families, index: { routers } }: Facts) => {
   const order = families.map(({ family }) => family);
   return routes
     .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
       const inside = used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length;
-      return nodes.map((node) => ({
-        node: nameOf(node),
-        zone,
-        addressType: family,
-        port,
-        ...routerFields(index.routers.of(node)),
-        mode,
-        /** That a connection from here is spread over. */
-        endpoints: used.length,
-        /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
-        inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
-        reason,
-      }));
+      return nodes.map((node) => {
+        const { router, certainty, version, routing } = routers.of(node);
+        return {
+          node: nameOf(node),
+          zone,
+          addressType: family,
+          port,
+          router,
+          certainty,
+          /** `1.34.2`, or the minor by which kube-proxy is judged; of others as their image names it, empty where that is not known. */
+          version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
+          mode,
+          /** That a connection from here is spread over. */
+          endpoints: used.length,
+          /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
+          inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
+          reason,
+        };
+      });
     })
     .sort((a, b) => order.indexOf(a.addressType) - order.indexOf(b.addressType) || byText(a.node, b.node));
 };
@@ -154,7 +146,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): stri
 
 const effectiveReport = (facts: Facts) => {
   const { routes, clientZones, noZones } = facts;
-  const spread = loopReport(facts)?.spreadOnPurpose === true;
+  const spread = facts.loop?.spreadOnPurpose === true;
   const isServed = (route: Route): boolean =>
     (isKept(route) && !isFailing(route)) || (spread && route.reason === 'NoHints');
   const unserved = clientZones.filter(
@@ -183,17 +175,8 @@ const effectiveReport = (facts: Facts) => {
 /** Every Node whose router is known keeps to hints; of the others nothing can be said. */
 const onlyUnknown = ({ routes, endpoints }: Facts): boolean =>
   endpoints.length > 0 &&
-  endpoints.every(({ forZones }) => forZones.length > 0) &&
+  endpoints.every(isHinted) &&
   routes.every((route) => route.reason === 'RouterUnknown' || isKept(route));
-
-const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
-  if (nodes.length === 0)
-    return [
-      cause('used', 'NoNodes', `No ready Node is known; no statement is possible about clients of Service ${name}.`),
-    ];
-  if (clientZones.length !== 1) return [];
-  return [cause('prerequisite', 'SingleZone', `All ready worker Nodes are in ${listed(clientZones)}.`)];
-};
 
 /** Nodes of which one that got its zone late is ignored by its kube-proxy. */
 export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
@@ -227,15 +210,18 @@ const remedyFor = (remedy: string, { version, options }: Facts): string =>
 
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
+  const { nodes, clientZones, name } = facts;
+  const none = 'No ready Node is known; no statement is possible';
+  const single = `All ready worker Nodes are in ${listed(clientZones)}.`;
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
-  const balance = loopReport(facts)?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
+  const balance = facts.loop?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const found = [
-    ...trivialCauses(facts).filter(({ reason }) => reason === 'NoNodes'),
+    ...(nodes.length === 0 ? [cause('used', 'NoNodes', `${none} about clients of Service ${name}.`)] : []),
     ...evacuation,
     ...failingCauses(facts),
     ...kind,
@@ -245,7 +231,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...withLoop(facts, loop, givenCauses(facts)),
     // Proxies never look at hints of a headless Service or one with the policy Local.
     ...(isRouted ? [...usedCauses(facts), ...spreadCauses(facts)] : []),
-    ...trivialCauses(facts).filter(({ reason }) => reason === 'SingleZone'),
+    ...(clientZones.length === 1 ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
@@ -315,10 +301,8 @@ export type Diagnosis = ReturnType<typeof diagnose>;
 
 export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions) => {
   const { facts, verdict, wanted, given, effective, causes } = diagnose(snapshot, service, options);
-  const loop = loopReport(facts);
   return {
-    namespace: facts.ref.namespace,
-    name: facts.ref.name,
+    ...facts.ref,
     kubernetesVersion: formatVersion(facts.version),
     ...routersReport(facts.nodes, facts.index.routers),
     verdict,
@@ -328,7 +312,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     used: usedReport(facts),
     effective,
     /** Only where its FlowPolicy was seen. */
-    ...defined({ loop }),
+    ...defined({ loop: facts.loop }),
     /** Clients that do not pass the rules of its proxies. */
     bypasses: facts.bypasses,
     /** By which constraint its Pods are spread over zones; empty where that could not be seen. */

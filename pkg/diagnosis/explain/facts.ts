@@ -1,14 +1,14 @@
 // Works out once what causes of one Service are looked for in.
 import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { byText, defined } from '../../apis/values.ts';
-import type { StringMap } from '../../apis/meta.ts';
+import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
+import { byText, defined, nameOf } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import { matchesSelector } from '../../routing/types.ts';
-import { isControlPlane, wishOf, zoneShares } from '../../upstream/index.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { isControlPlane, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
@@ -20,11 +20,19 @@ import {
   serviceRefOf,
   slicesByService,
 } from '../models/lookup.ts';
-import { type GroupRoutesInput, groupNodes, groupRoutesOf } from '../models/routes.ts';
+import { type GroupRoute, groupNodes, groupRoutesOf } from '../models/routes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import type { ExplainOptions } from './types.ts';
+import { type ClusterSnapshot, type FlowLoopSummary, itemsOf } from '../snapshot.ts';
+
+export interface ExplainOptions extends Stated {
+  /** Milliseconds since the epoch: certificates expire. */
+  readonly now: number;
+  /** Of the control plane and every proxy; default: from the snapshot, for each. */
+  readonly version?: KubernetesVersion;
+  /** Traffic was measured to cross zones although everything here looks right. Default false. */
+  readonly crossing?: boolean;
+}
 
 const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],
@@ -55,15 +63,17 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
 
 export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
 
+/** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const { selector = {} } = service.spec ?? {};
+  const matchLabels = service.spec?.selector ?? {};
   const { namespace } = serviceRefOf(service);
-  if (Object.keys(selector).length === 0) return { pods: [], workloads: [] };
-  const selects = (labels: StringMap): boolean => matchesSelector({ matchLabels: selector }, labels);
-  return {
-    pods: (index.pods.get(namespace) ?? []).filter(({ labels }) => selects(labels)),
-    workloads: (index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)),
-  };
+  const selects = (labels: Readonly<Record<string, string>>): boolean =>
+    Object.keys(matchLabels).length > 0 && matchesSelector({ matchLabels }, labels);
+  const workloads = (index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels));
+  const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
+    (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
+  );
+  return { pods: (index.pods.get(namespace) ?? []).filter(({ labels }) => selects(labels)), workloads, autoscalers };
 };
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
@@ -89,10 +99,6 @@ const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintSt
 
 export type FamilyFacts = ReturnType<typeof familyFacts>[number];
 
-/** Routes of every family, group of Nodes and port, from slices as they are or as they should be. */
-const routesOfFamilies = (families: readonly FamilyFacts[], input: Omit<GroupRoutesInput, 'family' | 'port'>) =>
-  families.flatMap(({ family }) => groupRoutesOf({ ...input, family }).map((route) => ({ ...route, family })));
-
 /** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
 const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
   const families = familiesOf(service, slices);
@@ -104,39 +110,55 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
   }));
 };
 
+const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
+
+/** For its own zone, if it is ready and has one. */
+const idealEndpoint = (endpoint: Endpoint): Endpoint => {
+  const { zone = '', hints } = endpoint;
+  if (isHinted(endpoint) || zone === '') return endpoint;
+  return { ...endpoint, hints: { ...hints, forZones: [{ name: isEndpointReady(endpoint) ? zone : NOWHERE }] } };
+};
+
 /**
  * Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So
  * causes behind a missing hint show at once, and not only after it is fixed.
  */
 const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalHints[]): readonly EndpointSlice[] => {
-  const complete = expected.filter(({ slices: own }) =>
-    own.every(({ endpoints }) =>
-      (endpoints ?? []).every(
-        ({ conditions, hints }) => conditions?.ready === false || (hints?.forZones ?? []).length > 0,
-      ),
-    ),
-  );
+  const isComplete = ({ endpoints }: EndpointSlice): boolean =>
+    (endpoints ?? []).every((endpoint) => endpoint.conditions?.ready === false || isHinted(endpoint));
+  const complete = expected.filter((family) => family.slices.every(isComplete));
   const done = new Map(complete.flatMap((family) => family.slices).map((slice) => [slice.metadata?.name, slice]));
   return slices.map(
-    (slice) =>
-      done.get(slice.metadata?.name) ?? {
-        ...slice,
-        endpoints: (slice.endpoints ?? []).map((endpoint) =>
-          (endpoint.hints?.forZones ?? []).length > 0 || (endpoint.zone ?? '') === ''
-            ? endpoint
-            : {
-                ...endpoint,
-                hints: {
-                  ...endpoint.hints,
-                  forZones: [{ name: isEndpointReady(endpoint) ? (endpoint.zone ?? '') : NOWHERE }],
-                },
-              },
-        ),
-      },
+    (slice) => done.get(slice.metadata?.name) ?? { ...slice, endpoints: (slice.endpoints ?? []).map(idealEndpoint) },
   );
 };
 
-export type FamilyRoute = ReturnType<typeof routesOfFamilies>[number];
+type FamilyRoute = GroupRoute & { readonly family: string };
+
+/** Connections of each family and port that something answers, of clients in the client zones and on Nodes without zone. */
+const trafficsOf = (
+  routes: readonly FamilyRoute[],
+  families: readonly FamilyFacts[],
+  clientZones: readonly string[],
+  weights: SnapshotIndex['weights'],
+) =>
+  [...Map.groupBy(routes, ({ family, port }) => `${family} ${port}`).values()].flatMap((own) => {
+    const [first] = own;
+    if (first === undefined || own.every(({ used }) => used.length === 0)) return [];
+    const clients = own.filter(
+      ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
+    );
+    const routeOf = new Map(clients.map((route) => [route.node, route]));
+    const traffic = trafficOf({
+      nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
+      countOf: (node) => routeOf.get(nameOf(node))?.nodes.length ?? 0,
+      endpointsFor: (node) => routeOf.get(nameOf(node))?.used ?? [],
+      ...defined({ weights }),
+    });
+    /** Of the family. */
+    const ready = families.find(({ family }) => family === first.family)?.endpoints.length ?? 0;
+    return [{ routes: own, traffic, count: ready }];
+  });
 
 /**
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
@@ -153,6 +175,26 @@ export const noZonesOf = (nodes: readonly Node[]): string[] =>
 const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
   conditions?.ready === true && conditions.serving === false;
 
+export const conditionIn = ({ conditions }: FlowLoopSummary, type: FlowPolicyCondition['type']) =>
+  conditions.find((condition) => condition.type === type);
+
+/** What the FlowPolicy says, and what follows for traffic that crosses. */
+const loopReport = (loop: FlowLoopSummary) => {
+  // In safe mode there are no hints because nothing is known, not because the load asks for it.
+  const isSafeMode = conditionIn(loop, 'Observed')?.reason === 'MetricsLost';
+  const inForce = loop.mode === 'Enforce' && conditionIn(loop, 'Effective')?.status === 'True' && !isSafeMode;
+  return {
+    ...loop,
+    /** The slices carry the plan: what crosses zones under it does so on purpose. */
+    inForce,
+    /** The plan is to write no hints, by what is known of the load. */
+    spreadOnPurpose: inForce && loop.spread === true,
+  };
+};
+
+/** The closed loop of a Service that asks for one. */
+export type LoopReport = ReturnType<typeof loopReport>;
+
 /** Everything that causes are looked for in, worked out once. */
 export const gatherFacts = (
   snapshot: ClusterSnapshot,
@@ -167,10 +209,16 @@ export const gatherFacts = (
   const gates = defined({ gates: options.gates });
   const families = familyFacts(service, slices);
   const endpoints = families.flatMap((family) => family.endpoints);
-  const owners = ownersOf(index, service);
   const expected = finalHints(service, slices, { shares, version, ...gates });
-  const routing = { service, groups: index.groups, routing: (node: Node) => index.routers.of(node).routing };
-  const routes = routesOfFamilies(families, { ...routing, slices });
+  const routing = (node: Node) => index.routers.of(node).routing;
+  /** Of every family, group of Nodes and port. */
+  const routesBy = (own: readonly EndpointSlice[]): FamilyRoute[] =>
+    families.flatMap(({ family }) => {
+      const found = groupRoutesOf({ service, groups: index.groups, routing, slices: own, family });
+      return found.map((route) => ({ ...route, family }));
+    });
+  const routes = routesBy(slices);
+  const clientZones = clientZonesOf(index, endpoints);
   const ideal = idealSlices(slices, expected);
   const strategy = strategyOf(labelsOf(service, slices));
   const planned = plannedOf(service, strategy);
@@ -192,27 +240,24 @@ export const gatherFacts = (
     strategy,
     /** Whose hints the flow controller plans, that labels or the annotation ask for. */
     planned,
-    /** What the FlowPolicy of the Service says, where it asks for a plan; undefined: there is none, or it was not seen. */
-    loop: planned === undefined ? undefined : policy?.loop,
+    /** Of its FlowPolicy, where it asks for a plan; undefined: there is none, or it was not seen. */
+    loop: planned === undefined || policy?.loop === undefined ? undefined : loopReport(policy.loop),
     /** What would be stored now, by family. */
     expected,
     families,
     /** From the slices as stored. */
     routes,
     /** From slices as they should be: shows causes behind a missing hint. */
-    idealRoutes: isSame ? routes : routesOfFamilies(families, { ...routing, slices: ideal }),
+    idealRoutes: isSame ? routes : routesBy(ideal),
     /** All ready ones. */
     nodes,
-    clientZones: clientZonesOf(index, endpoints),
+    clientZones,
+    traffics: trafficsOf(routes, families, clientZones, index.weights),
     noZones: noZonesOf(nodes),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: bypassesOf(service, index.bypasses),
-    ...owners,
-    autoscalers: (index.autoscalers.get(ref.namespace) ?? []).filter(
-      ({ targetKind, targetName, off }) =>
-        !off && owners.workloads.some(({ kind, name }) => kind === targetKind && name === targetName),
-    ),
+    ...ownersOf(index, service),
   };
 };
 

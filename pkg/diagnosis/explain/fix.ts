@@ -1,6 +1,5 @@
-// The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes.
-// Commands that make a Service ask for routing by zone, with the value that this version and these data planes read.
-// Where the owner of a Service would undo a command: what to set there instead.
+// The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes. Where the owner of a
+// Service would undo a command, a line says what to set there instead.
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -10,6 +9,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
+import { nameOf } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -19,7 +19,19 @@ import { itemsOf } from '../snapshot.ts';
 import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
 import type { Facts } from './facts.ts';
-import type { CauseReason } from './types.ts';
+import type { CauseReason } from './reasons.ts';
+
+/** Commands in their order. `{service}`, `{slices}`, `{name}` and `{namespace}` stand for those of the Service. */
+type Fix = (facts: Facts) => readonly string[];
+
+/** The first that has a command. */
+const firstOf =
+  (...fixes: readonly (Fix | string)[]): Fix =>
+  (facts) =>
+    fixes.map((fix) => (typeof fix === 'string' ? [fix] : fix(facts))).find((commands) => commands.length > 0) ?? [];
+
+/** Changes fields of its spec. */
+const patch = (spec: object): string => `kubectl patch {service} --type merge -p '${JSON.stringify({ spec })}'`;
 
 /** Data planes of this kind look at hints of annotated Services only. */
 const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
@@ -28,87 +40,67 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
   return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
 };
 
-type RoutedFacts = Pick<Facts, 'version' | 'index' | 'options'>;
-
-/** Once for Nodes that are alike: thousands of Services ask. */
-const routingsOf = ({ index: { groups, routers } }: RoutedFacts) =>
-  groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
-
-/** Some data plane looks at hints of annotated Services only. */
-const someNeedAnnotation = (facts: RoutedFacts): boolean =>
-  routingsOf(facts).some(({ proxy, version }) => needsAnnotation(proxy, version.minor));
-
-/** The value that the control plane and all who read the field know; undefined: it has no such field. */
-const fieldFor = (facts: RoutedFacts): string | undefined => {
-  const onlyClose = routingsOf(facts).some(
+/** By what a Service asks so that the control plane and all data planes here understand it. */
+const settingsFor = ({ version, options, index: { groups, routers } }: Facts) => {
+  // Once for Nodes that are alike: thousands of Services ask.
+  const routings = groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
+  const onlyClose = routings.some(
     ({ proxy }) =>
       proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
   );
-  const wanted = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
-  return wanted.find((value) => distributionOf(value, facts.version, facts.options.gates) !== undefined);
+  const values = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
+  const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
+  const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
+  const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
+  return {
+    /** The value that the control plane and all who read the field know; undefined: it has no such field. */
+    field,
+    /** Some data plane looks at hints of annotated Services only. */
+    annotated: needing.length > 0,
+    /**
+     * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
+     * own alone, where `Auto` would beat the field. Undefined where something insists on `Auto`, or there is no field.
+     */
+    beside: insists || field === undefined ? undefined : domainPrefixedMode('same-zone'),
+    /** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
+    distribution: needing.length > 0 ? undefined : field,
+  };
 };
-
-/** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
-const distributionFor = (facts: RoutedFacts): string | undefined =>
-  someNeedAnnotation(facts) ? undefined : fieldFor(facts);
-
-/**
- * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
- * own alone, where `Auto` would beat the field. Undefined where something insists on `Auto`, or there is no field.
- */
-const annotationBesideField = (facts: Facts): string | undefined => {
-  const insists = routingsOf(facts).some(
-    ({ proxy, version: { minor } }) => needsAnnotation(proxy, minor) && (proxy.kind !== 'kube-proxy' || minor < 27),
-  );
-  return insists || fieldFor(facts) === undefined ? undefined : domainPrefixedMode('same-zone');
-};
-
-const target = ({ ref }: Facts): string => `service ${ref.name} -n ${ref.namespace}`;
 
 const presentAnnotation = ({ service }: Facts): string | undefined =>
   [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
     (key) => service.metadata?.annotations?.[key] !== undefined,
   );
 
-/** Changes fields of its spec. */
-const patchServiceCommand = (facts: Facts, spec: object): string =>
-  `kubectl patch ${target(facts)} --type merge -p '${JSON.stringify({ spec })}'`;
-
 const annotationKey = ({ version }: Facts): string =>
   atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
 
 const setAnnotation = (facts: Facts, value: string): string =>
-  `kubectl annotate ${target(facts)} --overwrite ${annotationKey(facts)}=${value}`;
-
-const isFieldRead = ({ service, version, options }: Facts): boolean =>
-  distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
+  `kubectl annotate {service} --overwrite ${annotationKey(facts)}=${value}`;
 
 /** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
-const annotate = (facts: Facts): string => {
-  const auto = atLeast(facts.version, 27) ? 'Auto' : 'auto';
-  return setAnnotation(facts, (isFieldRead(facts) ? annotationBesideField(facts) : undefined) ?? auto);
+const annotate: Fix = (facts) => {
+  const { service, version, options } = facts;
+  const isFieldRead = distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
+  const auto = atLeast(version, 27) ? 'Auto' : 'auto';
+  return [setAnnotation(facts, (isFieldRead ? settingsFor(facts).beside : undefined) ?? auto)];
 };
 
-const setField = (facts: Facts, value: string): string[] =>
-  facts.service.spec?.trafficDistribution === value ? [] : [patchServiceCommand(facts, { trafficDistribution: value })];
-
-/** The field, and the annotation that older proxies want beside it; undefined where the field does not help. */
+/** The field, the annotation that older proxies want beside it, and none that is in its way; undefined where the field does not help. */
 const askByField = (facts: Facts): string[] | undefined => {
-  const value = fieldFor(facts);
-  const beside = annotationBesideField(facts);
-  if (value === undefined) return undefined;
-  if (someNeedAnnotation(facts)) {
-    return beside === undefined ? undefined : [setAnnotation(facts, beside), ...setField(facts, value)];
-  }
+  const { field, annotated, beside } = settingsFor(facts);
+  if (field === undefined || (annotated && beside === undefined)) return undefined;
   const key = presentAnnotation(facts);
-  return [...(key === undefined ? [] : [`kubectl annotate ${target(facts)} ${key}-`]), ...setField(facts, value)];
+  const unset = key === undefined ? [] : [`kubectl annotate {service} ${key}-`];
+  const set = facts.service.spec?.trafficDistribution === field ? [] : [patch({ trafficDistribution: field })];
+  return [...(beside !== undefined && annotated ? [setAnnotation(facts, beside)] : unset), ...set];
 };
 
-/** Asks with a setting that every version recognises; an annotation in the way of the field is removed. */
-const ask = (facts: Facts): string[] => askByField(facts) ?? [annotate(facts)];
+/** Asks with a setting that every version recognises. */
+const ask: Fix = (facts) => askByField(facts) ?? annotate(facts);
 
 /** The field instead of the CPU heuristic, where something here reads it. */
-const useField = (facts: Facts): string[] => askByField(facts) ?? [];
+const useField: Fix = (facts) => askByField(facts) ?? [];
 
 /** Helm values by chart that were read in its templates. */
 const CHART_VALUES: Readonly<Record<string, string>> = {
@@ -119,171 +111,148 @@ const CHART_VALUES: Readonly<Record<string, string>> = {
 
 /** Names that the DNS add-on's Service has had. */
 const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
+
 /** First minor that serves `v1`, KEP-3962. */
 const MUTATING_POLICIES_SINCE = 36;
-
-/** What the commands change, as JSON pointer. */
-const pointerOf = (facts: Facts): string => {
-  const key = presentAnnotation(facts) ?? annotationKey(facts);
-  return distributionFor(facts) === undefined
-    ? `/metadata/annotations/${key.replaceAll('/', '~1')}`
-    : '/spec/trafficDistribution';
-};
 
 /** Who rewrites the Service, and how to change it there; undefined where nothing shows an owner. */
 const ownerNote = (facts: Facts): string | undefined => {
   const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
-  const value = distributionFor(facts);
+  const { distribution } = settingsFor(facts);
   const addOn = labels['eks.amazonaws.com/component'];
-  if (addOn !== undefined && !DNS_ADD_ON.has(addOn)) {
-    return '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
-  }
   if (addOn !== undefined) {
-    return `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`;
+    return DNS_ADD_ON.has(addOn)
+      ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
+      : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
   }
   if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
     const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
     return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
   }
-  if (labels['kustomize.toolkit.fluxcd.io/name'] !== undefined) {
-    return `# Flux owns it: the same change under spec.patches of Kustomization ${labels['kustomize.toolkit.fluxcd.io/name'] ?? ''}`;
-  }
+  const flux = labels['kustomize.toolkit.fluxcd.io/name'];
+  if (flux !== undefined) return `# Flux owns it: the same change under spec.patches of Kustomization ${flux}`;
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
-    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointerOf(facts)}] with syncOptions: [RespectIgnoreDifferences=true]`;
+    const key = (presentAnnotation(facts) ?? annotationKey(facts)).replaceAll('/', '~1');
+    const pointer = distribution === undefined ? `/metadata/annotations/${key}` : '/spec/trafficDistribution';
+    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`;
   }
   if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
-  const chart = (labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '');
-  const known = CHART_VALUES[chart];
-  return known === undefined || value === undefined
+  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')];
+  return value === undefined || distribution === undefined
     ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
-    : `# Helm owns it: value ${known}: ${value}`;
+    : `# Helm owns it: value ${value}: ${distribution}`;
 };
 
-const unlabelled = ({ nodes }: Facts): string[] =>
-  nodes
-    .filter((node) => zoneOfNode(node) === '')
-    .slice(0, 1)
-    .map(({ metadata }) => `kubectl label node ${metadata?.name ?? ''} ${LABEL_ZONE}=<zone of the Node>`);
+type Workload = Facts['workloads'][number];
 
-/** What runs the Pods, where it could not be seen. */
-const SOME_WORKLOAD = '<what runs its Pods, e.g. deployment web>';
+const workloadRef = ({ kind, name }: Workload): string => `${kind.toLowerCase()} ${name} -n {namespace}`;
 
 /** A HorizontalPodAutoscaler would undo another number of replicas. */
-const scaleTo = ({ workloads, autoscalers, ref }: Facts, replicas: number): string[] => {
-  if (workloads.length === 0) return [`kubectl scale ${SOME_WORKLOAD} -n ${ref.namespace} --replicas=${replicas}`];
-  return workloads.map(({ kind, name }) => {
+const scaleTo = (replicas: number, workloads: readonly Workload[], { autoscalers }: Facts): string[] =>
+  workloads.map((workload) => {
     const own = autoscalers.find(
-      (each) => each.kind === 'HorizontalPodAutoscaler' && each.targetKind === kind && each.targetName === name,
+      ({ kind, targetKind, targetName }) =>
+        kind === 'HorizontalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
     );
     return own === undefined
-      ? `kubectl scale ${kind.toLowerCase()} ${name} -n ${ref.namespace} --replicas=${replicas}`
-      : `kubectl patch hpa ${own.name} -n ${ref.namespace} --type merge -p '{"spec":{"minReplicas":${replicas}}}'`;
+      ? `kubectl scale ${workloadRef(workload)} --replicas=${replicas}`
+      : `kubectl patch hpa ${own.name} -n {namespace} --type merge -p '{"spec":{"minReplicas":${replicas}}}'`;
   });
-};
+
+/** What runs the Pods could not be seen. */
+const scaleUnseen = (replicas: number): string[] => [
+  `kubectl scale <what runs its Pods, e.g. deployment web> -n {namespace} --replicas=${replicas}`,
+];
 
 /** One for each zone with clients, where there are fewer. */
-const scale = (facts: Facts): string[] => {
-  const few = facts.workloads.filter(({ replicas }) => replicas < facts.clientZones.length);
-  const unseen = facts.workloads.length === 0 && facts.endpoints.length < facts.clientZones.length;
-  return few.length > 0 || unseen ? scaleTo({ ...facts, workloads: few }, facts.clientZones.length) : [];
+const scale: Fix = (facts) => {
+  const { workloads, endpoints, clientZones } = facts;
+  const few = workloads.filter(({ replicas }) => replicas < clientZones.length);
+  if (few.length > 0) return scaleTo(clientZones.length, few, facts);
+  return workloads.length === 0 && endpoints.length < clientZones.length ? scaleUnseen(clientZones.length) : [];
 };
+
+/** Another number of endpoints that the CPU heuristic can share out, the next above. */
+const scaleToShare: Fix = (facts) => {
+  const { shares, families, endpoints, workloads } = facts;
+  const count = families[0]?.endpoints.length ?? endpoints.length;
+  const more = shares.kind === 'unknown' ? undefined : workingCounts(shares.ratios, count).find((n) => n > count);
+  if (more === undefined) return [];
+  return workloads.length === 0 ? scaleUnseen(more) : scaleTo(more, workloads, facts);
+};
+
+const spreadOut: Fix = ({ workloads, service }) =>
+  workloads
+    .filter(
+      ({ spread, kind }) => kind !== 'ReplicaSet' && spread.every(({ topologyKey }) => topologyKey !== LABEL_ZONE),
+    )
+    .map((workload) => {
+      const constraint = {
+        maxSkew: 1,
+        topologyKey: LABEL_ZONE,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: service.spec?.selector ?? {} },
+      };
+      const spec = { template: { spec: { topologySpreadConstraints: [constraint] } } };
+      // Strategic: constraints on other keys stay.
+      return `kubectl patch ${workloadRef(workload)} -p '${JSON.stringify({ spec })}'`;
+    });
+
+const scaleAndSpread: Fix = (facts) => [...scale(facts), ...spreadOut(facts)];
 
 /** Where Nodes keep the Pods away, a constraint would leave them pending. */
 const BARRED_NOTE =
   '# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them';
 
-const spreadOut = (facts: Facts): string[] =>
-  facts.workloads
-    .filter(
-      ({ spread, kind }) => spread.every(({ topologyKey }) => topologyKey !== LABEL_ZONE) && kind !== 'ReplicaSet',
-    )
-    .map(({ kind, name }) => {
-      const selector = { matchLabels: facts.service.spec?.selector ?? {} };
-      const constraint = {
-        maxSkew: 1,
-        topologyKey: LABEL_ZONE,
-        whenUnsatisfiable: 'DoNotSchedule',
-        labelSelector: selector,
-      };
-      const patch = { spec: { template: { spec: { topologySpreadConstraints: [constraint] } } } };
-      // Strategic: constraints on other keys stay.
-      return `kubectl patch ${kind.toLowerCase()} ${name} -n ${facts.ref.namespace} -p '${JSON.stringify(patch)}'`;
-    });
-
-const CILIUM_TOPOLOGY = [
-  'helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
-  'kubectl -n kube-system rollout restart daemonset/cilium',
-];
-
-type Fix = (facts: Facts) => readonly string[];
-
-/** The first that has a command. */
-const firstOf =
-  (...fixes: readonly Fix[]): Fix =>
-  (facts) =>
-    fixes.map((fix) => fix(facts)).find((commands) => commands.length > 0) ?? [];
-
-const selectorText = ({ service }: Facts): string =>
-  Object.entries(service.spec?.selector ?? {})
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
-
-const showPods: Fix = (facts) => [`kubectl get pods -n ${facts.ref.namespace} -l '${selectorText(facts)}' -o wide`];
-const showLabels: Fix = ({ ref }) => [`kubectl get pods -n ${ref.namespace} --show-labels`];
-
-const ownSlices = ({ ref }: Facts): string => `endpointslices -n ${ref.namespace} -l ${LABEL_SERVICE_NAME}=${ref.name}`;
+const showPods: Fix = ({ service }) => {
+  const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
+};
 
 /** Who writes them, and when they did. */
-const showSlices: Fix = (facts) => [`kubectl get ${ownSlices(facts)} -o yaml --show-managed-fields`];
-
+const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
+const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 /** Any write makes who hints look again. */
-const AGAIN = `${GROUP}/look-again="$(date +%s)"`;
+const AGAIN = `--overwrite ${GROUP}/look-again="$(date +%s)"`;
+const TOUCH_SERVICE = `kubectl annotate {service} ${AGAIN}`;
+const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
-const touchService: Fix = (facts) => [`kubectl annotate ${target(facts)} --overwrite ${AGAIN}`];
-
-const touchSlices: Fix = (facts) => [`kubectl annotate ${ownSlices(facts)} --overwrite ${AGAIN}`];
-
-/** Another number of endpoints that the CPU heuristic can share out, the next above. */
-const scaleToShare: Fix = (facts) => {
-  const { shares, families, endpoints } = facts;
-  const count = families[0]?.endpoints.length ?? endpoints.length;
-  const more = shares.kind === 'unknown' ? undefined : workingCounts(shares.ratios, count).find((n) => n > count);
-  return more === undefined ? [] : scaleTo(facts, more);
+const labelNode: Fix = ({ nodes }) => {
+  const [unlabelled] = nodes.filter((node) => zoneOfNode(node) === '');
+  if (unlabelled !== undefined) return [`kubectl label node ${nameOf(unlabelled)} ${LABEL_ZONE}=<zone of the Node>`];
+  return [nodes.length === 0 ? SNAPSHOT : SHOW_SLICES];
 };
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
-const inNamespace = '-n topology-aware-routing --create-namespace';
 
 /** A second Service: the cluster IP of one cannot be changed. */
 const exposeBeside: Fix = (facts) => {
-  const { ref, service } = facts;
-  if (Object.keys(service.spec?.selector ?? {}).length === 0) return [];
-  const name = `${ref.name}-by-zone`;
-  const value = distributionFor(facts);
-  const field = { ...facts, ref: { ...ref, name } };
-  return [
-    `kubectl expose ${target(facts)} --name=${name}`,
-    ...(value === undefined ? [] : [patchServiceCommand(field, { trafficDistribution: value })]),
-  ];
+  if (Object.keys(facts.service.spec?.selector ?? {}).length === 0) return [];
+  const { distribution } = settingsFor(facts);
+  const name = '{name}-by-zone';
+  const field = patch({ trafficDistribution: distribution }).replace('{service}', `service ${name} -n {namespace}`);
+  return [`kubectl expose {service} --name=${name}`, ...(distribution === undefined ? [] : [field])];
 };
 
-const WEBHOOK_PODS = 'app.kubernetes.io/component=endpointslice-webhook';
 /** Pods of the component that writes the slices. */
-const webhookPods = ({ snapshot }: Facts, verb: string): string[] => {
-  const namespaces = itemsOf(snapshot.webhooks).flatMap(({ slices, service }) =>
-    slices && service !== undefined ? [service.namespace] : [],
-  );
-  return [...new Set(namespaces)].map((namespace) => `kubectl ${verb} -n ${namespace} -l ${WEBHOOK_PODS}`);
-};
+const webhookPods =
+  (verb: string): Fix =>
+  ({ snapshot }) => {
+    const namespaces = itemsOf(snapshot.webhooks).flatMap(({ slices, service }) =>
+      slices && service !== undefined ? [service.namespace] : [],
+    );
+    const label = 'app.kubernetes.io/component=endpointslice-webhook';
+    return [...new Set(namespaces)].map((namespace) => `kubectl ${verb} -n ${namespace} -l ${label}`);
+  };
 
-const growth: Fix = ({ workloads, ref, version, clientZones }) =>
+const growth: Fix = ({ workloads, version, clientZones }) =>
   workloads
     .filter(({ replicas }) => replicas > 0)
-    .map(({ kind, name, replicas }) => {
+    .map((workload) => {
       // --cpu-percent is deprecated since kubectl 1.34, and --cpu unknown before.
       const cpu = atLeast(version, 34) ? '--cpu=80%' : '--cpu-percent=80';
-      const min = Math.max(replicas, clientZones.length);
-      return `kubectl autoscale ${kind.toLowerCase()} ${name} -n ${ref.namespace} --min=${min} --max=${min * 2} ${cpu}`;
+      const min = Math.max(workload.replicas, clientZones.length);
+      return `kubectl autoscale ${workloadRef(workload)} --min=${min} --max=${min * 2} ${cpu}`;
     });
 
 /** Where the gate is set; what is static lies in a file of the Node. */
@@ -298,109 +267,104 @@ const switchGateOn: Fix = ({ routes, index }) => {
     const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]+)\/(.+)$/.exec(object) ?? [];
     if (kind === 'Pod')
       return [`# ${object}, in its manifest or its DaemonSet: TopologyAwareHints=true in --feature-gates`];
-    const edit = `kubectl edit ${kind.toLowerCase()} ${name} -n ${namespace}`;
     return [
-      `${edit}   # featureGates: TopologyAwareHints: true`,
+      `kubectl edit ${kind.toLowerCase()} ${name} -n ${namespace}   # featureGates: TopologyAwareHints: true`,
       `kubectl rollout restart daemonset -n ${namespace} -l k8s-app=kube-proxy`,
     ];
   });
 };
 
-const showPolicy: Fix = ({ ref }) => [`kubectl describe flowpolicy ${ref.name} -n ${ref.namespace}`];
-const serveAll: Fix = (facts) => [patchServiceCommand(facts, { internalTrafficPolicy: 'Cluster' })];
-const labelled: Fix = (facts) =>
-  unlabelled(facts).length > 0 ? unlabelled(facts) : facts.nodes.length === 0 ? NODES_TOO : showSlices(facts);
-const NODES_TOO = ['kubectl topology snapshot > cluster.json'];
+const serveAll: Fix = () => [patch({ internalTrafficPolicy: 'Cluster' })];
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
-const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
-  ExternalName: (facts) => [
-    patchServiceCommand(facts, { type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } }),
-  ],
-  Headless: firstOf(exposeBeside, (facts) => [
-    `kubectl get ${target(facts)} -o yaml   # without a selector its author has to write a second Service`,
-  ]),
+const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
+  ExternalName: [patch({ type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } })],
+  Headless: firstOf(
+    exposeBeside,
+    'kubectl get {service} -o yaml   # without a selector its author has to write a second Service',
+  ),
   // The webhook leaves endpoints without zone alone.
-  NoSelector: (facts) =>
-    facts.endpoints.every(({ zone }) => zone === '')
+  NoSelector: ({ endpoints }) =>
+    endpoints.every(({ zone }) => zone === '')
       ? []
-      : [`kubectl label ${ownSlices(facts)} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`],
+      : [`kubectl label {slices} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`],
   NotRequested: ask,
   AnnotationRemoved: ask,
   AnnotationNotRecognized: ask,
   AnnotationKeyNotRead: ask,
   AnnotationWins: useField,
   TrafficDistributionNotRecognized: ask,
-  HintsControllerGateOff: () => [
+  HintsControllerGateOff: [
     '# --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
   ],
   CiliumNotOptedIn: ask,
-  RouterNotOptedIn: (facts) => [annotate(facts)],
-  ProxyNeedsAnnotation: (facts) => [annotate(facts)],
+  RouterNotOptedIn: annotate,
+  ProxyNeedsAnnotation: annotate,
   InsufficientNodeInformation: useField,
-  ControlPlaneNodes: firstOf(useField, () => ['kubectl get nodes -L node-role.kubernetes.io/control-plane']),
+  ControlPlaneNodes: firstOf(useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'),
   OverloadThreshold: firstOf(useField, scaleToShare),
   TooFewEndpoints: firstOf(useField, scale, scaleToShare),
-  HintsLost: firstOf(useField, touchService),
-  HintsNotWritten: (facts) => [
+  HintsLost: firstOf(useField, TOUCH_SERVICE),
+  HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
-    ...touchService(facts),
+    TOUCH_SERVICE,
   ],
-  EndpointWithoutHint: showSlices,
-  NodeNotHinted: showSlices,
-  NodeWithoutCpu: firstOf(useField, () => [
+  EndpointWithoutHint: [SHOW_SLICES],
+  NodeNotHinted: [SHOW_SLICES],
+  NodeWithoutCpu: firstOf(
+    useField,
     'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu',
-  ]),
-  NodeWithoutZone: labelled,
-  ClientNodeWithoutZone: labelled,
-  EndpointWithoutZone: labelled,
-  WebhookMissing: firstOf(useField, () => [`${installChart} ${inNamespace}`]),
-  WebhookWithoutEndpoint: (facts) => webhookPods(facts, 'describe pods'),
-  WebhookCertificateExpired: (facts) => webhookPods(facts, 'rollout restart deployment'),
-  WebhookDoesNotSelect: ({ ref }) => [
-    `${installChart} -n topology-aware-routing --reuse-values --set-json 'endpointsliceWebhook.includedNamespaces=["${ref.namespace}"]'`,
+  ),
+  NodeWithoutZone: labelNode,
+  ClientNodeWithoutZone: labelNode,
+  EndpointWithoutZone: labelNode,
+  WebhookMissing: firstOf(useField, `${installChart} -n topology-aware-routing --create-namespace`),
+  WebhookWithoutEndpoint: webhookPods('describe pods'),
+  WebhookCertificateExpired: webhookPods('rollout restart deployment'),
+  WebhookDoesNotSelect: [
+    `${installChart} -n topology-aware-routing --reuse-values --set-json 'endpointsliceWebhook.includedNamespaces=["{namespace}"]'`,
   ],
-  WebhookSkipped: touchSlices,
-  FlowPolicyMissing: () => ['kubectl get leases -A | grep flow-controller'],
-  ObserveOnly: ({ ref }) => [
-    `kubectl patch flowpolicy ${ref.name} -n ${ref.namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`,
-  ],
-  LoadNotObserved: showPolicy,
-  PlanNotInForce: showPolicy,
-  PlanSpread: showPolicy,
-  NoEndpoints: showLabels,
+  WebhookSkipped: [`kubectl annotate {slices} ${AGAIN}`],
+  FlowPolicyMissing: ['kubectl get leases -A | grep flow-controller'],
+  ObserveOnly: [`kubectl patch flowpolicy {name} -n {namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`],
+  LoadNotObserved: [SHOW_POLICY],
+  PlanNotInForce: [SHOW_POLICY],
+  PlanSpread: [SHOW_POLICY],
+  NoEndpoints: ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: showPods,
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   InternalTrafficPolicyLocal: serveAll,
-  NotProxied: (facts) => [`kubectl label ${target(facts)} service.kubernetes.io/service-proxy-name-`],
+  NotProxied: ['kubectl label {service} service.kubernetes.io/service-proxy-name-'],
   HintsGateOff: switchGateOn,
-  RouterUnknown: ({ ref }) => [
-    ...NODES_TOO,
-    `kubectl topology explain ${ref.namespace}/${ref.name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>`,
+  RouterUnknown: [
+    SNAPSHOT,
+    'kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>',
   ],
   UnreadyForZone: showPods,
-  UnusedWithoutHint: showSlices,
-  TerminatingForZone: (facts) => [...scale(facts), ...spreadOut(facts)],
-  NoBackendForZone: (facts) => [...scale(facts), ...spreadOut(facts)],
-  CiliumServiceTopologyOff: () => CILIUM_TOPOLOGY,
-  CiliumExternalTrafficPolicyLocal: (facts) => [patchServiceCommand(facts, { externalTrafficPolicy: 'Cluster' })],
-  LinkerdSlicesOff: () => [
+  UnusedWithoutHint: [SHOW_SLICES],
+  TerminatingForZone: scaleAndSpread,
+  NoBackendForZone: scaleAndSpread,
+  CiliumServiceTopologyOff: [
+    'helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
+    'kubectl -n kube-system rollout restart daemonset/cilium',
+  ],
+  CiliumExternalTrafficPolicyLocal: [patch({ externalTrafficPolicy: 'Cluster' })],
+  LinkerdSlicesOff: [
     'helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
   SingleEndpoint: firstOf(scale, showPods),
-  PodsNotSpread: (facts) =>
-    isBarred(facts) ? [BARRED_NOTE] : firstOf((own) => [...scale(own), ...spreadOut(own)], showPods)(facts),
-  HintedForOtherZone: firstOf(useField, showSlices),
-  UnevenLoad: firstOf(spreadOut, ({ ref }) => [`kubectl topology simulate ${ref.namespace}/${ref.name}`]),
+  PodsNotSpread: firstOf((facts) => (isBarred(facts) ? [BARRED_NOTE] : scaleAndSpread(facts)), showPods),
+  HintedForOtherZone: firstOf(useField, SHOW_SLICES),
+  UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
   NoGrowth: growth,
-  PublishedNotReady: (facts) => [patchServiceCommand(facts, { publishNotReadyAddresses: false })],
+  PublishedNotReady: [patch({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
-  NoNodes: () => NODES_TOO,
-  ProxyMissedItsZone: () => ['kubectl rollout restart daemonset kube-proxy -n kube-system'],
+  NoNodes: [SNAPSHOT],
+  ProxyMissedItsZone: ['kubectl rollout restart daemonset kube-proxy -n kube-system'],
 };
 
-const CHANGES_SERVICE = /^kubectl (?:patch|annotate) service /;
+const CHANGES_SERVICE = /^kubectl (?:patch|annotate) (?:\{service\}|service) /;
 
 /** Its `etcdcomponents` webhook denies all other users the update. */
 const DRUID_NOTE =
@@ -408,10 +372,19 @@ const DRUID_NOTE =
 
 /** Commands in their order; empty where no command mends the cause. */
 export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
-  const commands = FIXES[reason]?.(facts) ?? [];
-  if (isMadeByDruid(facts.service) && commands.some((command) => CHANGES_SERVICE.test(command))) {
-    return [...commands.filter((command) => !CHANGES_SERVICE.test(command)), DRUID_NOTE];
-  }
-  const note = commands.some((command) => CHANGES_SERVICE.test(command)) ? ownerNote(facts) : undefined;
-  return note === undefined ? commands : [...commands, note];
+  const fix = FIXES[reason] ?? [];
+  const found = typeof fix === 'function' ? fix(facts) : fix;
+  const others = found.filter((command) => !CHANGES_SERVICE.test(command));
+  const commands = ((): readonly string[] => {
+    if (others.length === found.length) return found;
+    return isMadeByDruid(facts.service) ? [...others, DRUID_NOTE] : [...found, ownerNote(facts) ?? []].flat();
+  })();
+  const { namespace, name } = facts.ref;
+  return commands.map((command) =>
+    command
+      .replaceAll('{service}', `service ${name} -n ${namespace}`)
+      .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)
+      .replaceAll('{namespace}', namespace)
+      .replaceAll('{name}', name),
+  );
 };

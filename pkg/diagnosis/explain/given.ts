@@ -1,50 +1,18 @@
-// Causes for hints that are asked for and are not there.
-// Builds causes: the remedy comes from the table of the code.
-// Why a webhook that should write hints has not: missing, not selecting, without endpoint, expired, or away.
+// Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
-import { type EndpointSlice, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { type EndpointSlice, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { REASONS, allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
+import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { DIAGNOSIS_REASONS } from './reasons.ts';
-import type { Cause, CauseReason, Stage } from './types.ts';
+import { type Cause, type CauseReason, cause, counted, firstOfEach, listed } from './reasons.ts';
 
-/** Of the models and of a diagnosis. */
-const ALL_REASONS: Readonly<Record<CauseReason, { readonly remedy: string }>> = { ...REASONS, ...DIAGNOSIS_REASONS };
-
-/** `remedy`: where the evidence allows a more exact one than the table's. */
-export const cause = (stage: Stage, reason: CauseReason, evidence: string, remedy?: string): Cause => ({
-  reason,
-  stage,
-  evidence,
-  remedy: remedy ?? ALL_REASONS[reason].remedy,
-});
-
-const SHOWN = 3;
-
-/** `a, b, c and 2 more`. */
-export const listed = (names: readonly string[]): string => {
-  const sorted = [...new Set(names)].sort();
-  const more = sorted.length - SHOWN;
-  const shown = sorted.slice(0, SHOWN);
-  if (more > 0) return `${shown.join(', ')} and ${more} more`;
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
-};
-
-/** `1 Node`, `2 Nodes`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-/** Each code once, where it comes first. */
-export const firstOfEach = (causes: readonly Cause[]): Cause[] => {
-  const seen = new Set<CauseReason>();
-  return causes.filter(({ reason }) => !seen.has(reason) && seen.add(reason));
-};
+const given = (reason: CauseReason, evidence: string): Cause[] => [cause('given', reason, evidence)];
 
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
 const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>
@@ -58,55 +26,49 @@ const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSele
 
 const named = ({ configuration, name }: WebhookSummary): string => `webhook ${name} of ${configuration}`;
 
-/** Why a webhook that selects the slices cannot answer; undefined where nothing is against it. */
-const whyDead = (facts: Facts, webhook: WebhookSummary): Cause | undefined => {
-  const { snapshot, index, options } = facts;
+/** Why a webhook that selects the slices cannot answer; empty where nothing is against it. */
+const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): Cause[] => {
   const { service, caNotAfter } = webhook;
   if (service !== undefined) {
     const key = serviceKeyOfRef(service);
     const slices = index.slices.get(key);
-    const listedService = itemsOf(snapshot.services).some((each) => serviceKeyOfRef(serviceRefOf(each)) === key);
-    const ready = [...readyEndpoints(slices ?? [], 'IPv4'), ...readyEndpoints(slices ?? [], 'IPv6')];
     // Files may leave out the webhook's own Service; a cluster was asked for its slices.
-    const judged = slices !== undefined || listedService || snapshot.version !== undefined;
-    if (judged && ready.length === 0) {
-      return cause('given', 'WebhookWithoutEndpoint', `Service ${key} behind ${named(webhook)} has no ready endpoint.`);
-    }
+    const judged =
+      slices !== undefined ||
+      snapshot.version !== undefined ||
+      itemsOf(snapshot.services).some((each) => serviceKeyOfRef(serviceRefOf(each)) === key);
+    if (judged && ['IPv4', 'IPv6'].every((family) => readyEndpoints(slices ?? [], family).length === 0))
+      return given('WebhookWithoutEndpoint', `Service ${key} behind ${named(webhook)} has no ready endpoint.`);
   }
-  if (caNotAfter !== undefined && caNotAfter <= options.now) {
-    const end = new Date(caNotAfter).toISOString();
-    return cause('given', 'WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
-  }
-  return undefined;
+  if (caNotAfter === undefined || caNotAfter > options.now) return [];
+  const end = new Date(caNotAfter).toISOString();
+  return given('WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
 };
 
-/** `unhinted`: ready endpoints in slices that a strategy label asks hints for. */
+/** `unhinted`: ready endpoints in slices that a strategy label asks hints for, at least one. */
 const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
-  const { snapshot, ref, service } = facts;
-  if (unhinted.length === 0) return [];
+  const { ref, service } = facts;
+  const { webhooks } = facts.snapshot;
   const slices = [...new Set(unhinted.map(({ slice }) => slice))];
   const what = `slice ${listed(slices.map(nameOf))} stored without hints`;
-  if (snapshot.webhooks.kind === 'unknown') {
-    const evidence = `${what}; whether a webhook serves it could not be seen (${snapshot.webhooks.why}).`;
-    return [cause('given', 'WebhookSkipped', evidence)];
-  }
-  const serving = snapshot.webhooks.items.filter((webhook) => webhook.slices);
-  if (serving.length === 0) {
-    return [cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`)];
-  }
+  if (webhooks.kind === 'unknown')
+    return given('WebhookSkipped', `${what}; whether a webhook serves it could not be seen (${webhooks.why}).`);
+  const serving = webhooks.items.filter((webhook) => webhook.slices);
+  if (serving.length === 0)
+    return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`);
+  const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
   const selecting = serving.filter(
     ({ objectSelector, namespaceSelector }) =>
-      slices.some(({ metadata }) =>
-        matchesSelector(objectSelector, { ...service.metadata?.labels, ...metadata?.labels }),
-      ) && selectsNamespace(namespaceSelector, ref.namespace),
+      labels.some((own) => matchesSelector(objectSelector, own)) && selectsNamespace(namespaceSelector, ref.namespace),
   );
   if (selecting.length === 0) {
-    const evidence = `${what}; ${listed(serving.map(named))} does not select it in namespace ${ref.namespace}.`;
-    return [cause('given', 'WebhookDoesNotSelect', evidence)];
+    const which = listed(serving.map(named));
+    return given('WebhookDoesNotSelect', `${what}; ${which} does not select it in namespace ${ref.namespace}.`);
   }
-  const dead = selecting.map((webhook) => whyDead(facts, webhook)).filter((found) => found !== undefined);
-  if (dead.length > 0) return dead;
-  return [cause('given', 'WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`)];
+  const dead = selecting.flatMap((webhook) => whyDead(facts, webhook));
+  return dead.length > 0
+    ? dead
+    : given('WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`);
 };
 
 /** How far above the present number endpoint counts are tried. */
@@ -122,8 +84,7 @@ export const workingCounts = (ratios: ReadonlyMap<string, number>, count: number
 };
 
 const suggestion = ({ shares }: Facts, endpoints: number): string => {
-  if (shares.kind === 'unknown') return '';
-  const counts = workingCounts(shares.ratios, endpoints);
+  const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, endpoints);
   return counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
 };
 
@@ -134,46 +95,42 @@ export const sharesText = ({ shares }: Facts): string =>
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
 
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
-const sharesCause = (facts: Facts): Cause => {
-  const { shares, snapshot } = facts;
-  const none = cause('given', 'InsufficientNodeInformation', 'The CPU of the zones is not known.');
-  if (shares.kind === 'known') return none;
-  if (shares.cause === 'NodeWithoutZone') {
-    const evidence = `Ready Node ${listed(shares.nodes)} without label ${LABEL_ZONE}: no Service of the cluster gets proportional hints.`;
-    return cause('given', 'NodeWithoutZone', evidence);
+const sharesCause = ({ shares, nodes }: Facts): Cause[] => {
+  if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
+  if (shares.cause !== 'FewerThanTwoZones') {
+    const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
+    const who = `Ready Node ${listed(shares.nodes)}`;
+    return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`);
   }
-  if (shares.cause === 'NodeWithoutCpu') {
-    const evidence = `Ready Node ${listed(shares.nodes)} without status.allocatable.cpu: no Service of the cluster gets proportional hints.`;
-    return cause('given', 'NodeWithoutCpu', evidence);
-  }
-  const ready = itemsOf(snapshot.nodes).filter(isNodeReady);
-  const workers = new Set(ready.filter((node) => !isControlPlane(node)).map(zoneOfNode));
-  const others = ready.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
-  if (others.length > 0) {
-    const names = listed(others.map(nameOf));
-    const evidence = `${names}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
-    return cause('given', 'ControlPlaneNodes', evidence);
-  }
-  return cause('given', 'NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`);
+  const workers = new Set(nodes.filter((node) => !isControlPlane(node)).map(zoneOfNode));
+  const others = nodes.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
+  if (others.length === 0)
+    return given('NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`);
+  const [names, zones] = [listed(others.map(nameOf)), listed(others.map(zoneOfNode))];
+  return given(
+    'ControlPlaneNodes',
+    `${names}: the only Nodes of ${zones}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`,
+  );
 };
 
 /** Zones that have an endpoint and a Node, but no share of the CPU because the Nodes are of the control plane. */
-const uncountedZones = (facts: Facts): Cause[] => {
-  const { shares, endpoints, nodes } = facts;
+const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
   if (shares.kind === 'unknown') return [];
   const zones = new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '' && !shares.ratios.has(zone)));
   const owners = nodes.filter((node) => zones.has(zoneOfNode(node)) && isControlPlane(node));
   if (owners.length === 0) return [];
-  const names = listed(owners.map(nameOf));
-  const evidence = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${names}) have the label of the control plane: the zone gets no share.`;
-  return [cause('given', 'ControlPlaneNodes', evidence)];
+  const [names, where] = [listed(owners.map(nameOf)), listed(owners.map(zoneOfNode))];
+  return given(
+    'ControlPlaneNodes',
+    `Endpoints run in ${where}, whose only Nodes (${names}) have the label of the control plane: the zone gets no share.`,
+  );
 };
 
 const zonelessCause = (endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
   const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
-  return [cause('given', 'EndpointWithoutZone', `Ready endpoint ${listed(where)} has no zone.`)];
+  return given('EndpointWithoutZone', `Ready endpoint ${listed(where)} has no zone.`);
 };
 
 /** Of its own slices the controller counts what says that it is ready; proxies take those that say nothing as well. */
@@ -184,82 +141,80 @@ const readyToController = (slices: readonly EndpointSlice[], family: string): nu
     .filter(isReadyToController).length;
 
 /** Why the CPU heuristic hands out nothing. */
-const allocationCauses = (facts: Facts, family: FinalHints, endpoints: readonly ReadyEndpoint[]): Cause[] => {
-  const { name, version } = facts;
-  const count = readyToController(facts.slices, family.family);
-  const { reason } = family;
-  if (reason === 'InsufficientNodeInformation') return [sharesCause(facts)];
+const allocationCauses = (
+  facts: Facts,
+  { family, reason }: FinalHints,
+  endpoints: readonly ReadyEndpoint[],
+): Cause[] => {
+  const { name, version, shares } = facts;
+  if (reason === 'InsufficientNodeInformation') return sharesCause(facts);
   if (reason === 'EndpointWithoutZone') return zonelessCause(endpoints);
-  if (reason === 'TooFewEndpoints') {
-    const zones = facts.shares.kind === 'known' ? facts.shares.ratios.size : 0;
-    const evidence = `Service ${name} has ${counted(count, `ready ${family.family} endpoint`)} for ${zones} zones.${suggestion(facts, count)}`;
-    return [cause('given', reason, evidence)];
-  }
-  if (reason !== 'OverloadThreshold') return [];
-  const evidence = `${count} ready ${family.family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).${suggestion(facts, count)}`;
-  return [cause('given', reason, evidence)];
+  if (reason !== 'TooFewEndpoints' && reason !== 'OverloadThreshold') return [];
+  const count = readyToController(facts.slices, family);
+  const zones = shares.kind === 'known' ? shares.ratios.size : 0;
+  const what =
+    reason === 'TooFewEndpoints'
+      ? `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`
+      : `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
+  return given(reason, `${what}${suggestion(facts, count)}`);
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */
 export const lastEvent = ({ snapshot, ref }: Facts): string => {
-  const events = itemsOf(snapshot.events)
+  const last = itemsOf(snapshot.events)
     .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
     .filter(({ reason }) => reason.startsWith('TopologyAwareHints'))
-    .sort((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1));
-  const last = events.at(-1);
+    .sort((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1))
+    .at(-1);
   if (last === undefined) return '';
-  const when = last.lastSeen === '' ? '' : ` at ${last.lastSeen}`;
-  return ` Last event${when}: "${last.message}".`;
+  return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;
 };
 
 /** Some carry hints and some do not: who wrote those that do not? */
-const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause => {
-  const slices = [...new Map(unhinted.map(({ slice }) => [nameOf(slice), slice]))];
-  const names = slices.map(([name, slice]) => {
+const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause[] => {
+  const names = unhinted.map(({ slice }) => {
     const manager = slice.metadata?.labels?.[LABEL_SLICE_MANAGED_BY];
-    return isControllerSlice(slice)
-      ? name
-      : manager === undefined
-        ? `${name}, which no controller manages`
-        : `${name} of ${manager}`;
+    if (isControllerSlice(slice)) return nameOf(slice);
+    return manager === undefined ? `${nameOf(slice)}, which no controller manages` : `${nameOf(slice)} of ${manager}`;
   });
   const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);
-  const evidence = `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}. One is enough for proxies to ignore all hints.`;
-  return cause('given', 'EndpointWithoutHint', evidence);
+  return given(
+    'EndpointWithoutHint',
+    `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}. One is enough for proxies to ignore all hints.`,
+  );
 };
 
-const isForeign = ({ slice }: ReadyEndpoint): boolean => !isControllerSlice(slice);
-
-const familyCauses = (facts: Facts, family: FinalHints): Cause[] => {
-  const endpoints = readyEndpoints(facts.slices, family.family);
+const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
+  const { family, source } = hints;
+  const endpoints = readyEndpoints(facts.slices, family);
   if (endpoints.length === 0) return [];
-  const unhinted = endpoints.filter(({ forZones }) => forZones.length === 0);
-  const refused = family.source === 'topology-mode' ? allocationCauses(facts, family, endpoints) : [];
+  const refused = source === 'topology-mode' ? allocationCauses(facts, hints, endpoints) : [];
   if (refused.length > 0) return refused;
+  const unhinted = endpoints.filter(({ forZones }) => forZones.length === 0);
   if (unhinted.length === 0) return [];
-  if (unhinted.length < endpoints.length && unhinted.every(isForeign))
-    return [partialCause(unhinted, endpoints.length)];
-  if (family.source === 'webhook') return [...zonelessCause(unhinted), ...webhookCauses(facts, unhinted)];
+  const partial = unhinted.length < endpoints.length ? partialCause(unhinted, endpoints.length) : [];
+  if (partial.length > 0 && !unhinted.some(({ slice }) => isControllerSlice(slice))) return partial;
   const zoneless = zonelessCause(unhinted);
+  if (source === 'webhook') return [...zoneless, ...webhookCauses(facts, unhinted)];
   if (zoneless.length > 0) return zoneless;
-  if (unhinted.length < endpoints.length) return [partialCause(unhinted, endpoints.length)];
-  const unused = facts.routes.find((route) => route.family === family.family && route.reason === 'NodeNotHinted');
+  if (partial.length > 0) return partial;
+  const all = `${counted(endpoints.length, `ready ${family} endpoint`)} of Service ${facts.name}`;
+  const unused = facts.routes.find((route) => route.family === family && route.reason === 'NodeNotHinted');
   if (unused !== undefined) {
-    const evidence = `The ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`;
-    return [cause('given', 'NodeNotHinted', evidence)];
+    const evidence = `The ${all} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`;
+    return given('NodeNotHinted', evidence);
   }
-  const none = `None of the ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} carries a zone hint`;
-  return family.source === 'topology-mode'
-    ? [cause('given', 'HintsLost', `${none}, although the Nodes as they are allow it.${lastEvent(facts)}`)]
-    : [cause('given', 'HintsNotWritten', `${none}, although ${facts.wish.message.replace(/\.$/, '')}.`)];
+  const none = `None of the ${all} carries a zone hint, although`;
+  return source === 'topology-mode'
+    ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`)
+    : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
 };
 
 /** Causes of every family, each code once. */
 export const givenCauses = (facts: Facts): Cause[] => {
   const { service, wish, strategy, expected } = facts;
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
-  if ((wish.mode === 'none' && strategy === undefined) || (!managed && strategy === undefined)) return [];
-  const causes = expected.flatMap((family) => familyCauses(facts, family));
-  if (wish.mode === 'proportional' && strategy === undefined) causes.push(...uncountedZones(facts));
-  return firstOfEach(causes);
+  if (strategy === undefined && (wish.mode === 'none' || !managed)) return [];
+  const uncounted = wish.mode === 'proportional' && strategy === undefined ? uncountedZones(facts) : [];
+  return firstOfEach([...expected.flatMap((family) => familyCauses(facts, family)), ...uncounted]);
 };

@@ -1,16 +1,15 @@
-// Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
-// Traffic that crosses zones because an operator evacuates one: said by the mark on the slices.
-// What routing by zone does to traffic as predicted: how much stays, which hints send it elsewhere, who carries too much.
+// Causes in where Pods run and how traffic arrives: zones with clients and without endpoints, what should have spread the Pods, zones
+// that are evacuated, traffic that enters from outside, and who carries too much where all hints are followed.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, nameOf } from '../../apis/values.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/decide.ts';
-import { type Traffic, inZoneShare, isDrained, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { inZoneShare, isDrained, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
-import { cause, counted, listed, sharesText } from './given.ts';
-import type { ReadyEndpoint } from '../models/lookup.ts';
-import type { Facts, FamilyFacts, FamilyRoute } from './facts.ts';
-import type { Cause } from './types.ts';
+import { sharesText } from './given.ts';
+import type { Facts, FamilyFacts } from './facts.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
@@ -25,45 +24,41 @@ const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it sp
 /** How the zones of the Pods of one workload come about. */
 const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
-  if (constraint !== undefined) {
-    const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
-    if (!selectsOwn) return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}`;
-    return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} (maxSkew ${maxSkew}, ${whenUnsatisfiable})`;
+  if (constraint === undefined) {
+    const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
+    return `${named(workload)}: ${by}`;
   }
-  if (workload.zoneAntiAffinity) return `${named(workload)}: podAntiAffinity on ${LABEL_ZONE}`;
-  return `${named(workload)}: nothing spreads its Pods over zones`;
+  const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
+  const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})` : SELECTS_NONE;
+  return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
 /** By which constraint Pods are spread; empty where workloads are not known. */
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
 
-interface Taint {
-  readonly key: string;
-  readonly value: string;
-  readonly effect: string;
-}
+type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
 
-const taintsOf = ({ spec }: Node): Taint[] =>
-  ((spec?.taints ?? []) as readonly Partial<Taint>[])
-    .map(({ key = '', value = '', effect = '' }) => ({ key, value, effect }))
-    .filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');
-
-const tolerates = ({ tolerations = [] }: Workload, { key, value, effect }: Taint): boolean =>
-  tolerations.some(
-    (own) =>
-      (own.effect === '' || own.effect === effect) &&
-      (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
+/** A taint of the Node that keeps the Pods away. */
+const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
+  ((spec?.taints ?? []) as readonly Taint[]).find(
+    ({ key = '', value = '', effect = '' }) =>
+      (effect === 'NoSchedule' || effect === 'NoExecute') &&
+      !tolerations.some(
+        (own) =>
+          (own.effect === '' || own.effect === effect) &&
+          (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
+      ),
   );
 
 /** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
 const barrier = (node: Node, workload: Workload): string | undefined => {
   if (node.spec?.unschedulable === true) return 'cordoned';
   const { type = '', 'eks.amazonaws.com/compute-type': compute = '' } = node.metadata?.labels ?? {};
-  const taint = taintsOf(node).find((own) => !tolerates(workload, own));
+  const taint = untolerated(node, workload);
   if (taint === undefined) return undefined;
   if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
   if (compute === 'fargate') return 'Fargate, which runs Pods of its own profile only';
-  return `taint ${taint.key}:${taint.effect}, which the Pods do not tolerate`;
+  return `taint ${taint.key ?? ''}:${taint.effect ?? ''}, which the Pods do not tolerate`;
 };
 
 /** Zones that are empty because every Node there keeps these Pods away. */
@@ -89,69 +84,54 @@ export const isBarred = (facts: Facts): boolean => {
   );
 };
 
+const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
+  const { allowedZones, replicas } = workload;
+  const kept = barredText(facts, workload, zones);
+  if (kept !== '') return kept;
+  if (zones.some((zone) => allowedZones?.includes(zone) === false))
+    return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
+  const constraint = zoneConstraint(workload);
+  const wanted = facts.clientZones.length;
+  if (constraint?.selectsOwn === false)
+    return `${named(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
+  if (replicas < wanted) return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+  if (constraint === undefined && !workload.zoneAntiAffinity)
+    return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
+  if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
+    return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
+  return `${spreadBy(workload)} counts when Pods are placed; taking Pods away, or a Node, undoes it.`;
+};
+
 const rollingText = (workload: Workload): string =>
   workload.updatedReplicas === undefined
     ? ''
     : ` A roll-out of ${named(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
 
-const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
-  const { allowedZones, replicas } = workload;
-  const kept = barredText(facts, workload, zones);
-  if (kept !== '') return kept;
-  const barred = zones.filter((zone) => allowedZones?.includes(zone) === false);
-  if (barred.length > 0)
-    return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
-  const wanted = facts.clientZones.length;
-  if (replicas < wanted && zoneConstraint(workload)?.selectsOwn !== false)
-    return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
-  const constraint = zoneConstraint(workload);
-  if (constraint === undefined && !workload.zoneAntiAffinity) {
-    return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
-  }
-  if (constraint?.selectsOwn === false) {
-    return `${named(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  }
-  if (constraint?.whenUnsatisfiable === 'ScheduleAnyway') {
-    return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
-  }
-  return `${spreadBy(workload)} counts when Pods are placed; taking Pods away, or a Node, undoes it.`;
-};
+const nameIn = ({ name }: { readonly name: string }): string => name;
 
 /** Pods that would serve the zone if they were ready. */
 const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
   const zoneOf = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
   const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(zoneOf.get(nodeName) ?? ''));
   const pending = pods.filter(({ nodeName }) => nodeName === '');
-  const parts = [
-    ...(idle.length === 0 ? [] : [`Pod ${listed(idle.map(({ name }) => name))} there is not ready.`]),
-    ...(pending.length === 0 ? [] : [`Pod ${listed(pending.map(({ name }) => name))} waits for a Node.`]),
-  ];
-  return parts.length === 0 ? '' : ` ${parts.join(' ')}`;
+  const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(nameIn))} there is not ready.`;
+  return pending.length === 0 ? there : `${there} Pod ${listed(pending.map(nameIn))} waits for a Node.`;
 };
 
-const endpointsText = (endpoints: readonly ReadyEndpoint[]): string => {
-  const counts = new Map<string, number>();
-  for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
-  return [...counts]
-    .sort(([a], [b]) => byText(a, b))
-    .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`)
-    .join(', ');
-};
-
-const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
+const familySpread = (facts: Facts, { family, endpoints, label }: FamilyFacts): Cause[] => {
   const { clientZones, name, workloads, snapshot } = facts;
-  const { endpoints, label } = family;
-  if (endpoints.length === 0 || clientZones.length < 2) return [];
+  const [only] = endpoints;
+  if (only === undefined || clientZones.length < 2) return [];
+  const counts = countBy(endpoints, ({ zone }) => zone);
   const served = new Set(
     facts.idealRoutes
-      .filter(({ family: own, reason }) => own === family.family && reason !== 'ZoneNotHinted')
+      .filter((route) => route.family === family && route.reason !== 'ZoneNotHinted')
       // Also where the router is not known, as on a virtual kubelet: a zone without endpoint is not served by its own.
-      .filter(({ reason, zone }) => reason !== 'RouterUnknown' || endpoints.some((endpoint) => endpoint.zone === zone))
+      .filter(({ reason, zone }) => reason !== 'RouterUnknown' || counts.has(zone))
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));
-  const [only] = endpoints;
-  if (endpoints.length === 1 && only !== undefined) {
+  if (endpoints.length === 1) {
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
   }
@@ -167,18 +147,17 @@ const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
   }
   const unseen =
     snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
-  const why =
-    workloads.length === 0
-      ? unseen
-      : ` ${workloads.map((workload) => `${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join(' ')}`;
-  const zones = new Set(endpoints.map(({ zone }) => zone));
-  const [zone = ''] = zones;
+  const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
   const together =
-    zones.size === 1 && zone !== '' ? `All ${endpoints.length} ready${label} endpoints are in ${zone}. ` : '';
-  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(endpoints)}.${why}${idlePods(facts, empty)}`;
+    counts.size === 1 && only.zone !== ''
+      ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. `
+      : '';
+  const byZone = [...counts]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
+  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
-  const remedy = misses ? 'Set `labelSelector` of the constraint to labels of the Pod template.' : undefined;
-  return [cause('effective', 'PodsNotSpread', evidence, remedy)];
+  return [cause('effective', 'PodsNotSpread', evidence, misses ? remedyOf('SpreadSelectsNothing') : undefined)];
 };
 
 /** Client zones for which there would be no endpoint even if every hint were as it should be. */
@@ -188,13 +167,8 @@ export const spreadCauses = (facts: Facts): Cause[] => facts.families.flatMap((f
 export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
   endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
 
-interface Entry {
-  readonly enters: string;
-  readonly remedy: string;
-}
-
 /** By a label that the provider's Nodes have, or the namespace of its Pods. */
-const ENTRIES: readonly (Entry & { readonly label?: RegExp; readonly namespace?: string })[] = [
+const ENTRIES = [
   {
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters:
@@ -221,21 +195,20 @@ const ENTRIES: readonly (Entry & { readonly label?: RegExp; readonly namespace?:
   },
 ];
 
-const OTHER_ENTRY: Entry = {
+const OTHER_ENTRY = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
 };
 
 /** How traffic from outside comes in; undefined where none does. */
-export const entryOf = ({ service, nodes, snapshot }: Facts): Entry | undefined => {
+export const entryOf = ({ service, nodes, snapshot }: Facts) => {
   const { type, externalIPs } = service.spec ?? {};
   if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'through the Node whose port the client picks' };
   if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
-  const labels = new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})));
+  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const found = ENTRIES.find(
     ({ label, namespace }) =>
-      (label !== undefined && [...labels].some((key) => label.test(key))) ||
-      (namespace !== undefined && itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace)),
+      labels.some((key) => label?.test(key)) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace),
   );
   return found ?? OTHER_ENTRY;
 };
@@ -317,44 +290,14 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'Evacuated', evidence)];
 };
 
-const HUNDRED = 100;
 /** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */
 const UNEVEN = 1;
 
-const percentOf = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
-
-/** Connections of one family and port, of clients in the client zones and on Nodes without zone; undefined where nothing answers. */
-const trafficOn = ({ clientZones, index }: Facts, routes: readonly FamilyRoute[]): Traffic | undefined => {
-  if (routes.every(({ used }) => used.length === 0)) return undefined;
-  const clients = routes.filter(
-    ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
-  );
-  const routeOf = new Map(clients.map((route) => [route.node, route]));
-  const of = ({ metadata }: Node): FamilyRoute | undefined => routeOf.get(metadata?.name ?? '');
-  return trafficOf({
-    nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
-    countOf: (node) => of(node)?.nodes.length ?? 0,
-    endpointsFor: (node) => of(node)?.used ?? [],
-    ...defined({ weights: index.weights }),
-  });
-};
-
-const byFamilyAndPort = ({ routes }: Facts): (readonly FamilyRoute[])[] => [
-  ...Map.groupBy(routes, ({ family, port }) => `${family} ${port}`).values(),
-];
-
-/** Connections of each family and port that something answers. */
-export const trafficsOf = (facts: Facts): { readonly family: string; readonly traffic: Traffic }[] =>
-  (facts.noZones.length > 0 ? [] : byFamilyAndPort(facts)).flatMap((routes) => {
-    const traffic = trafficOn(facts, routes);
-    return traffic === undefined ? [] : [{ family: routes[0]?.family ?? '', traffic }];
-  });
-
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
-export const meanInZoneShare = (facts: Facts): number | null => {
-  const arriving = trafficsOf(facts).filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
-  const placed = facts.routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
-  if (arriving.length === 0 || !placed) return null;
+export const meanInZoneShare = ({ traffics, noZones, routes }: Facts): number | null => {
+  const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
+  const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
+  if (arriving.length === 0 || noZones.length > 0 || !placed) return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };
 
@@ -369,21 +312,17 @@ const lentCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'HintedForOtherZone', evidence)];
 };
 
-const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
-  const count = facts.families.find(({ family }) => family === routes[0]?.family)?.endpoints.length ?? 0;
-  const traffic = trafficOn(facts, routes);
-  if (traffic === undefined || count === 0 || routes.every(({ mode }) => mode === '')) return [];
-  // Sums of shares are not exact, and "twice" should be what it says.
-  if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
-  const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
-  const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
-  const times = (load * count).toFixed(1);
-  const evidence = `Endpoint ${key} in ${zone} gets ${percentOf(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is'}.`;
-  return [cause('prerequisite', 'UnevenLoad', evidence)];
-};
+const unevenCauses = ({ traffics, index }: Facts): Cause[] =>
+  traffics.flatMap(({ routes, traffic, count }) => {
+    if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
+    // Sums of shares are not exact, and "twice" should be what it says.
+    if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
+    const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
+    const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
+    const clients = index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
+    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.`;
+    return [cause('prerequisite', 'UnevenLoad', evidence)];
+  });
 
 /** Hints that are followed and still cost something. */
-export const balanceCauses = (facts: Facts): Cause[] => [
-  ...lentCauses(facts),
-  ...byFamilyAndPort(facts).flatMap((routes) => unevenCause(facts, routes)),
-];
+export const balanceCauses = (facts: Facts): Cause[] => [...lentCauses(facts), ...unevenCauses(facts)];

@@ -6,15 +6,14 @@ import {
   LABEL_ETCD_CLIENTS,
   LABEL_PROXY_NAME,
 } from '../../apis/names.ts';
-import { nameOf } from '../../apis/values.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
-import { cause, counted, lastEvent, listed } from './given.ts';
+import type { HintSource } from '../models/hints.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
-import type { Cause, WantedReport } from './types.ts';
-
-const quoted = (text: string): string => JSON.stringify(text);
+import { lastEvent } from './given.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
@@ -24,67 +23,60 @@ const annotationKey = ({ service }: Facts): string =>
 const isHinted = ({ endpoints }: Facts): boolean =>
   endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
 
-/** Hints of an Etcd's client Service that asks for nothing itself: only admission writes these, where the namespace is labelled. */
-const isHintedByNamespace = (facts: Facts): boolean => isEtcdClient(facts.service) && isHinted(facts);
+const asked = (source: HintSource, by: string, strategy?: string) => ({
+  wanted: source !== 'none',
+  source,
+  /** Annotation, field or label with its value; empty where nothing asks. */
+  by,
+  /** Named by a label or the annotation: `same-zone`, `load-aware`, .... */
+  ...defined({ strategy }),
+});
 
 /** Whether and by what the Service asks for routing by zone. */
-export const wantedReport = (facts: Facts): WantedReport => {
+export const wantedReport = (facts: Facts) => {
   const { service, wish, strategy, planned, version } = facts;
   if (strategy !== undefined) {
     const labels = [service.metadata?.labels ?? {}, ...facts.slices.map(({ metadata }) => metadata?.labels ?? {})];
     const label = strategy.labels.find(({ key, value }) => labels.some((own) => own[key] === value));
-    const by = `label ${label?.key ?? ''}=${label?.value ?? ''}`;
-    return { wanted: true, source: 'webhook', by, strategy: strategy.name };
+    return asked('webhook', `label ${label?.key ?? ''}=${label?.value ?? ''}`, strategy.name);
   }
-  if (planned !== undefined) {
-    const by = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
-    return { wanted: true, source: 'webhook', by, strategy: planned.name };
-  }
-  if (wish.mode === 'proportional') {
-    return { wanted: true, source: wish.source, by: `annotation ${annotationKey(facts)}=${wish.value}` };
-  }
-  if (wish.mode !== 'none') {
-    return { wanted: true, source: wish.source, by: `spec.trafficDistribution=${wish.value}` };
-  }
-  if (isHintedByNamespace(facts)) {
-    const by = `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`;
-    return { wanted: true, source: 'webhook', by };
-  }
-  return { wanted: false, source: 'none', by: '' };
+  const annotation = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
+  if (planned !== undefined) return asked('webhook', annotation, planned.name);
+  if (wish.mode === 'proportional') return asked(wish.source, annotation);
+  if (wish.mode !== 'none') return asked(wish.source, `spec.trafficDistribution=${wish.value}`);
+  // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.
+  return isEtcdClient(service) && isHinted(facts)
+    ? asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`)
+    : asked('none', '');
 };
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
+  const policy = `Service ${name} has spec.internalTrafficPolicy Local`;
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
-  const without = failing.map(nameOf);
-  const fails = `Service ${name} has spec.internalTrafficPolicy Local and no ready endpoint on ${listed(without)}: connections from there fail.`;
-  const evidence = `Service ${name} has spec.internalTrafficPolicy Local: each Node uses its own endpoints and no hints.`;
+  const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.`;
   return [
-    ...(without.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
-    cause('used', 'InternalTrafficPolicyLocal', evidence),
+    ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
+    cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),
   ];
 };
 
 /** Connections to the cluster IP of this family are not answered. */
-const emptyFamily = (facts: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
-  const { slices, name } = facts;
+const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   if (own.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has no${label} EndpointSlice.`)];
-  if (all.length === 0) {
+  if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has no endpoint in its${label} EndpointSlices.`)];
-  }
   if (endpoints.length > 0) return [];
-  const last = facts.routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
-  if (last !== undefined) {
-    const used = `every Node uses ${counted(last.used.length, 'endpoint')} that ${last.used.length === 1 ? 'is' : 'are'} terminating, whatever the zone`;
-    const text = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready; ${used}.`;
-    return [cause('given', 'TerminatingEndpoints', text)];
-  }
-  const evidence = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready.`;
-  return [cause('given', 'NoReadyEndpoints', evidence)];
+  const none = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
+  const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
+  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${none}.`)];
+  const { length } = last.used;
+  const used = `every Node uses ${counted(length, 'endpoint')} that ${length === 1 ? 'is' : 'are'} terminating, whatever the zone`;
+  return [cause('given', 'TerminatingEndpoints', `${none}; ${used}.`)];
 };
 
 const WRITER_REMEDY =
@@ -129,29 +121,24 @@ const spellingHint = (value: string, planned: boolean): string => {
 const ETCD_REMEDY =
   'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. only etcd-druid may write the Service; the setting follows with its next write.';
 
-/** Of an Etcd's client Service: what would ask is the label of its namespace. */
-const unlabelledNamespace = ({ ref }: Facts, evidence: string): Cause => {
-  const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
-  return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
-};
-
-const refusedRequest = (facts: Facts): Cause[] => {
-  const { service, wish, name } = facts;
+const refusedRequest = (facts: Facts): Cause => {
+  const { service, wish, name, ref } = facts;
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
-    if (isOff(value))
-      return [cause('wanted', 'NotRequested', `${annotationKey(facts)} of Service ${name} is ${quoted(value)}: off.`)];
-    const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value, facts.planned !== undefined)}`;
-    return [cause('wanted', 'AnnotationNotRecognized', evidence)];
+    const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
+    return isOff(value)
+      ? cause('wanted', 'NotRequested', `${is}: off.`)
+      : cause('wanted', 'AnnotationNotRecognized', `${is}.${spellingHint(value, facts.planned !== undefined)}`);
   }
-  if (wish.reason === 'NotRequested') {
-    const said = lastEvent(facts);
-    if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
-      return [cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`)];
-    const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
-    return [isEtcdClient(service) ? unlabelledNamespace(facts, evidence) : cause('wanted', 'NotRequested', evidence)];
-  }
-  return [cause('wanted', wish.reason, wish.message)];
+  if (wish.reason !== 'NotRequested') return cause('wanted', wish.reason, wish.message);
+  const said = lastEvent(facts);
+  if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
+    return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
+  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
+  // What would ask is the label of its namespace.
+  const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
+  return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
 };
 
 /** Wishes that are not understood, or that stand in each other's way. */
@@ -163,5 +150,5 @@ export const requestCauses = (facts: Facts): Cause[] => {
   }
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
   if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
-  return refusedRequest(facts);
+  return [refusedRequest(facts)];
 };

@@ -6,7 +6,7 @@ import { refusalFor } from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
-import { counted } from '../explain/given.ts';
+import { counted } from '../explain/reasons.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type SurvivalReport, survival, zonesOf } from './survival.ts';

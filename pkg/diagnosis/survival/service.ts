@@ -11,9 +11,9 @@ import {
 } from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
-import { counted } from '../explain/given.ts';
-import type { Facts } from '../explain/facts.ts';
-import type { ExplainOptions } from '../explain/types.ts';
+import { counted } from '../explain/reasons.ts';
+import type { ExplainOptions, Facts } from '../explain/facts.ts';
+
 import { serviceKeyOfRef } from '../models/lookup.ts';
 import { capacityOf } from '../simulate/context.ts';
 import { readyForProxies } from '../simulate/verdict.ts';

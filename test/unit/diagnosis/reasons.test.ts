@@ -33,8 +33,8 @@ const sources = (folder: string): { path: string; text: string }[] =>
     .filter((path) => path.endsWith('.ts') && !path.endsWith('reasons.ts'))
     .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(root, folder, path), 'utf8') }));
 
-/** `reason: 'X'`, `cause('stage', 'X'`, `all('X')` and the like: CamelCase words where a reason stands. */
-const EMITTED = /(?:\breason: |\bcause\('\w+', |\ball\()'([A-Z][a-z]\w+)'/g;
+/** `reason: 'X'`, `cause('stage', 'X'`, `given('X'` and the like: CamelCase words where a reason stands. */
+const EMITTED = /(?:\breason: |\b(?:cause|said)\('?\w+'?, |\b(?:all|given)\(\s*)'([A-Z][a-z]\w+)'/g;
 
 describe('reasons', () => {
   let files: { path: string; text: string }[];

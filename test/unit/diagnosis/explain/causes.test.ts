@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { cause, counted, firstOfEach, listed, workingCounts } from '../../../../pkg/diagnosis/explain/given.ts';
-import { DIAGNOSIS_REASONS } from '../../../../pkg/diagnosis/explain/reasons.ts';
+import { workingCounts } from '../../../../pkg/diagnosis/explain/given.ts';
+import { DIAGNOSIS_REASONS, cause, counted, firstOfEach, listed } from '../../../../pkg/diagnosis/explain/reasons.ts';
 import { REASONS } from '../../../../pkg/upstream/reasons.ts';
 
 const equal = (zones: number): Map<string, number> =>
