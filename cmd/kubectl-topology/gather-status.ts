@@ -34,14 +34,6 @@ const parseQuietly = (text: string): unknown => {
   }
 };
 
-interface ProbeOptions {
-  readonly client: Pick<Client, 'create'>;
-  /** In which admission is tried: empty where none is known that the webhook serves. */
-  readonly namespace: string;
-  readonly now: () => number;
-  readonly signal: AbortSignal;
-}
-
 const NAME = 'topology-status-probe';
 const ZONE = 'probe-zone';
 
@@ -75,7 +67,11 @@ const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => 
   return { outcome: 'Unknown', message: `${needed}${message}` };
 };
 
-const probeAdmission = async ({ client, namespace, now, signal }: ProbeOptions): Promise<ProbeResult> => {
+/** `namespace`: in which admission is tried; empty where none is known that the webhook serves. */
+const probeAdmission = async (
+  namespace: string,
+  { client, now, signal }: Pick<GatherOptions, 'client' | 'now' | 'signal'>,
+): Promise<ProbeResult> => {
   if (namespace === '')
     return { namespace, outcome: 'Unknown', message: 'no namespace is known that the webhook serves' };
   const before = now();
@@ -99,7 +95,7 @@ interface GatherOptions {
   readonly probe: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly onProgress?: (what: string, count: number) => void;
+  readonly onProgress: (what: string, count: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -117,66 +113,54 @@ const configsOf = (objects: readonly ConfigMap[]): ComponentConfig[] =>
       config: parseQuietly(data?.[CONFIG_KEY] ?? ''),
     }));
 
-type Unseen = StatusEvidence['unseen'][number];
-
-/** Lists of what the chart installs; what may not be listed is added to `unseen`. */
-const createReader = ({ client, signal }: GatherOptions, unseen: Unseen[]) => {
-  const list = async <T extends KubernetesObject>(what: string, source: Source, namespace?: string): Promise<T[]> => {
-    const found = new Map<string, T>();
-    // What is listed is what the API serves under that name.
-    const take = (object: unknown): unknown => found.set(keyOf(object as T), object as T);
-    try {
-      await listObjects(client, source, take, { namespace, signal });
-    } catch (error) {
-      const why = readRefusalOf(error, source);
-      if (why === undefined) throw error;
-      const where = namespace ?? source.namespace;
-      unseen.push({ what, why: where === undefined ? why : `${why} in namespace ${where}` });
-    }
-    return [...found.values()];
-  };
-  /** Of each of the namespaces. */
-  const listIn = async <T extends KubernetesObject>(
-    namespaces: Iterable<string>,
-    what: string,
-    source: Source,
-  ): Promise<T[]> => {
-    const all: T[] = [];
-    for (const namespace of namespaces) all.push(...(await list<T>(what, source, namespace)));
-    return all;
-  };
-  return { list, listIn };
-};
-
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on, UsageError where nothing may be looked for. */
 export const gatherStatus = async (options: GatherOptions): Promise<StatusEvidence> => {
   const { client, namespace, probe, now, onProgress, signal } = options;
-  const unseen: Unseen[] = [];
-  const { list, listIn } = createReader(options, unseen);
+  const unseen: { what: string; why: string }[] = [];
+  /** All of each of the namespaces; what may not be listed is added to `unseen`. */
+  const list = async <T extends KubernetesObject>(
+    source: Source,
+    namespaces: Iterable<string | undefined> = [undefined],
+  ): Promise<T[]> => {
+    const found = new Map<string, T>();
+    // What is listed is what the API serves under that name.
+    const take = (object: unknown): unknown => found.set(keyOf(object as T), object as T);
+    for (const within of namespaces) {
+      try {
+        await listObjects(client, source, take, { namespace: within, signal });
+      } catch (error) {
+        const why = readRefusalOf(error, source);
+        if (why === undefined) throw error;
+        unseen.push({
+          what: source.resource.plural,
+          why: within === undefined ? why : `${why} in namespace ${within}`,
+        });
+      }
+    }
+    return [...found.values()];
+  };
   const answer = await serverVersion(client, signal);
-  const ofChart = { labelSelector: CHART_SELECTOR };
-  const deployments = await list<Deployment>('deployments', { resource: DEPLOYMENTS, ...ofChart }, namespace);
+  const labelSelector = CHART_SELECTOR;
+  const deployments = await list<Deployment>({ resource: DEPLOYMENTS, labelSelector }, [namespace]);
   const [refused] = unseen;
   if (refused !== undefined) {
     const hint = namespace === undefined ? ' of all namespaces; name the one of the installation with --namespace' : '';
     throw new UsageError(`installations cannot be looked for: ${refused.why}${hint}`);
   }
   const installed = new Set(deployments.map((deployment) => refOf(deployment).namespace));
-  const pods = await listIn<ComponentPod>(installed, 'pods', { resource: PODS, ...ofChart });
-  const leases = await listIn<Lease>(installed, 'leases', { resource: LEASES });
-  const configs = configsOf(await listIn<ConfigMap>(installed, 'configmaps', { resource: CONFIG_MAPS, ...ofChart }));
+  const pods = await list<ComponentPod>({ resource: PODS, labelSelector }, installed);
+  const leases = await list<Lease>({ resource: LEASES }, installed);
+  const configs = configsOf(await list<ConfigMap>({ resource: CONFIG_MAPS, labelSelector }, installed));
   // Leases that several installations share are in none of their namespaces.
   for (const { namespace: other, name } of [...installed].flatMap((own) => leaseUsesOf(configs, own)))
     if (!installed.has(other))
-      leases.push(
-        ...(await listIn<Lease>([other], 'leases', { resource: LEASES, fieldSelector: `metadata.name=${name}` })),
-      );
+      leases.push(...(await list<Lease>({ resource: LEASES, fieldSelector: `metadata.name=${name}` }, [other])));
   const snapshot = withCertificates(
     await readCluster(client, {
       needs: NEEDS,
       onMalformed: (name, object, error) =>
         unseen.push({ what: `${name} (in part)`, why: describeProblem(object, error) }),
-      ...defined({ onProgress }),
+      onProgress,
       signal,
     }),
   );
@@ -184,7 +168,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     const collection = snapshot[name];
     if (collection.kind === 'unknown') unseen.push({ what: name, why: collection.why });
   }
-  const namespaces = await list<Namespace>('namespaces', { resource: NAMESPACES });
+  const namespaces = await list<Namespace>({ resource: NAMESPACES });
   const probed = probe ? probedNamespace({ snapshot, namespaces }) : undefined;
   return {
     snapshot,
@@ -196,7 +180,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     now: now(),
     ...(isFields(answer) && typeof answer['gitVersion'] === 'string' ? { serverVersion: answer['gitVersion'] } : {}),
     ...defined({ namespace }),
-    probes: probed === undefined ? [] : [await probeAdmission({ client, namespace: probed, now, signal })],
+    probes: probed === undefined ? [] : [await probeAdmission(probed, options)],
     unseen,
   };
 };

@@ -7,7 +7,7 @@ import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
-import type { Client, ListOptions } from '../../../pkg/kubernetes/types.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './documents.ts';
 import { FIRST_SOURCES, SOURCES, type Source, agentPods } from './resources.ts';
 
@@ -18,43 +18,32 @@ export interface ReadOptions {
   readonly service?: string | undefined;
   readonly needs: readonly CollectionName[];
   /** Called with what is being read and how many objects came so far. */
-  readonly onProgress?: (what: string, count: number) => void;
+  readonly onProgress: (what: string, count: number) => void;
   /** Takes an object that cannot be read, which is then left out. Default: the error ends the command. */
   readonly onMalformed?: (name: CollectionName, object: unknown, error: FieldError) => void;
   readonly signal: AbortSignal;
 }
 
-const listOnce = async (
-  client: Client,
-  { resource, optional = false }: Source,
-  options: ListOptions,
-  take: (object: unknown) => void,
-  signal: AbortSignal,
-): Promise<void> => {
-  try {
-    for await (const page of client.pages(resource, options, signal)) page.items.forEach(take);
-  } catch (error) {
-    if (!(optional && isNotFound(error))) throw error;
-  }
-};
-
 /** A list whose pages grew too old begins anew: items that came already are replaced by themselves. */
 export const listObjects = async (
   client: Client,
-  source: Source,
+  { resource, everywhere = false, optional = false, ...source }: Source,
   take: (object: unknown) => void,
   { namespace, signal }: Pick<ReadOptions, 'namespace' | 'signal'>,
 ): Promise<void> => {
-  const { resource, fieldSelector, labelSelector } = source;
-  const within = resource.namespaced && source.everywhere !== true ? (source.namespace ?? namespace) : undefined;
-  const options: ListOptions = {
-    ...defined({ namespace: within, fieldSelector, labelSelector }),
+  const { fieldSelector, labelSelector } = source;
+  const within = resource.namespaced && !everywhere ? (source.namespace ?? namespace) : undefined;
+  const options = defined({ namespace: within, fieldSelector, labelSelector });
+  const list = async (): Promise<void> => {
+    for await (const page of client.pages(resource, options, signal)) page.items.forEach(take);
   };
   try {
-    await listOnce(client, source, options, take, signal);
+    await list().catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+      return list();
+    });
   } catch (error) {
-    if (!isGone(error)) throw error;
-    await listOnce(client, source, options, take, signal);
+    if (!(optional && isNotFound(error))) throw error;
   }
 };
 
@@ -84,27 +73,34 @@ const selectorOf = (name: CollectionName, service: string): Partial<Source> => {
 };
 
 /** Slices of the Services that webhooks are behind, as far as they were not read anyway. */
-const readWebhookSlices = async (client: Client, collector: Collector, options: ReadOptions): Promise<void> => {
-  const { namespace, service: only, signal } = options;
-  if (!options.needs.includes('webhooks') || (namespace === undefined && only === undefined)) return;
+const webhookSlices = (collector: Collector, { namespace, service: only }: ReadOptions): Source[] => {
+  if (namespace === undefined && only === undefined) return [];
   const behind = itemsOf(collector.snapshot(new Map()).webhooks).flatMap(({ slices, service }) =>
     slices && service !== undefined && (service.namespace !== namespace || only !== undefined) ? [service] : [],
   );
-  const services = new Map(behind.map((item) => [`${item.namespace}/${item.name}`, item])).values();
-  const read = async (service: { readonly namespace: string; readonly name: string }): Promise<void> => {
-    const selection = { namespace: service.namespace, labelSelector: `${LABEL_SERVICE_NAME}=${service.name}` };
-    const take = (object: unknown): void => collector.add(object);
-    await listOnce(client, { resource: ENDPOINT_SLICES, optional: true }, selection, take, signal).catch(
-      (error: unknown) => {
-        if (!isForbidden(error)) throw error;
-      },
-    );
-  };
-  await Promise.all([...services].map(read));
+  return [...new Map(behind.map((item) => [`${item.namespace}/${item.name}`, item])).values()].map((item) => ({
+    resource: ENDPOINT_SLICES,
+    namespace: item.namespace,
+    labelSelector: `${LABEL_SERVICE_NAME}=${item.name}`,
+    optional: true,
+    evidence: true,
+  }));
 };
 
-/** Reads sources into a collector, all at the same time, and remembers what it may not read. */
-const createReading = (client: Client, collector: Collector, options: ReadOptions) => {
+/** Pods of data planes say more than their DaemonSets only while something of these is under way. */
+const neededPods = (collector: Collector): readonly Source[] => {
+  const { routers, nodes } = collector.snapshot(new Map());
+  return agentPods(settledBy(itemsOf(routers), itemsOf(nodes)));
+};
+
+/**
+ * Reads all sources at the same time, and remembers what it may not read.
+ * @throws ApiError and ConnectionError where the cluster gives no answer to build on.
+ */
+export const readCluster = async (client: Client, options: ReadOptions): Promise<ClusterSnapshot> => {
+  const { needs, signal, onProgress, onMalformed } = options;
+  const service = options.service !== undefined && NAME.test(options.service) ? options.service : undefined;
+  const collector = createCollector();
   const missing = new Map<CollectionName, string>();
   const counts = new Map<CollectionName, number>();
   const read = async (name: CollectionName, source: Source): Promise<void> => {
@@ -112,12 +108,12 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
       try {
         collector.add(object);
       } catch (error) {
-        if (!(error instanceof FieldError) || options.onMalformed === undefined) throw error;
-        options.onMalformed(name, object, error);
+        if (!(error instanceof FieldError) || onMalformed === undefined) throw error;
+        onMalformed(name, object, error);
       }
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
-      options.onProgress?.(name, count);
+      onProgress(name, count);
     };
     try {
       await listObjects(client, source, take, options);
@@ -127,38 +123,18 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
       if (source.evidence !== true) missing.set(name, why);
     }
   };
-  return {
-    missing,
-    readAll: (name: CollectionName, sources: readonly Source[]): Promise<unknown> =>
-      Promise.all(sources.map((source) => read(name, source))),
-  };
-};
+  const readAll = (name: CollectionName, sources: readonly Source[]) =>
+    Promise.all(sources.map((source) => read(name, source)));
 
-/** Pods of data planes say more than their DaemonSets only while something of these is under way. */
-const neededPods = (collector: Collector): readonly Source[] => {
-  const { routers, nodes } = collector.snapshot(new Map());
-  return agentPods(settledBy(itemsOf(routers), itemsOf(nodes)));
-};
-
-/** @throws ApiError and ConnectionError where the cluster gives no answer to build on. */
-export const readCluster = async (client: Client, options: ReadOptions): Promise<ClusterSnapshot> => {
-  const { needs, signal } = options;
-  const service = options.service !== undefined && NAME.test(options.service) ? options.service : undefined;
-  const collector = createCollector();
   // First and alone: it also brings the credentials that all others use.
   const version = versionIn(await serverVersion(client, signal));
-  const { missing, readAll } = createReading(client, collector, options);
-  await Promise.all(
-    needs.map((name) =>
-      readAll(
-        name,
-        FIRST_SOURCES[name].map((source) =>
-          service === undefined ? source : { ...source, ...selectorOf(name, service) },
-        ),
-      ),
-    ),
-  );
-  const further: Promise<unknown>[] = [readWebhookSlices(client, collector, { ...options, service })];
+  const selected = (name: CollectionName): readonly Source[] =>
+    service === undefined
+      ? FIRST_SOURCES[name]
+      : FIRST_SOURCES[name].map((source) => ({ ...source, ...selectorOf(name, service) }));
+  await Promise.all(needs.map((name) => readAll(name, selected(name))));
+  const further: Promise<unknown>[] = [];
+  if (needs.includes('webhooks')) further.push(readAll('slices', webhookSlices(collector, { ...options, service })));
   if (needs.includes('routers')) further.push(readAll('routers', neededPods(collector)));
   // Others of the namespace, to say which one was meant.
   if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));

@@ -1,7 +1,9 @@
-// Which resources of a cluster fill which part of a snapshot.
-// Reads how long the authorities of webhooks are valid.
+// Which resources of a cluster fill which part of a snapshot; and how long the authorities of webhooks are valid.
 import { X509Certificate } from 'node:crypto';
 import {
+  CONFIG_MAPS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
   ENDPOINT_SLICES,
   EVENTS,
   FLOW_POLICIES,
@@ -30,21 +32,20 @@ export interface Source {
   readonly optional?: boolean;
 }
 
-const namespaced = (group: string, version: string, kind: string): Resource => ({
-  group,
-  version,
-  kind,
-  plural: `${kind.toLowerCase()}s`,
-  namespaced: true,
-});
+/** As the kinds below are served. */
+const pluralOf = (kind: string): string =>
+  `${kind
+    .toLowerCase()
+    .replace(/(?<![aeiou])y$/, 'ie')
+    .replace(/s$/, 'se')}s`;
 
-const resource = (group: string, version: string, kind: string, plural: string, scoped = false): Resource => ({
-  group,
-  version,
-  kind,
-  plural,
-  namespaced: scoped,
-});
+const inCluster = (apiVersion: string, kind: string, namespaced = false): Resource => {
+  const [group = '', version = ''] = apiVersion.split('/');
+  return { group, version, kind, plural: pluralOf(kind), namespaced };
+};
+const inNamespaces = (apiVersion: string, kind: string): Resource => inCluster(apiVersion, kind, true);
+
+const EVIDENCE = { optional: true, evidence: true };
 
 /** Pods of data planes, one source for each label key; not of those that `isSettled` says are known without. */
 export const agentPods = (isSettled: (key: string, value: string) => boolean = () => false): readonly Source[] =>
@@ -52,62 +53,40 @@ export const agentPods = (isSettled: (key: string, value: string) => boolean = (
     const left = values.filter((value) => !isSettled(key, value));
     if (left.length === 0) return [];
     const labelSelector = `${key} in (${left.join(',')})`;
-    return [{ resource: PODS, everywhere: true, labelSelector, optional: true, evidence: true }];
+    return [{ resource: PODS, everywhere: true, labelSelector, ...EVIDENCE }];
   });
 
 /** kube-system is looked at whatever namespace is asked for: agents are of the whole cluster. */
 const ROUTERS_BUT_PODS: readonly Source[] = [
-  { resource: resource('apps', 'v1', 'DaemonSet', 'daemonsets', true), everywhere: true, optional: true },
-  { resource: namespaced('', 'v1', 'ConfigMap'), namespace: 'kube-system', optional: true, evidence: true },
+  { resource: DAEMON_SETS, everywhere: true, optional: true },
+  { resource: CONFIG_MAPS, namespace: 'kube-system', ...EVIDENCE },
   {
-    resource: namespaced('apps', 'v1', 'Deployment'),
+    resource: DEPLOYMENTS,
     namespace: 'kube-system',
     fieldSelector: 'metadata.name=kube-ovn-controller',
-    optional: true,
-    evidence: true,
+    ...EVIDENCE,
   },
-  {
-    resource: resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', 'felixconfigurations'),
-    optional: true,
-    evidence: true,
-  },
-  { resource: resource('operator.tigera.io', 'v1', 'Installation', 'installations'), optional: true, evidence: true },
-  {
-    resource: resource('cilium.io', 'v2', 'CiliumNodeConfig', 'ciliumnodeconfigs', true),
-    everywhere: true,
-    optional: true,
-    evidence: true,
-  },
-  { resource: resource('operator.openshift.io', 'v1', 'Network', 'networks'), optional: true, evidence: true },
+  { resource: inCluster('crd.projectcalico.org/v1', 'FelixConfiguration'), ...EVIDENCE },
+  { resource: inCluster('operator.tigera.io/v1', 'Installation'), ...EVIDENCE },
+  { resource: inNamespaces('cilium.io/v2', 'CiliumNodeConfig'), everywhere: true, ...EVIDENCE },
+  { resource: inCluster('operator.openshift.io/v1', 'Network'), ...EVIDENCE },
 ];
-
-const ROUTERS: readonly Source[] = [...ROUTERS_BUT_PODS, ...agentPods()];
-
-const gatewayApi = (version: string, kind: string, plural: string): Resource =>
-  resource('gateway.networking.k8s.io', version, kind, plural, true);
 
 /** None of them is everywhere; routes may send to Services of other namespaces. */
 const ENTRIES: readonly Source[] = [
-  { resource: resource('networking.k8s.io', 'v1', 'Ingress', 'ingresses', true) },
-  { resource: resource('networking.k8s.io', 'v1', 'IngressClass', 'ingressclasses') },
-  { resource: gatewayApi('v1', 'Gateway', 'gateways'), everywhere: true },
-  { resource: resource('gateway.networking.k8s.io', 'v1', 'GatewayClass', 'gatewayclasses') },
-  { resource: gatewayApi('v1', 'HTTPRoute', 'httproutes'), everywhere: true },
-  { resource: gatewayApi('v1', 'GRPCRoute', 'grpcroutes'), everywhere: true },
-  { resource: resource('traefik.io', 'v1alpha1', 'IngressRoute', 'ingressroutes', true), everywhere: true },
-  { resource: resource('projectcontour.io', 'v1', 'HTTPProxy', 'httpproxies', true) },
-  { resource: resource('k8s.nginx.org', 'v1', 'VirtualServer', 'virtualservers', true) },
-  { resource: resource('elbv2.k8s.aws', 'v1beta1', 'TargetGroupBinding', 'targetgroupbindings', true) },
-  {
-    resource: resource(
-      'admissionregistration.k8s.io',
-      'v1',
-      'ValidatingWebhookConfiguration',
-      'validatingwebhookconfigurations',
-    ),
-  },
-  { resource: resource('apiregistration.k8s.io', 'v1', 'APIService', 'apiservices') },
-].map((source) => ({ ...source, optional: true, evidence: true }));
+  { resource: inNamespaces('networking.k8s.io/v1', 'Ingress') },
+  { resource: inCluster('networking.k8s.io/v1', 'IngressClass') },
+  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'Gateway'), everywhere: true },
+  { resource: inCluster('gateway.networking.k8s.io/v1', 'GatewayClass') },
+  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'HTTPRoute'), everywhere: true },
+  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'GRPCRoute'), everywhere: true },
+  { resource: inNamespaces('traefik.io/v1alpha1', 'IngressRoute'), everywhere: true },
+  { resource: inNamespaces('projectcontour.io/v1', 'HTTPProxy') },
+  { resource: inNamespaces('k8s.nginx.org/v1', 'VirtualServer') },
+  { resource: inNamespaces('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding') },
+  { resource: inCluster('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration') },
+  { resource: inCluster('apiregistration.k8s.io/v1', 'APIService') },
+].map((source) => ({ ...source, ...EVIDENCE }));
 
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],
@@ -115,16 +94,16 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   slices: [{ resource: ENDPOINT_SLICES }],
   pods: [{ resource: PODS }],
   workloads: [
-    { resource: namespaced('apps', 'v1', 'Deployment'), optional: true },
-    { resource: namespaced('apps', 'v1', 'StatefulSet'), optional: true },
+    { resource: DEPLOYMENTS, optional: true },
+    { resource: inNamespaces('apps/v1', 'StatefulSet'), optional: true },
   ],
   autoscalers: [
-    { resource: namespaced('autoscaling', 'v2', 'HorizontalPodAutoscaler'), optional: true },
-    { resource: namespaced('autoscaling.k8s.io', 'v1', 'VerticalPodAutoscaler'), optional: true },
+    { resource: inNamespaces('autoscaling/v2', 'HorizontalPodAutoscaler'), optional: true },
+    { resource: inNamespaces('autoscaling.k8s.io/v1', 'VerticalPodAutoscaler'), optional: true },
   ],
   webhooks: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
-  routers: ROUTERS,
+  routers: [...ROUTERS_BUT_PODS, ...agentPods()],
   ingresses: ENTRIES,
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
