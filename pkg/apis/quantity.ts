@@ -1,18 +1,5 @@
 // Parses Kubernetes quantities exactly, as whole nano units in a BigInt.
 
-/** A text that is not a Kubernetes quantity. */
-export class QuantityError extends Error {
-  override readonly name = 'QuantityError';
-  /** What was given, cut to a bounded length. */
-  readonly text: string;
-
-  constructor(text: string) {
-    const shown = text.length > 64 ? `${text.slice(0, 64)}…` : text;
-    super(`not a Kubernetes quantity: ${JSON.stringify(shown)}`);
-    this.text = shown;
-  }
-}
-
 /** Power of ten of each decimal suffix. */
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
@@ -30,14 +17,13 @@ const divideUp = (numerator: bigint, denominator: bigint): bigint => (numerator 
 
 /**
  * Nano units of a quantity such as `1.5Gi`, `100m`, `2.5G` or `1e3` (grammar: apimachinery `pkg/api/resource`). Values finer
- * than a nano unit are rounded away from zero. Throws QuantityError for anything else. Unlike upstream there is no upper
- * bound of 2^63 - 1.
+ * than a nano unit are rounded away from zero. Undefined for anything else. Unlike upstream there is no upper bound of 2^63 - 1.
  */
-export const parseQuantity = (text: string): bigint => {
+export const parseQuantity = (text: string): bigint | undefined => {
   const match = text.length > MAX_LENGTH ? null : QUANTITY.exec(text);
-  if (match === null) throw new QuantityError(text);
+  if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', binary, suffix = '', exponent] = match;
-  if (whole === '' && fraction === '') throw new QuantityError(text);
+  if (whole === '' && fraction === '') return undefined;
   const power = exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent);
   const factor = binary === undefined ? 1n : 1n << (BINARY[binary] ?? 0n);
   // digits × factor × 10^(power + 9 − length of the fraction)
@@ -47,19 +33,11 @@ export const parseQuantity = (text: string): bigint => {
   return sign === '-' ? -magnitude : magnitude;
 };
 
-const textOfQuantity = (quantity: unknown): string | undefined =>
-  typeof quantity === 'number' ? String(quantity) : typeof quantity === 'string' ? quantity : undefined;
-
 /** Nano units; undefined for what is missing, negative or no quantity, as no API server stores it. */
 export const nanoOf = (quantity: unknown): bigint | undefined => {
-  const text = textOfQuantity(quantity);
-  if (text === undefined) return undefined;
-  try {
-    const nano = parseQuantity(text);
-    return nano < 0n ? undefined : nano;
-  } catch {
-    return undefined;
-  }
+  const text = typeof quantity === 'number' ? String(quantity) : quantity;
+  const nano = typeof text === 'string' ? parseQuantity(text) : undefined;
+  return nano !== undefined && nano >= 0n ? nano : undefined;
 };
 
 /** Nano cores, finer parts rounded up; 0 for what is missing, negative or no quantity. */

@@ -202,8 +202,7 @@ export const layerSevenOfLabelled = (name: string, siblings: ReadonlySet<string>
 export const isIstioTlsTerminationDisabled = (annotations: Readonly<StringMap> | undefined): boolean =>
   isGoTrue(annotations?.[ANNOTATION_DISABLE]);
 
-const defaultOfVersion = (gardenerVersion: string | undefined): boolean | undefined => {
-  if (gardenerVersion === undefined) return undefined;
+const isOnByDefault = (gardenerVersion: string): boolean | undefined => {
   try {
     const { major, minor } = parseVersion(gardenerVersion);
     return major > 1 || (major === 1 && minor >= GATE_DEFAULT_SINCE_MINOR);
@@ -212,38 +211,26 @@ const defaultOfVersion = (gardenerVersion: string | undefined): boolean | undefi
   }
 };
 
-const onOrOff = (active: boolean): string => (active ? 'on' : 'off');
-
 /** Decides from the strongest evidence there is. */
 export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecision => {
   const { serviceName, mtlsServicePresent, shootAnnotations, featureGate, gardenerVersion, configured } = evidence;
-  if (mtlsServicePresent) {
-    return { active: true, source: 'mtlsService', message: `Service ${mtlsServiceName(serviceName)} exists` };
-  }
+  const by = (source: LayerSevenDecision['source'], active: boolean, message: string) => ({ active, source, message });
+  const onOrOff = (active: boolean): string => (active ? 'on' : 'off');
+  if (mtlsServicePresent) return by('mtlsService', true, `Service ${mtlsServiceName(serviceName)} exists`);
   if (isIstioTlsTerminationDisabled(shootAnnotations)) {
-    return { active: false, source: 'shootAnnotation', message: `the Shoot is annotated with ${ANNOTATION_DISABLE}` };
+    return by('shootAnnotation', false, `the Shoot is annotated with ${ANNOTATION_DISABLE}`);
   }
-  if (featureGate !== undefined) {
-    return {
-      active: featureGate,
-      source: 'featureGate',
-      message: `feature gate IstioTLSTermination is ${onOrOff(featureGate)}`,
-    };
-  }
-  const byDefault = defaultOfVersion(gardenerVersion);
+  const gate = 'feature gate IstioTLSTermination is';
+  if (featureGate !== undefined) return by('featureGate', featureGate, `${gate} ${onOrOff(featureGate)}`);
+  const byDefault = gardenerVersion === undefined ? undefined : isOnByDefault(gardenerVersion);
   if (byDefault !== undefined) {
-    const message = `feature gate IstioTLSTermination is ${onOrOff(byDefault)} by default in Gardener ${gardenerVersion}`;
-    return { active: byDefault, source: 'gardenerVersion', message };
+    return by('gardenerVersion', byDefault, `${gate} ${onOrOff(byDefault)} by default in Gardener ${gardenerVersion}`);
   }
   if (configured !== undefined) {
-    return {
-      active: configured,
-      source: 'configuration',
-      message: `the configuration sets L7 load balancing ${onOrOff(configured)}`,
-    };
+    return by('configuration', configured, `the configuration sets L7 load balancing ${onOrOff(configured)}`);
   }
   const message = `cannot determine whether ${serviceName} is behind L7 load balancing; set it in the configuration`;
-  return { active: true, source: 'undecidable', message };
+  return by('undecidable', true, message);
 };
 
 /** The decision for each kube-apiserver Service of a namespace, from the Service beside it, the Shoot's opt-out, gate, version and configuration. */

@@ -80,7 +80,6 @@ export const assessZones = (zones: readonly string[] | null | undefined): ZoneAs
 };
 
 type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
-type Violation = NonNullable<Refusal['violations']>[number];
 
 const ENABLED: RoutingDecision = { kind: 'enabled' };
 const SEED_FIELD = 'spec.settings.topologyAwareRouting.enabled';
@@ -164,50 +163,45 @@ const decideSeed = (seed: ShootRoutingInput['seed']): RoutingDecision => {
   });
 };
 
-const decideShoot = (shoot: Shoot): RoutingDecision => {
-  const name = subjectTitle('Shoot', shoot);
-  if (isSelfHostedShoot(shoot)) {
-    return refuse(
-      'SelfHostedShoot',
-      `${name} hosts its own control plane (a worker in spec.provider.workers has controlPlane)`,
-      {
-        field: 'spec.provider.workers',
-      },
-    );
-  }
-  if (shoot.metadata?.deletionTimestamp !== undefined) {
-    return refuse('ShootBeingDeleted', `${name} is being deleted`, { field: 'metadata.deletionTimestamp' });
-  }
-  return heldShoot(shoot, name) ?? ENABLED;
-};
-
 const ANNOTATION_IGNORE = 'shoot.gardener.cloud/ignore';
 
-// Gardener reads the annotation with Go's strconv.ParseBool (pkg/utils/gardener/shoot.go, ShouldIgnoreShoot).
-const isIgnored = ({ metadata }: Shoot): boolean => isGoTrue(metadata?.annotations?.[ANNOTATION_IGNORE]);
+/** One state of a Shoot in which its control plane is not routed by zone: field, words behind the Shoot's name, and whether it is in it. */
+type ShootState = readonly [RefusalReason, field: string, words: string, isIn: (shoot: Shoot) => boolean];
 
-/** States in which gardenlet leaves a control plane alone, or takes it apart: everything stays as it is until they are over. */
-const heldShoot = (shoot: Shoot, name: string): Refusal | undefined => {
-  const { spec, status } = shoot;
-  if (isIgnored(shoot)) {
-    const field = `metadata.annotations[${ANNOTATION_IGNORE}]`;
-    return refuse('ShootIgnored', `${name} is annotated with ${ANNOTATION_IGNORE}; nothing is changed`, { field });
-  }
-  if (status?.lastOperation?.type === 'Migrate') {
-    const message = `${name} is moving to another seed; nothing is changed here`;
-    return refuse('ShootMigrating', message, { field: 'status.lastOperation.type' });
-  }
-  if (spec?.hibernation?.enabled === true || status?.hibernated === true) {
-    return refuse('ShootHibernated', `${name} is hibernated; nothing is changed`, {
-      field: 'spec.hibernation.enabled',
-    });
-  }
-  if (status?.lastOperation?.state === 'Failed') {
-    const message = `the last operation of ${name} failed for good; nothing is changed until it is retried`;
-    return refuse('ShootFailed', message, { field: 'status.lastOperation.state' });
-  }
-  return undefined;
-};
+/** Gone or somebody else's, or left alone by gardenlet and taken apart: then everything stays as it is. The first counts. */
+const SHOOT_STATES: readonly ShootState[] = [
+  [
+    'SelfHostedShoot',
+    'spec.provider.workers',
+    'hosts its own control plane (a worker in spec.provider.workers has controlPlane)',
+    isSelfHostedShoot,
+  ],
+  [
+    'ShootBeingDeleted',
+    'metadata.deletionTimestamp',
+    'is being deleted',
+    ({ metadata }) => metadata?.deletionTimestamp !== undefined,
+  ],
+  [
+    'ShootIgnored',
+    `metadata.annotations[${ANNOTATION_IGNORE}]`,
+    `is annotated with ${ANNOTATION_IGNORE}; nothing is changed`,
+    // Gardener reads the annotation with Go's strconv.ParseBool (pkg/utils/gardener/shoot.go, ShouldIgnoreShoot).
+    ({ metadata }) => isGoTrue(metadata?.annotations?.[ANNOTATION_IGNORE]),
+  ],
+  [
+    'ShootMigrating',
+    'status.lastOperation.type',
+    'is moving to another seed; nothing is changed here',
+    ({ status }) => status?.lastOperation?.type === 'Migrate',
+  ],
+  [
+    'ShootHibernated',
+    'spec.hibernation.enabled',
+    'is hibernated; nothing is changed',
+    ({ spec, status }) => spec?.hibernation?.enabled === true || status?.hibernated === true,
+  ],
+];
 
 /**
  * Services of one shoot's control plane: the setting of its Seed, more than one distinct zone, and failure tolerance `zone`.
@@ -215,21 +209,21 @@ const heldShoot = (shoot: Shoot, name: string): Refusal | undefined => {
  */
 export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingDecision => {
   if (shoot === undefined || shoot === null) return refuse('SourceMissing', 'the Cluster carries no Shoot');
-  const byShoot = decideShoot(shoot);
-  if (byShoot.kind === 'refused') return byShoot;
+  const name = subjectTitle('Shoot', shoot);
+  const state = SHOOT_STATES.find(([, , , isIn]) => isIn(shoot));
+  if (state !== undefined) return refuse(state[0], `${name} ${state[2]}`, { field: state[1] });
+  if (shoot.status?.lastOperation?.state === 'Failed') {
+    const message = `the last operation of ${name} failed for good; nothing is changed until it is retried`;
+    return refuse('ShootFailed', message, { field: 'status.lastOperation.state' });
+  }
   const bySeed = decideSeed(seed);
   if (bySeed.kind === 'refused') return bySeed;
   if (isMultiZonalShootControlPlane(shoot)) return ENABLED;
   const field = 'spec.controlPlane.highAvailability.failureTolerance.type';
   const type = failureToleranceType(shoot);
   const found = type === undefined ? 'is not set' : `is ${JSON.stringify(type)}`;
-  return refuse(
-    'FailureToleranceNotZone',
-    `${subjectTitle('Shoot', shoot)}: ${field} ${found}; only "zone" spreads the control plane over zones`,
-    {
-      field,
-    },
-  );
+  const message = `${name}: ${field} ${found}; only "zone" spreads the control plane over zones`;
+  return refuse('FailureToleranceNotZone', message, { field });
 };
 
 /** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
@@ -243,20 +237,17 @@ export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | 
     return refuse('SettingDisabled', `${name}: ${GARDEN_FIELD} is not true`, { field: GARDEN_FIELD });
   }
   const zones = assessZones(garden.spec?.runtimeCluster?.provider?.zones);
-  const highlyAvailable = isGardenHighAvailabilityEnabled(garden);
-  const violations: Violation[] = [];
-  const sentences: string[] = [];
-  if (zones.kind === 'single') {
-    violations.push({ field: GARDEN_FIELD, detail: GARDEN_ZONES });
-    sentences.push(describeZones('spec.runtimeCluster.provider.zones', zones));
-  }
-  if (!highlyAvailable) {
-    violations.push({ field: GARDEN_FIELD, detail: GARDEN_HA });
-    sentences.push('spec.virtualCluster.controlPlane.highAvailability is not set');
-  }
-  if (violations.length === 0) return ENABLED;
-  const reason = zones.kind === 'single' ? zones.reason : 'NotHighlyAvailable';
-  return refuse(reason, `${name}: ${sentences.join('; ')}`, { field: GARDEN_FIELD, violations });
+  const single = zones.kind === 'single' ? zones : undefined;
+  const faults = [
+    ...(single ? [[GARDEN_ZONES, describeZones('spec.runtimeCluster.provider.zones', single)] as const] : []),
+    ...(isGardenHighAvailabilityEnabled(garden)
+      ? []
+      : [[GARDEN_HA, 'spec.virtualCluster.controlPlane.highAvailability is not set'] as const]),
+  ];
+  if (faults.length === 0) return ENABLED;
+  const violations = faults.map(([detail]) => ({ field: GARDEN_FIELD, detail }));
+  const message = `${name}: ${faults.map(([, sentence]) => sentence).join('; ')}`;
+  return refuse(single?.reason ?? 'NotHighlyAvailable', message, { field: GARDEN_FIELD, violations });
 };
 
 /**

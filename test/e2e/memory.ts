@@ -74,7 +74,7 @@ export const readMemoryLimits = (): Readonly<
 > => {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Values;
   const bytesOf = ({ resources }: Values['settingsReconciler']): number =>
-    Number(parseQuantity(resources.limits.memory) / nano);
+    Number((parseQuantity(resources.limits.memory) ?? 0n) / nano);
   return {
     webhook: bytesOf(values.endpointsliceWebhook),
     reconciler: bytesOf(values.settingsReconciler),

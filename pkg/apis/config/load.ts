@@ -5,7 +5,7 @@
 import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
 import type { ErrorObject, SchemaObject } from 'ajv';
 import { createAjv } from '../schema.ts';
-import { type Document, LineCounter, type Node, isMap, isNode, isPair, isScalar, isSeq, parseDocument } from 'yaml';
+import { type Document, LineCounter, type Pair, isMap, isNode, isScalar, parseDocument } from 'yaml';
 import { defined, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
 
@@ -38,71 +38,44 @@ export interface ConfigHeader {
   readonly kind: string;
 }
 
-/** 1-based position. */
-interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-/** Splits a JSON pointer (`/a/b~1c/0`); digits become indexes only where the document has a sequence. */
-export const pathOfPointer = (pointer: string): readonly string[] =>
+/** Steps of a JSON pointer (`/a/b~1c/0`). Digits are indices: no field name is a number. */
+const stepsOf = (pointer: string): FieldPath =>
   pointer
     .split('/')
     .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
-const keyNode = (node: unknown, key: string): Node | undefined => {
-  if (!isMap(node)) return undefined;
-  const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === key);
-  return pair !== undefined && isNode(pair.key) ? pair.key : undefined;
+/** The field's node, or that of the nearest parent that the document holds. */
+const nodeAt = (document: Document, path: FieldPath): unknown => {
+  const node: unknown = path.length === 0 ? document.contents : document.getIn(path, true);
+  return isNode(node) || path.length === 0 ? node : nodeAt(document, path.slice(0, -1));
 };
 
-/** Follows the path as far as the document has it; the last step found wins, so a missing field points at its parent. */
-const nodeAt = (document: Document, path: FieldPath): { node: Node | undefined; resolved: FieldPath } => {
-  let node: unknown = document.contents;
-  let shown: Node | undefined = isNode(node) ? node : undefined;
-  const resolved: (string | number)[] = [];
-  for (const step of path) {
-    const index = isSeq(node) ? Number(step) : undefined;
-    const next: unknown = isMap(node) ? node.get(step, true) : isSeq(node) ? node.get(Number(step), true) : undefined;
-    resolved.push(index ?? step);
-    if (next === undefined) {
-      shown = keyNode(node, String(step)) ?? shown;
-      break;
-    }
-    shown = isNode(next) ? next : shown;
-    node = next;
-  }
-  return { node: shown, resolved: [...resolved, ...path.slice(resolved.length)] };
+/** The key of a field, for one that should not be there. */
+const keyAt = (document: Document, path: FieldPath): unknown => {
+  const parent = nodeAt(document, path.slice(0, -1));
+  const isKey = ({ key }: Pair): boolean => isScalar(key) && String(key.value) === path.at(-1);
+  return isMap(parent) ? parent.items.find(isKey)?.key : undefined;
 };
 
-/** Position of the field's value, or of the nearest parent that the document holds; and the path with indexes as numbers. */
-export const locate = (
-  document: Document,
-  lines: LineCounter,
-  path: FieldPath,
-): Position & { readonly path: FieldPath } => {
-  const { node, resolved } = nodeAt(document, path);
-  return { ...positionOfOffset(lines, node?.range?.[0] ?? 0), path: resolved };
-};
-
-/** Position of the key of a field (for fields that should not be there). */
-export const locateKey = (document: Document, lines: LineCounter, parent: FieldPath, key: string): Position => {
-  const { node } = nodeAt(document, parent);
-  return positionOfOffset(lines, (keyNode(node, key) ?? node)?.range?.[0] ?? 0);
-};
-
-const positionOfOffset = (lines: LineCounter, offset: number): Position => {
+const positionOf = (lines: LineCounter, offset = 0): Pick<ConfigProblem, 'line' | 'column'> => {
   const { line, col } = lines.linePos(offset);
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 };
 
-/** The sentence; `key` is a missing field below the error's path, `unknownKey` one that should not be there. */
+/** Where a field is; of one that should not be there, where its key is. */
+const locate = ({ document, lines }: Source, path: FieldPath, unknownKey = false) => {
+  const node = (unknownKey ? keyAt(document, path) : undefined) ?? nodeAt(document, path);
+  return positionOf(lines, isNode(node) ? node.range?.[0] : 0);
+};
+
+/** `key` is a field below the error's path: one that is missing, or `unknown` and should not be there. */
 interface Sentence {
   readonly message: string;
   readonly allowed?: readonly string[];
   readonly key?: string;
-  readonly unknownKey?: string;
+  readonly unknown?: boolean;
 }
 
 /** JSON, shortened; an alias can make a value that contains itself, and brackets one that is too deep to print. */
@@ -144,7 +117,8 @@ const sentences: Record<string, (error: ErrorObject) => Sentence | undefined> = 
   required: (error) => ({ message: 'is required.', key: String(param(error, 'missingProperty')) }),
   additionalProperties: (error) => ({
     message: 'is not a field of this kind.',
-    unknownKey: String(param(error, 'additionalProperty')),
+    key: String(param(error, 'additionalProperty')),
+    unknown: true,
     allowed: knownFields(error),
   }),
   enum: (error) => ({
@@ -176,15 +150,19 @@ const sentenceOf = (error: ErrorObject): Sentence | undefined => {
   return known === undefined ? { message: `${error.message ?? 'is not valid'}.` } : known(error);
 };
 
-/** What is wrong, by field, with a value that was in no file. Digits are indices: no field name is a number. */
-export const fieldProblems = (errors: readonly ErrorObject[]): { readonly field: string; readonly message: string }[] =>
+const sentencesOf = (errors: readonly ErrorObject[]): readonly (Sentence & { readonly path: FieldPath })[] =>
   errors.flatMap((error) => {
     const sentence = sentenceOf(error);
     if (sentence === undefined) return [];
-    const { message, allowed = [], key = sentence.unknownKey } = sentence;
-    const steps = pathOfPointer(error.instancePath).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+    const path = stepsOf(error.instancePath);
+    return [{ ...sentence, path: sentence.key === undefined ? path : [...path, sentence.key] }];
+  });
+
+/** What is wrong, by field, with a value that was in no file. */
+export const fieldProblems = (errors: readonly ErrorObject[]): { readonly field: string; readonly message: string }[] =>
+  sentencesOf(errors).map(({ path, message, allowed = [] }) => {
     const hint = allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
-    return [{ field: renderPath([...steps, ...(key === undefined ? [] : [key])]), message: `${message}${hint}` }];
+    return { field: renderPath(path), message: `${message}${hint}` };
   });
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
@@ -209,10 +187,11 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
   const ajv = createAjv({ allErrors: true, useDefaults: true, verbose: true });
   const validate = ajv.compile<T>(withHeader(kind.schema));
   if (!validate(value)) throw new ConfigError(file, problemsOf(validate.errors ?? [], source));
-  const crossField = (kind.check?.(value) ?? []).map(({ path, message, allowed }) => {
-    const { line, column, path: resolved } = locate(source.document, source.lines, path);
-    return { line, column, field: renderPath(resolved), message, ...defined({ allowed }) };
-  });
+  const crossField = (kind.check?.(value) ?? []).map(({ path, ...problem }) => ({
+    ...locate(source, path),
+    field: renderPath(path),
+    ...problem,
+  }));
   if (crossField.length > 0) throw new ConfigError(file, crossField);
   return value;
 };
@@ -220,7 +199,7 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
 const parse = (text: string, file: string): Source => {
   const lines = new LineCounter();
   const fail = (offset: number, message: string): never => {
-    throw new ConfigError(file, [{ ...positionOfOffset(lines, offset), field: '', message }]);
+    throw new ConfigError(file, [{ ...positionOf(lines, offset), field: '', message }]);
   };
   if (text.length > MAX_CHARACTERS) fail(0, `the file has more than ${MAX_CHARACTERS} characters.`);
   const document = parseDocument(text, {
@@ -256,9 +235,8 @@ const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): vo
     const wanted = field === 'kind' ? kind.kind : (kind.apiVersion ?? CONFIG_API_VERSION);
     const given: unknown = Reflect.get(value, field);
     if (given === wanted) return [];
-    const { line, column } = locate(source.document, source.lines, [field]);
     const message = given === undefined ? 'is required.' : 'is another.';
-    return [{ line, column, field, message, allowed: [wanted] }];
+    return [{ ...locate(source, [field]), field, message, allowed: [wanted] }];
   });
   if (problems.length > 0) throw new ConfigError(source.file, problems);
 };
@@ -270,19 +248,13 @@ const withHeader = (schema: SchemaObject & { properties: Readonly<Record<string,
   properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...schema.properties },
 });
 
-const problemsOf = (errors: readonly ErrorObject[], { document, lines }: Source): ConfigProblem[] => {
-  const problems = errors.flatMap((error): ConfigProblem[] => {
-    const sentence = sentenceOf(error);
-    if (sentence === undefined) return [];
-    const parent = pathOfPointer(error.instancePath);
-    const place = locate(document, lines, sentence.key === undefined ? parent : [...parent, sentence.key]);
-    const position =
-      sentence.unknownKey === undefined ? place : locateKey(document, lines, parent, sentence.unknownKey);
-    const path = sentence.unknownKey === undefined ? place.path : [...place.path, sentence.unknownKey];
-    const { message, allowed } = sentence;
-    const { line, column } = position;
-    return [{ line, column, field: renderPath(path), message, ...defined({ allowed }) }];
-  });
+const problemsOf = (errors: readonly ErrorObject[], source: Source): ConfigProblem[] => {
+  const problems = sentencesOf(errors).map(({ path, message, allowed, unknown }): ConfigProblem => ({
+    ...locate(source, path, unknown),
+    field: renderPath(path),
+    message,
+    ...defined({ allowed }),
+  }));
   if (problems.length === 0) problems.push({ line: 1, column: 1, field: '', message: 'does not match the schema.' });
   return problems.sort((one, other) => one.line - other.line || one.column - other.column);
 };

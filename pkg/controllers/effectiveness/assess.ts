@@ -4,7 +4,9 @@ import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneO
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
 import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
 import { markOf } from '../../evacuation/decide.ts';
-import { type ProxyEndpoint, type Route, inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
+import { endpointsOf, hintedZones } from '../../upstream/features.ts';
+import { type Route, inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
+import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';
 
 /** Why routing by zone has no (full) effect; stable words for metrics, events and docs. */
 type IneffectiveReason =
@@ -43,10 +45,6 @@ const ineffective = (reason: IneffectiveReason, message: string): Effectiveness 
   message,
 });
 
-const endpointsOf = ({ endpoints }: EndpointSlice): Endpoint[] => endpoints ?? [];
-
-const hintedZones = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
-
 /** One address family: proxies decide for each by itself. */
 const assessFamily = (
   family: string,
@@ -63,7 +61,7 @@ const assessFamily = (
     return ineffective('EndpointWithoutZone', message);
   }
   if (unhinted.length > 0) {
-    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; check what writes the hints (webhook, policies or kube-controller-manager)`;
+    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; check what writes the hints (webhook or kube-controller-manager)`;
     return ineffective('HintsMissing', message);
   }
   const served = new Set(ready.flatMap(hintedZones));
@@ -123,20 +121,6 @@ export interface ServiceFigures {
   readonly inZone: number | undefined;
 }
 
-/** Which address and port does not matter here, and caches do not keep them. */
-const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint, index: number): ProxyEndpoint => ({
-  key: String(index),
-  address: String(index),
-  port: 0,
-  zone,
-  nodeName,
-  ready: conditions?.ready ?? true,
-  serving: conditions?.serving ?? true,
-  terminating: conditions?.terminating ?? false,
-  zoneHints: new Set((hints?.forZones ?? []).map(({ name }) => name)),
-  nodeHints: new Set((hints?.forNodes ?? []).map(({ name }) => name)),
-});
-
 /** Route of the Service's first family on a Node. */
 const routeOn = (
   service: Service,
@@ -145,7 +129,8 @@ const routeOn = (
 ): Route => {
   const family = firstFamilyOf(service, slices);
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
-  const endpoints = own.flatMap(endpointsOf).map(proxyEndpoint);
+  // Which address and port does not matter here, and caches do not keep them.
+  const endpoints = own.flatMap(endpointsOf).map((endpoint, index) => proxyEndpoint(endpoint, String(index), 0));
   const { proxy, ...routing } = router.routing;
   return routeFor({ node, service, slices: own, family, ...routing, merge: () => endpoints }, proxy);
 };

@@ -48,7 +48,7 @@ export const isDrained = ({ metadata }: EndpointSlice): boolean =>
 const DRAINED = { ready: false, serving: false, terminating: false };
 
 /** Absent conditions mean ready and serving, not terminating. */
-const proxyEndpoint = (endpoint: Endpoint, address: string, port: number): ProxyEndpoint => ({
+export const proxyEndpoint = (endpoint: Endpoint, address: string, port: number): ProxyEndpoint => ({
   key: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
   address,
   port,

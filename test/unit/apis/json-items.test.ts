@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { createItemLimit, hasItemsWithin } from '../../../pkg/apis/json-items.ts';
-import { QuantityError, parseQuantity, milliFromNano, nanoCpu, unitsOf } from '../../../pkg/apis/quantity.ts';
+import { parseQuantity, milliFromNano, nanoCpu, unitsOf } from '../../../pkg/apis/quantity.ts';
 
 /** Values and keys that JSON.parse makes. A key that is there twice counts twice in a text: generated objects have none. */
 const itemsOf = (value: unknown): number => {
@@ -147,20 +147,11 @@ describe('parseQuantity', () => {
     '1e9999',
     '１',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => {
-      expect(() => parseQuantity(text)).to.throw(QuantityError, `not a Kubernetes quantity: ${JSON.stringify(text)}`);
-    });
+    it(`refuses ${JSON.stringify(text)}`, () => expect(parseQuantity(text)).to.equal(undefined));
   }
 
-  it('refuses a text of hostile length quickly, and quotes only its beginning', () => {
-    const error = (() => {
-      try {
-        return parseQuantity('9'.repeat(1_000_000));
-      } catch (thrown) {
-        return thrown;
-      }
-    })();
-    expect(error).to.be.instanceOf(QuantityError).with.property('text').with.length(65);
+  it('refuses a text of hostile length', () => {
+    expect(parseQuantity('9'.repeat(1_000_000))).to.equal(undefined);
   });
 
   it('reads every whole number of every suffix exactly', () => {
