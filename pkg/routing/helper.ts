@@ -1,6 +1,6 @@
 // The library helpers that Gardener extensions import: they make a Service or Etcd route by zone, or undo it.
 // What an Etcd can carry: the served CRD decides which routing settings would be kept, refused or silently pruned.
-import { defined } from '../apis/values.ts';
+import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
@@ -77,37 +77,31 @@ export const etcdSettings = (
   return { kind: 'settings', settings: { ...maps, trafficDistribution: value }, dropped };
 };
 
-type Schema = Record<string, unknown>;
+/** What a schema says of a field: described by its own schema, unknown but kept, or pruned. */
+type Place = Fields | 'kept' | 'pruned';
 
-const asSchema = (value: unknown): Schema | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
-
-const own = (schema: Schema | undefined, key: string): unknown =>
-  schema !== undefined && Object.hasOwn(schema, key) ? schema[key] : undefined;
-
-/** A place in the schema: described, unknown but kept, or pruned. */
-type Place =
-  { readonly kind: 'described'; readonly schema: Schema } | { readonly kind: 'kept' } | { readonly kind: 'pruned' };
+const own = (schema: unknown, key: string): unknown =>
+  isFields(schema) && Object.hasOwn(schema, key) ? schema[key] : undefined;
 
 const step = (place: Place, property: string): Place => {
-  if (place.kind !== 'described') return place;
-  const child = asSchema(own(asSchema(own(place.schema, 'properties')), property));
-  if (child !== undefined) return { kind: 'described', schema: child };
-  return { kind: own(place.schema, 'x-kubernetes-preserve-unknown-fields') === true ? 'kept' : 'pruned' };
+  if (typeof place === 'string') return place;
+  const child = own(own(place, 'properties'), property);
+  if (isFields(child)) return child;
+  return own(place, 'x-kubernetes-preserve-unknown-fields') === true ? 'kept' : 'pruned';
 };
 
 const rootOf = (crd: unknown, version: string): Place => {
-  const versions = own(asSchema(own(asSchema(crd), 'spec')), 'versions');
-  const found = (Array.isArray(versions) ? versions : [])
-    .map(asSchema)
-    .find((entry) => own(entry, 'name') === version && own(entry, 'served') !== false);
-  const schema = asSchema(own(asSchema(own(found, 'schema')), 'openAPIV3Schema'));
-  return schema === undefined ? { kind: 'pruned' } : { kind: 'described', schema };
+  const versions = own(own(crd, 'spec'), 'versions');
+  const found = (Array.isArray(versions) ? (versions as unknown[]) : []).find(
+    (entry) => own(entry, 'name') === version && own(entry, 'served') !== false,
+  );
+  const schema = own(own(found, 'schema'), 'openAPIV3Schema');
+  return isFields(schema) ? schema : 'pruned';
 };
 
 const valuesOf = (place: Place): readonly string[] => {
-  if (place.kind === 'pruned') return [];
-  const allowed = place.kind === 'kept' ? undefined : own(place.schema, 'enum');
+  if (place === 'pruned') return [];
+  const allowed = own(place, 'enum');
   // A plain string takes any value.
   return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : DISTRIBUTION_NAMES;
 };
@@ -120,11 +114,11 @@ const valuesOf = (place: Place): readonly string[] => {
  * @param version the API version that is written, `v1alpha1` today.
  */
 export const etcdFieldSupportFromCrd = (crd: unknown, version = 'v1alpha1'): EtcdFieldSupport => {
-  const clientService = ['spec', 'etcd', 'clientService'].reduce(step, rootOf(crd, version));
+  const clientService = ['spec', 'etcd', 'clientService'].reduce<Place>(step, rootOf(crd, version));
   return {
     trafficDistribution: valuesOf(step(clientService, 'trafficDistribution')),
-    labels: step(clientService, 'labels').kind !== 'pruned',
-    annotations: step(clientService, 'annotations').kind !== 'pruned',
+    labels: step(clientService, 'labels') !== 'pruned',
+    annotations: step(clientService, 'annotations') !== 'pruned',
   };
 };
 

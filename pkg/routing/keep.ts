@@ -19,17 +19,14 @@ export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual
 
 const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
 
-/** The values that were dropped, by slot, whether or not something keeps them away. */
-const droppedValues = (record: SettingsLike, old: SettingsLike, next: SettingsLike): ReadonlyMap<Slot, string> =>
-  new Map(
-    KEPT.flatMap((slot) => {
-      const value = valueOf(record, slot);
-      const current = valueOf(next, slot);
-      if (value === undefined || valueOf(old, slot) !== value || current === value) return [];
-      // A domain-prefixed mode names a heuristic of the owner's own, which is never changed.
-      return slot === MODE_SLOT && current?.includes('/') === true ? [] : [[slot, value] as const];
-    }),
-  );
+/** The value that was dropped from a slot, whether or not something keeps it away. */
+const droppedValue = (slot: Slot, record: SettingsLike, old: SettingsLike, next: SettingsLike): string | undefined => {
+  const value = valueOf(record, slot);
+  const current = valueOf(next, slot);
+  if (valueOf(old, slot) !== value || current === value) return undefined;
+  // A domain-prefixed mode names a heuristic of the owner's own, which is never changed.
+  return slot === MODE_SLOT && current?.includes('/') === true ? undefined : value;
+};
 
 /**
  * A merge patch that restores the values which the stored object holds and `applied` (on the new object, else on the
@@ -45,7 +42,8 @@ export const keepSettings = (
   const record = canonicalRecord(text);
   if (text === undefined || record === undefined) return undefined;
   const next = settingsOf(object);
-  const dropped = droppedValues(record, settingsOf(oldObject), next);
+  const old = settingsOf(oldObject);
+  const dropped = new Map(KEPT.map((slot) => [slot as Slot, droppedValue(slot, record, old, next)]));
   const patch: Record<string, unknown> = {};
   for (const slot of KEPT) {
     const value = dropped.get(slot);

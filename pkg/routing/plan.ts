@@ -203,25 +203,10 @@ const nextRecord = (record: AppliedRecord, decisions: readonly SlotDecision[]): 
   return next;
 };
 
-interface Write {
-  readonly path: readonly string[];
-  readonly change: SettingsChange;
-}
-
-const writeOf = ({ slot, current, next }: SlotDecision): Write => ({
-  path: pathOf(slot),
-  change: { field: fieldOf(slot), before: current, after: next },
-});
-
-const writeOfApplied = (before: string | undefined, after: string | undefined): Write => ({
-  path: ['metadata', 'annotations', ANNOTATION_APPLIED],
-  change: { field: APPLIED_FIELD, before, after },
-});
-
 /** One JSON merge patch; null removes. */
-const mergePatch = (writes: readonly Write[]): Readonly<Record<string, unknown>> => {
+const mergePatch = (writes: readonly (readonly [path: readonly string[], SettingsChange])[]) => {
   const root: Record<string, unknown> = {};
-  for (const { path, change } of writes) putAt(root, path, change.after ?? null);
+  for (const [path, { after }] of writes) putAt(root, path, after ?? null);
   return root;
 };
 
@@ -231,17 +216,23 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
   const text = object.metadata?.annotations?.[ANNOTATION_APPLIED];
   const { record, malformed } = parseApplied(text);
   const decisions = decideSlots(options, record);
-  const foreign: ForeignValue[] = malformed ? [{ field: APPLIED_FIELD, value: text ?? '' }] : [];
-  for (const { slot, current, foreign: isForeign } of decisions) {
-    if (isForeign && current !== undefined) foreign.push({ field: fieldOf(slot), value: current });
-  }
-  const writes = decisions.filter(({ current, next }) => current !== next).map(writeOf);
+  const foreign: readonly ForeignValue[] = [
+    ...(malformed ? [{ field: APPLIED_FIELD, value: text ?? '' }] : []),
+    ...decisions.flatMap(({ slot, current, foreign: isForeign }) =>
+      isForeign && current !== undefined ? [{ field: fieldOf(slot), value: current }] : [],
+    ),
+  ];
+  const writes = decisions.flatMap(({ slot, current, next }) =>
+    current === next ? [] : [[pathOf(slot), { field: fieldOf(slot), before: current, after: next }] as const],
+  );
   // Compared as records, so that another order of keys in the text is no reason to write; a text without content goes.
   const before = malformed ? text : (formatApplied(record) ?? text);
   const after = formatApplied(nextRecord(record, decisions));
-  if (before !== after) writes.push(writeOfApplied(text, after));
+  if (before !== after) {
+    writes.push([['metadata', 'annotations', ANNOTATION_APPLIED], { field: APPLIED_FIELD, before: text, after }]);
+  }
   if (writes.length === 0) return { kind: 'unchanged', foreign };
-  return { kind: 'patch', patch: mergePatch(writes), changes: writes.map(({ change }) => change), foreign };
+  return { kind: 'patch', patch: mergePatch(writes), changes: writes.map(([, change]) => change), foreign };
 };
 
 /**

@@ -3,7 +3,7 @@
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
 // Nodes grouped by zone and by who routes there, worked out anew when Nodes or the evidence change: thousands of Services ask.
 import type { Node } from '../../apis/core.ts';
-import { defined, isFields } from '../../apis/values.ts';
+import { type Fields, defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS, type Resource } from '../../apis/resources.ts';
 import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
@@ -37,16 +37,14 @@ interface RouterEvidenceOptions {
   readonly pods?: boolean;
 }
 
-const named = (kind: string, object: KubernetesObject): KubernetesObject => ({ ...object, kind });
-
 /** Objects whose fields are not what the API has there say nothing. */
 const readWith = (
-  read: (object: Readonly<Record<string, unknown>>) => RouterObject | undefined,
-  object: unknown,
+  read: (object: Fields) => RouterObject | undefined,
+  kind: string,
+  object: KubernetesObject,
 ): RouterObject[] => {
   try {
-    const found = isFields(object) ? read(object) : undefined;
-    return found === undefined ? [] : [found];
+    return [read({ ...object, kind }) ?? []].flat();
   } catch (error) {
     if (error instanceof FieldError) return [];
     throw error;
@@ -60,25 +58,22 @@ const isRefused = (error: unknown): boolean =>
 /** kubeadm's and kops' labels of kube-proxy. */
 const PROXY_PODS = ['k8s-app=kube-proxy', 'component=kube-proxy'];
 
-/** `before`: what the parts before it found. */
-type Part = (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>;
+/** What is read, each by itself; `before`: what the parts before it found. */
+type Part = readonly [what: string, (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>];
 
-const partsOf = ({
-  client,
-  pods = false,
-}: Pick<RouterEvidenceOptions, 'client' | 'pods'>): readonly (readonly [what: string, read: Part])[] => [
+const partsOf = ({ client, pods = false }: Pick<RouterEvidenceOptions, 'client' | 'pods'>): readonly Part[] => [
   [
     'daemonsets',
     async (signal) => {
       const { items } = await client.list(DAEMON_SETS, { namespace: SYSTEM }, signal);
-      return items.flatMap((item) => readWith(daemonSetOf, named('DaemonSet', item)));
+      return items.flatMap((item) => readWith(daemonSetOf, 'DaemonSet', item));
     },
   ],
   [
     'cilium-config',
     async (signal) => {
       const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
-      return readWith(routerConfigOf, named('ConfigMap', object));
+      return readWith(routerConfigOf, 'ConfigMap', object);
     },
   ],
   [
@@ -89,15 +84,12 @@ const partsOf = ({
       const lists = await Promise.all(
         PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
       );
-      return lists.flatMap(({ items }) => items.flatMap((item) => readWith(routerPodOf, named('Pod', item))));
+      return lists.flatMap(({ items }) => items.flatMap((item) => readWith(routerPodOf, 'Pod', item)));
     },
   ],
   [
-    'felixconfigurations',
-    async (signal) => {
-      const object = await client.get(FELIX, { name: 'default' }, signal);
-      return readWith(settingsObjectOf, named('FelixConfiguration', object));
-    },
+    FELIX.plural,
+    async (signal) => readWith(settingsObjectOf, FELIX.kind, await client.get(FELIX, { name: 'default' }, signal)),
   ],
 ];
 

@@ -39,7 +39,7 @@ interface ApplyResult {
 const CONFLICT_RETRY_MS = 1_000;
 
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
-const wishOf = ({ decision, want }: ObjectDecision): string =>
+const wantedText = ({ decision, want }: ObjectDecision): string =>
   want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
 
 /** The patch under optimistic lock: `applied` must never claim a value that another writer set in the same moment. */
@@ -49,41 +49,37 @@ const lockedPatch = ({ plan, object }: ObjectDecision): Record<string, unknown> 
   return { ...patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
 };
 
-type Outcome =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'written' }
-  | { readonly kind: 'retry'; readonly afterMs: number }
-  | { readonly kind: 'failed'; readonly error: unknown };
-
 const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
   if (want === undefined) return 'takeback';
   return repair ? 'repair' : 'change';
 };
 
-const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
+/** Whether it was written, or milliseconds until it may be; rejects where the server refuses it. */
+const applyOne = async (
+  item: ObjectDecision,
+  options: ApplyOptions,
+  signal: AbortSignal,
+): Promise<boolean | number> => {
   const { client, guard, onWrite } = options;
   const key = rowKeyOf(item);
-  const wish = wishOf(item);
+  const wish = wantedText(item);
   if (item.plan.kind === 'unchanged') {
     guard.confirmed(key, wish);
-    return { kind: 'none' };
+    return false;
   }
   const permit = guard.admit(key, wish);
-  if (permit.kind === 'wait') return { kind: 'retry', afterMs: permit.afterMs };
+  if (permit.kind === 'wait') return permit.afterMs;
   try {
     await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
   } catch (error) {
-    if (isNotFound(error)) return { kind: 'none' };
-    if (isConflict(error)) return { kind: 'retry', afterMs: CONFLICT_RETRY_MS };
-    if (error instanceof ApiError) return { kind: 'failed', error };
+    if (isNotFound(error)) return false;
+    if (isConflict(error)) return CONFLICT_RETRY_MS;
     throw error;
   }
   guard.written(key, wish);
   onWrite?.(causeOf(item, permit.again));
-  return { kind: 'written' };
+  return true;
 };
-
-const earliest = (one: number | undefined, other: number): number => (one === undefined ? other : Math.min(one, other));
 
 /** Writes what differs, object by object; what fails does not keep the others from being written. */
 export const applyObjects = async (
@@ -92,36 +88,30 @@ export const applyObjects = async (
   signal: AbortSignal,
 ): Promise<ApplyResult> => {
   const written: ObjectDecision[] = [];
-  let retryAfterMs: number | undefined;
+  const retries: number[] = [];
   let error: unknown;
   for (const item of objects) {
-    const outcome = await applyOne(item, options, signal);
-    if (outcome.kind === 'written') written.push(item);
-    if (outcome.kind === 'retry') retryAfterMs = earliest(retryAfterMs, outcome.afterMs);
-    if (outcome.kind === 'failed') {
-      const { kind, ref } = item;
-      options.logger.warn('cannot write routing settings', {
-        kind,
-        namespace: ref.namespace,
-        name: ref.name,
-        error: outcome.error,
-      });
-      error ??= outcome.error;
+    try {
+      const outcome = await applyOne(item, options, signal);
+      if (outcome === true) written.push(item);
+      if (typeof outcome === 'number') retries.push(outcome);
+    } catch (failure) {
+      if (!(failure instanceof ApiError)) throw failure;
+      options.logger.warn('cannot write routing settings', { kind: item.kind, ...item.ref, error: failure });
+      error ??= failure;
     }
   }
   const fighting = objects.filter((item) => options.guard.fighting(rowKeyOf(item)));
   // No event fires when the other writer stops; requeue so that the fight is seen to be over.
-  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(rowKeyOf(item)));
-  return { written, retryAfterMs, fighting, error };
+  retries.push(...fighting.map((item) => options.guard.peaceInMs(rowKeyOf(item))));
+  return { written, retryAfterMs: retries.length === 0 ? undefined : Math.min(...retries), fighting, error };
 };
 
-/** The labels that this project writes on a namespace. */
-export interface NamespaceLabels {
-  /** Admission keeps our settings in the writes of others. */
-  readonly routing: boolean;
-  /** Admission sets and hints the client Services of Etcds. */
-  readonly etcdClients: boolean;
-}
+/**
+ * The labels that this project writes on a namespace. `routing`: admission keeps our settings in the writes of others; `etcdClients`: it sets
+ * and hints the client Services of Etcds.
+ */
+export type NamespaceLabels = Readonly<Record<'routing' | 'etcdClients', boolean>>;
 
 export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
 
@@ -157,14 +147,15 @@ export interface LabelWriter {
   value?: string;
 }
 
-/** What differs, as the labels of a merge patch. */
-const changesOf = (namespace: Namespace, wanted: NamespaceLabels, value: string): Record<string, string | null> => {
-  const wishes = [
-    [LABEL_ROUTING, wanted.routing ? value : undefined],
-    [LABEL_ETCD_CLIENTS, wanted.etcdClients ? 'true' : undefined],
-  ] as const;
+/** Key and value of the labels that are wanted, and of those that are there. */
+const labelsOf = (namespace: Namespace, wanted: NamespaceLabels, value: string) => {
   const has = namespace.metadata?.labels ?? {};
-  return Object.fromEntries(wishes.flatMap(([key, wish]) => (has[key] === wish ? [] : [[key, wish ?? null]])));
+  return (
+    [
+      ['routing', LABEL_ROUTING, value],
+      ['etcdClients', LABEL_ETCD_CLIENTS, 'true'],
+    ] as const
+  ).map(([name, key, set]) => ({ name, key, has: has[key], set, wish: wanted[name] ? set : undefined }));
 };
 
 /** Sets or removes the labels that are not as wanted; the namespace as it is then, undefined once it is gone. */
@@ -174,11 +165,12 @@ export const writeLabels = async (
   { client, value = 'true' }: LabelWriter,
   signal: AbortSignal,
 ): Promise<Namespace | undefined> => {
-  const name = nameOf(namespace);
-  const labels = changesOf(namespace, wanted, value);
-  if (Object.keys(labels).length === 0) return namespace;
+  const different = labelsOf(namespace, wanted, value).filter(({ has, wish }) => has !== wish);
+  if (different.length === 0) return namespace;
+  const labels = Object.fromEntries(different.map(({ key, wish = null }) => [key, wish]));
   try {
-    return await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
+    const ref = { name: nameOf(namespace) };
+    return await client.patch<Namespace>(NAMESPACES, ref, 'merge', { metadata: { labels } }, {}, signal);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -186,10 +178,7 @@ export const writeLabels = async (
 };
 
 /** What of it a namespace has, or is to have: nothing is removed by writing this. */
-export const withPresent = (namespace: Namespace, wanted: NamespaceLabels, value = 'true'): NamespaceLabels => {
-  const has = namespace.metadata?.labels ?? {};
-  return {
-    routing: wanted.routing || has[LABEL_ROUTING] === value,
-    etcdClients: wanted.etcdClients || has[LABEL_ETCD_CLIENTS] === 'true',
-  };
-};
+export const withPresent = (namespace: Namespace, wanted: NamespaceLabels, value = 'true'): NamespaceLabels =>
+  Object.fromEntries(
+    labelsOf(namespace, wanted, value).map(({ name, has, set, wish }) => [name, wish !== undefined || has === set]),
+  ) as NamespaceLabels;

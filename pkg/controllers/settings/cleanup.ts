@@ -3,7 +3,7 @@ import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { Extension, ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, EXTENSION_FINALIZER, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
-import { keyOf, refOf, scopedRefOf } from '../../apis/values.ts';
+import { keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
@@ -67,26 +67,38 @@ const revertService = async (
   return reverted;
 };
 
+/** What `keep` makes of all objects of a resource; none where the resource is not served. */
+const find = async <T extends KubernetesObject>(
+  resource: Resource,
+  { client }: Pick<CleanupOptions, 'client'>,
+  keep: (object: T) => T | undefined,
+  signal: AbortSignal,
+): Promise<T[]> => {
+  const found: T[] = [];
+  try {
+    for await (const page of client.pages<T>(resource, {}, signal)) {
+      found.push(...page.items.flatMap((item) => keep(item) ?? []));
+    }
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  return found;
+};
+
 /**
  * Removes our finalizer from Extensions of these classes: no controller would be left to release them. Of other classes another
  * installation takes care. None where Extensions are not served or may not be read.
  */
 export const releaseExtensions = async (
-  {
-    client,
-    classes,
-    logger,
-  }: Omit<CleanupOptions, 'clock' | 'leaves'> & { readonly classes: readonly ExtensionClass[] },
+  options: Omit<CleanupOptions, 'clock' | 'leaves'> & { readonly classes: readonly ExtensionClass[] },
   signal: AbortSignal,
 ): Promise<number> => {
-  const ours: Extension[] = [];
-  try {
-    for await (const page of client.pages<Extension>(EXTENSIONS, {}, signal)) {
-      ours.push(...page.items.filter((item) => isResponsible(item, classes) && hasFinalizer(item)));
-    }
-  } catch (error) {
-    if (!isNotFound(error) && !isForbidden(error)) throw error;
-  }
+  const { client, classes, logger } = options;
+  const keep = (item: Extension) => (isResponsible(item, classes) && hasFinalizer(item) ? item : undefined);
+  const ours = await find(EXTENSIONS, options, keep, signal).catch((error: unknown) => {
+    if (isForbidden(error)) return [];
+    throw error;
+  });
   const patchOf = (extension: Extension) =>
     hasFinalizer(extension)
       ? { metadata: { finalizers: extension.metadata?.finalizers?.filter((name) => name !== EXTENSION_FINALIZER) } }
@@ -98,24 +110,6 @@ export const releaseExtensions = async (
     count += 1;
   }
   return count;
-};
-
-/** All matching objects of a resource; none where the resource is not served or may not be read. */
-const find = async <T extends KubernetesObject>(
-  resource: Resource,
-  options: CleanupOptions,
-  keep: (object: T) => T | undefined,
-  signal: AbortSignal,
-): Promise<T[]> => {
-  const found: T[] = [];
-  try {
-    for await (const page of options.client.pages<T>(resource, {}, signal)) {
-      found.push(...page.items.flatMap((item) => keep(item) ?? []));
-    }
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-  return found;
 };
 
 /** Removes one label or annotation; false where the object is gone. */
@@ -137,25 +131,21 @@ const unmark = async (
 };
 
 const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
-  slice.metadata?.annotations?.[ANNOTATION_TOUCHED] === undefined
-    ? undefined
-    : { metadata: { name: slice.metadata.name ?? '', namespace: slice.metadata.namespace ?? '' } };
+  slice.metadata?.annotations?.[ANNOTATION_TOUCHED] === undefined ? undefined : { metadata: refOf(slice) };
 
 /** Splits what carries a mark into what is reverted and the namespaces that are left. */
-const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: AbortSignal) => {
+const createBoundary = async ({ leaves, client }: CleanupOptions, signal: AbortSignal) => {
   const isOthers = (item: Namespace): Namespace | undefined => (leaves?.(item) === true ? item : undefined);
-  const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, options, isOthers, signal);
-  const names = new Set(others.map(({ metadata }) => metadata?.name ?? ''));
+  const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, { client }, isOthers, signal);
+  const names = new Set(others.map(nameOf));
   const left = new Set<string>();
-  return {
-    left,
-    /** Of a namespace itself, or of what is in one. */
-    within<T extends KubernetesObject>(items: readonly T[]): T[] {
-      const nameOf = ({ metadata }: T): string => metadata?.namespace ?? metadata?.name ?? '';
-      for (const item of items) if (names.has(nameOf(item))) left.add(nameOf(item));
-      return items.filter((item) => !names.has(nameOf(item)));
-    },
+  /** Of a namespace itself, or of what is in one. */
+  const isWithin = (item: KubernetesObject): boolean => {
+    const name = item.metadata?.namespace ?? nameOf(item);
+    if (names.has(name)) left.add(name);
+    return !names.has(name);
   };
+  return { left, within: <T extends KubernetesObject>(items: readonly T[]): T[] => items.filter(isWithin) };
 };
 
 /** Hints of Etcds' client Services, which nothing asks for once the namespaces' label is gone. */

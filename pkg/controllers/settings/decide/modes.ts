@@ -3,7 +3,8 @@ import type { Service } from '../../../apis/core.ts';
 import { defined } from '../../../apis/values.ts';
 import type { Cluster, Etcd, Garden, Seed } from '../../../apis/gardener.ts';
 import { LABEL_MANAGED } from '../../../apis/names.ts';
-import { CLUSTERS, GARDENS, apiVersionOf } from '../../../apis/resources.ts';
+import type { KubernetesObject } from '../../../apis/meta.ts';
+import { CLUSTERS, GARDENS, type Resource, apiVersionOf } from '../../../apis/resources.ts';
 import {
   decideClusterRouting,
   decideGardenRouting,
@@ -35,7 +36,20 @@ interface ControlPlaneSnapshot extends GardenerSnapshot {
   readonly gardener: GardenerInformation;
 }
 
-const namespaceRef = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', name });
+/** The decision of a namespace; events are about the namespace, unless `more` names another object. */
+const decided = (
+  owner: NamespaceDecision['owner'],
+  name: string,
+  more: Pick<NamespaceDecision, 'decision' | 'source' | 'objects'> & Partial<NamespaceDecision>,
+): NamespaceDecision => ({ owner, namespace: name, regarding: { apiVersion: 'v1', kind: 'Namespace', name }, ...more });
+
+/** The object of Gardener's that decides, for events. */
+const regardingOf = (resource: Resource, name: string, { metadata }: KubernetesObject) => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+  name,
+  ...defined({ uid: metadata?.uid }),
+});
 
 const decideService = (service: Service, cluster: RoutingDecision): RoutingDecision | undefined => {
   const { namespace, name, labels } = service.metadata ?? {};
@@ -65,15 +79,9 @@ export const decideClusterSettings = (
     const own = decideService(service, decision);
     return own === undefined ? [] : [planService(service, own, context)];
   });
-  if (objects.length === 0) return undefined;
-  return {
-    owner: 'cluster-settings',
-    namespace,
-    decision,
-    regarding: namespaceRef(namespace),
-    source: 'Nodes',
-    objects,
-  };
+  return objects.length === 0
+    ? undefined
+    : decided('cluster-settings', namespace, { decision, source: 'Nodes', objects });
 };
 
 /** Reports name the source, because a Cluster's Seed is only as fresh as the last Shoot reconcile. */
@@ -105,27 +113,22 @@ const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot
 export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
   const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideNamespace(snapshot), governing);
-  const uid = cluster?.metadata?.uid;
-  return {
-    owner: 'shoot-settings',
-    namespace,
+  const layerSeven = layerSevenOf(services, gardener, cluster?.spec?.shoot?.metadata?.annotations);
+  return decided('shoot-settings', namespace, {
     scope: 'shoot',
     decision,
-    regarding:
-      cluster === undefined
-        ? namespaceRef(namespace)
-        : { apiVersion: apiVersionOf(CLUSTERS), kind: CLUSTERS.kind, name: namespace, ...defined({ uid }) },
+    ...(cluster && { regarding: regardingOf(CLUSTERS, namespace, cluster) }),
     source: seed.source,
     objects: decideObjects({
       decision,
       scope: 'shoot',
       services,
       etcds,
-      layerSevenOf: layerSevenOf(services, gardener, cluster?.spec?.shoot?.metadata?.annotations),
+      layerSevenOf: layerSeven,
       governing,
       context,
     }),
-  };
+  });
 };
 
 /** Labelled Services of a seed extension, by the Seed's setting alone. */
@@ -137,14 +140,8 @@ export const decideExtensionSettings = ({
   context,
 }: GardenerSnapshot & { readonly seed: SeedReading }): NamespaceDecision => {
   const decision = heldByConfiguration(decideSeedExtensionRouting(seed.seed), governing);
-  return {
-    owner: 'extension-settings',
-    namespace,
-    decision,
-    regarding: namespaceRef(namespace),
-    source: seed.source,
-    objects: decideObjects({ decision, scope: undefined, services, etcds: [], governing, context }),
-  };
+  const objects = decideObjects({ decision, scope: undefined, services, etcds: [], governing, context });
+  return decided('extension-settings', namespace, { decision, source: seed.source, objects });
 };
 
 export interface GardenSnapshot extends ControlPlaneSnapshot {
@@ -157,27 +154,23 @@ export interface GardenSnapshot extends ControlPlaneSnapshot {
 export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecision => {
   const { namespace, components, garden, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideGardenRouting(garden), governing);
-  const { name, uid } = garden?.metadata ?? {};
-  return {
-    owner: 'garden-settings',
-    namespace,
-    scope: components ? 'garden' : undefined,
+  const scope = components ? 'garden' : undefined;
+  const name = components ? garden?.metadata?.name : undefined;
+  return decided('garden-settings', namespace, {
+    scope,
     decision,
-    regarding:
-      components && name !== undefined
-        ? { apiVersion: apiVersionOf(GARDENS), kind: GARDENS.kind, name, ...defined({ uid }) }
-        : namespaceRef(namespace),
+    ...(garden && name !== undefined && { regarding: regardingOf(GARDENS, name, garden) }),
     source: garden === undefined ? 'none' : 'Garden',
     objects: decideObjects({
       decision,
-      scope: components ? 'garden' : undefined,
+      scope,
       services,
       etcds,
       layerSevenOf: layerSevenOf(services, gardener),
       governing,
       context,
     }),
-  };
+  });
 };
 
 /**
@@ -198,6 +191,5 @@ export const decideRelease = ({
     .map((service) => planService(service, decision, context))
     // A strategy label that follows the annotation of a Service is admission's, in every namespace.
     .filter(({ plan }) => plan.kind === 'patch');
-  if (objects.length === 0 && !labelled) return undefined;
-  return { owner: 'none', namespace, decision, regarding: namespaceRef(namespace), source: 'none', objects };
+  return objects.length > 0 || labelled ? decided('none', namespace, { decision, source: 'none', objects }) : undefined;
 };
