@@ -157,28 +157,17 @@ export const createLoadSources = (
   const sources = new Map<string, LoadSource>();
   const closable: ClosableSource[] = [];
   const open = (config: MetricSourceConfiguration): LoadSource => {
-    if (config.type === 'Prometheus' || config.type === 'TrafficMeter') {
-      const cpu = createResourceMetrics({ name: RESOURCE_METRICS, client, clock });
-      const source =
-        config.type === 'Prometheus'
-          ? createPrometheus({ config, clock, userAgent })
-          : createTrafficSource({ config, client, clock, userAgent, cpu });
-      closable.push(source);
-      return source;
-    }
-    const { name, timeoutSeconds, cacheSeconds } = config;
-    return createResourceMetrics({
-      name,
-      client,
-      clock,
-      timeoutMs: timeoutSeconds * 1_000,
-      cacheMs: cacheSeconds * 1_000,
-    });
+    if (config.type === 'ResourceMetrics') return createResourceMetrics({ client, clock }, config);
+    const cpu = createResourceMetrics({ client, clock });
+    const source =
+      config.type === 'Prometheus'
+        ? createPrometheus({ config, clock, userAgent })
+        : createTrafficSource({ config, client, clock, userAgent, cpu });
+    closable.push(source);
+    return source;
   };
   for (const config of configured) sources.set(config.name, open(config));
-  if (!sources.has(RESOURCE_METRICS)) {
-    sources.set(RESOURCE_METRICS, createResourceMetrics({ name: RESOURCE_METRICS, client, clock }));
-  }
+  if (!sources.has(RESOURCE_METRICS)) sources.set(RESOURCE_METRICS, createResourceMetrics({ client, clock }));
   return {
     /** By name; the first is the default. `metrics.k8s.io` is always there, as the last where it is not configured. */
     sources,

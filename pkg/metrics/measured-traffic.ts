@@ -8,7 +8,7 @@ import { type Measured, type MeasuredFlow, addUp } from '../traffic/measured.ts'
 import { type MeterReading, readMeter } from '../traffic/meter-reading.ts';
 import { ZONE_UNKNOWN } from '../traffic/conntrack.ts';
 import { createGate } from './shared-reads.ts';
-import { type LabelledRow, readLabelled } from './prometheus-answer.ts';
+import { type LabelText, readVector } from './prometheus-answer.ts';
 import { LoadError } from './types.ts';
 
 /** By which the meters' Pods are known. */
@@ -152,6 +152,8 @@ export type SendQuery = (promql: string, signal: AbortSignal) => Promise<string>
 /** Names of metrics and labels as the traffic-meter has them; recording rules can give other measurements these names. */
 const BYTES = 'topology_traffic_bytes_total';
 const CONNECTIONS = 'topology_traffic_connections_total';
+type Rates = Pick<MeasuredFlow, 'connections' | 'requestBytes' | 'responseBytes'>;
+const NOTHING: Rates = { connections: 0, requestBytes: 0, responseBytes: 0 };
 const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'];
 
 /**
@@ -164,27 +166,32 @@ export const readPrometheusTraffic = async (
   seconds: number,
   signal: AbortSignal,
 ): Promise<Measured> => {
-  const read = async (metric: string, labels: readonly string[]) =>
-    readLabelled(await send(`sum by (${labels.join(', ')}) (rate(${metric}[${seconds}s]))`, signal));
-  const [bytes, connections] = await Promise.all([read(BYTES, [...LABELS, 'direction']), read(CONNECTIONS, LABELS)]);
+  const read = async (metric: string, more: readonly string[], rowOf: (label: LabelText, value: number) => Rates) => {
+    const body = await send(`sum by (${[...LABELS, ...more].join(', ')}) (rate(${metric}[${seconds}s]))`, signal);
+    return readVector(body, (label, value): MeasuredFlow => {
+      const [namespace, name = ''] = [label('service_namespace'), label('service_name')];
+      return {
+        service: namespace === undefined ? name : `${namespace}/${name}`,
+        source: label('source_zone') ?? ZONE_UNKNOWN,
+        destination: label('destination_zone') ?? ZONE_UNKNOWN,
+        ...rowOf(label, value),
+      };
+    });
+  };
+  const [bytes, connections] = await Promise.all([
+    read(BYTES, ['direction'], (label, value) => {
+      const direction = label('direction') === 'response' ? 'responseBytes' : 'requestBytes';
+      return { ...NOTHING, [direction]: value };
+    }),
+    read(CONNECTIONS, [], (_label, value) => ({ ...NOTHING, connections: value })),
+  ]);
   if (bytes.rows.length === 0)
     throw new LoadError('NotInstalled', `Prometheus has no rate of ${BYTES} over the last ${seconds} s`);
-  const none = connections.rows.length === 0 ? null : 0;
-  const flowOf = ({ labels, value }: LabelledRow, isBytes: boolean): MeasuredFlow => {
-    const { service_namespace: namespace = '', service_name: name = '', direction } = labels;
-    return {
-      service: namespace === '' ? name : `${namespace}/${name}`,
-      source: labels['source_zone'] ?? ZONE_UNKNOWN,
-      destination: labels['destination_zone'] ?? ZONE_UNKNOWN,
-      connections: isBytes ? none : value,
-      requestBytes: isBytes && direction !== 'response' ? value : 0,
-      responseBytes: isBytes && direction === 'response' ? value : 0,
-    };
-  };
+  const flows = addUp([...bytes.rows, ...connections.rows]);
   return {
     by: `traffic-meter (${BYTES} in Prometheus)`,
     seconds,
-    flows: addUp([...bytes.rows.map((row) => flowOf(row, true)), ...connections.rows.map((row) => flowOf(row, false))]),
+    flows: connections.rows.length === 0 ? flows.map((flow) => ({ ...flow, connections: null })) : flows,
     notes: [...bytes.problems, ...connections.problems],
   };
 };

@@ -51,37 +51,6 @@ export const sayMissing = (problems: Problems, pods: ReadonlySet<string>, found:
   problems.say(`${missing.length} of ${pods.size} Pods without a sample, first of ${quoted(first)}`);
 };
 
-/** Names of the labels that are looked at. */
-interface LabelNames {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly sourceZone: string;
-  readonly destinationZone: string;
-}
-
-/** One element of an instant vector: 0 or more. Labels that it does not have, or that are empty, are undefined. */
-export interface VectorRow {
-  readonly namespace: string | undefined;
-  readonly pod: string | undefined;
-  readonly sourceZone: string | undefined;
-  readonly destinationZone: string | undefined;
-  readonly value: number;
-  /** When it was evaluated, seconds since 1970 on the server's clock. */
-  readonly at: number;
-}
-
-/** One element with all its labels. */
-export interface LabelledRow {
-  readonly labels: Readonly<Record<string, string>>;
-  /** 0 or more. */
-  readonly value: number;
-}
-
-export interface Vector {
-  readonly rows: readonly VectorRow[];
-  readonly problems: readonly string[];
-}
-
 /** Longest message of the server that is passed on: PromQL errors say where the query is wrong. */
 const MAX_MESSAGE = 300;
 
@@ -118,7 +87,7 @@ const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
   504: 'Timeout',
 };
 
-const reasonOfStatus = (status: number): LoadFailure => {
+export const reasonOfStatus = (status: number): LoadFailure => {
   if (status === 429 || status >= 500) return BY_STATUS[status] ?? 'Unreachable';
   return BY_STATUS[status] ?? 'BadAnswer';
 };
@@ -153,47 +122,12 @@ const numberOf = (text: unknown): number | undefined => {
 const MAX_VALUE = 1e15;
 
 /** Why the value of a sample is no load; undefined where it is one. */
-const problemOf = (sample: Fields, value: readonly unknown[], number: number | undefined): string | undefined => {
-  if ('histogram' in sample) return 'a histogram, not a number';
-  if (value[1] === 'NaN') return 'NaN';
-  if (number === undefined || !Number.isFinite(value[0])) return 'not a time and a number';
+const problemOf = (time: unknown, text: unknown, number: number): string | undefined => {
+  if (text === 'NaN') return 'NaN';
+  if (Number.isNaN(number) || !Number.isFinite(time)) return 'not a time and a number';
   if (!Number.isFinite(number)) return 'infinite';
   if (number < 0) return 'negative';
   return number > MAX_VALUE ? 'implausibly large' : undefined;
-};
-
-interface Reading {
-  readonly metric: Fields;
-  readonly value: number;
-  readonly at: number;
-  /** Why it is no load; undefined where it is one. */
-  readonly problem: string | undefined;
-}
-
-/** An answer may hold a million of these. */
-const NO_LABELS = { metric: {}, value: 0, at: 0, problem: 'no labels' } as const;
-
-const readSample = (sample: unknown): Reading | typeof NO_LABELS => {
-  if (!isFields(sample) || !isFields(sample['metric'])) return NO_LABELS;
-  const { metric } = sample;
-  const value = Array.isArray(sample['value']) ? (sample['value'] as unknown[]) : [];
-  const number = numberOf(value[1]);
-  return { metric, value: Math.abs(number ?? 0), at: Number(value[0]), problem: problemOf(sample, value, number) };
-};
-
-const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {
-  const reading = readSample(sample);
-  if (reading === NO_LABELS) return NO_LABELS;
-  const { metric, value, at, problem } = reading;
-  const labels = {
-    namespace: labelOf(metric, names.namespace),
-    pod: labelOf(metric, names.pod),
-    sourceZone: labelOf(metric, names.sourceZone),
-    destinationZone: labelOf(metric, names.destinationZone),
-  };
-  if (problem === undefined) return { ...labels, value, at };
-  const example = labels.pod ?? labels.sourceZone;
-  return example === undefined ? { problem } : { problem, example };
 };
 
 const sayWarnings = (answer: Fields, say: (sentence: string) => void): void => {
@@ -222,41 +156,39 @@ const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } 
   return { answer, result };
 };
 
+/** Text of a label; undefined where the sample does not have it, or it is empty. */
+export type LabelText = (name: string) => string | undefined;
+
 /**
- * Reads a successful answer. Samples that are no load are left out and counted.
+ * Reads a successful answer. Samples that are no load are left out and counted; `rowOf` makes a row of the labels, the value (0 or more)
+ * and the time of evaluation by the server's clock (seconds since 1970) of the others.
  *
+ * @param examples - Labels of which the first that is there names a sample in a problem.
  * @throws LoadError BadAnswer for what no Prometheus says, BadQuery for a result that is no vector.
  */
-export const readVector = (body: string, names: LabelNames): Vector => {
+export const readVector = <R>(
+  body: string,
+  rowOf: (label: LabelText, value: number, at: number) => R,
+  examples: readonly string[] = [],
+): { rows: readonly R[]; problems: readonly string[] } => {
   const { answer, result } = resultOf(body);
   const problems = createProblems();
   sayWarnings(answer, problems.say);
-  const rows: VectorRow[] = [];
-  for (const sample of result) {
-    const row = readRow(sample, names);
-    if ('problem' in row) problems.count(row.problem, row.example);
-    else rows.push(row);
-  }
-  return { rows, problems: problems.sentences() };
-};
-
-const textLabels = (metric: Fields): Record<string, string> =>
-  Object.fromEntries(
-    Object.keys(metric).flatMap((name) => {
-      const text = labelOf(metric, name);
-      return text === undefined ? [] : [[name, text] as const];
-    }),
-  );
-
-/** The same with every label of every element, for queries whose labels depend on what was found. Throws as `readVector` does. */
-export const readLabelled = (body: string): { rows: readonly LabelledRow[]; problems: readonly string[] } => {
-  const { answer, result } = resultOf(body);
-  const problems = createProblems();
-  sayWarnings(answer, problems.say);
-  const rows = result.flatMap((sample): LabelledRow[] => {
-    const { metric, value, problem } = readSample(sample);
-    if (problem === undefined) return [{ labels: textLabels(metric), value }];
-    problems.count(problem);
+  const rows = result.flatMap((sample): R[] => {
+    const metric = isFields(sample) ? sample['metric'] : undefined;
+    if (!isFields(sample) || !isFields(metric)) {
+      problems.count('no labels');
+      return [];
+    }
+    const label: LabelText = (name) => labelOf(metric, name);
+    const [time, text]: unknown[] = Array.isArray(sample['value']) ? sample['value'] : [];
+    const number = numberOf(text) ?? Number.NaN;
+    const problem = 'histogram' in sample ? 'a histogram, not a number' : problemOf(time, text, number);
+    if (problem === undefined) return [rowOf(label, Math.abs(number), Number(time))];
+    problems.count(
+      problem,
+      examples.map(label).find((example) => example !== undefined),
+    );
     return [];
   });
   return { rows, problems: problems.sentences() };

@@ -1,21 +1,27 @@
-// Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones.
-// Makes samples per Pod, or per pair of zones, of a vector; one that can be read in two ways is left out.
-// Puts a Service's name and namespace into PromQL, so that no name can be more than a name there.
+// Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones; one that can be read in two ways is left out.
 import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
-import { createProblems, readVector, sayMissing } from './prometheus-answer.ts';
-import type { Problems, Vector, VectorRow } from './prometheus-answer.ts';
+import { type Problems, createProblems, readVector, sayMissing } from './prometheus-answer.ts';
 import { type PrometheusOptions, createPrometheusClient } from './prometheus-client.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { type ClosableSource, LoadError, type LoadQuery, type LoadReading } from './types.ts';
 
-export interface SampleOptions {
-  /** Time over which the query averages, seconds. */
-  readonly window: number;
-  /** When the query was sent and answered on our own clock, seconds since 1970. */
+/** One element of an instant vector; labels that it does not have are undefined. */
+export interface VectorRow {
+  readonly namespace: string | undefined;
+  readonly pod: string | undefined;
+  readonly sourceZone: string | undefined;
+  readonly destinationZone: string | undefined;
+  readonly value: number;
+  /** When it was evaluated, seconds since 1970 on the server's clock. */
+  readonly at: number;
+}
+
+/** What one query came to, and when it was sent and answered on our own clock: seconds since 1970. */
+export interface Answer {
+  readonly rows: readonly VectorRow[];
+  readonly problems: readonly string[];
   readonly askedAt: number;
   readonly answeredAt: number;
-  /** When samples were taken, as values; undefined: when the query was evaluated. */
-  readonly times: Vector | undefined;
 }
 
 type Kind = LoadReading['kind'];
@@ -26,14 +32,10 @@ const sampleKeyOf = (row: VectorRow, kind: Kind): string | undefined => {
   return one === undefined || other === undefined ? undefined : JSON.stringify([one, other]);
 };
 
-const isOfPod = ({ pod }: VectorRow): boolean => pod !== undefined;
-const isOfPair = ({ sourceZone, destinationZone }: VectorRow): boolean =>
-  sourceZone !== undefined && destinationZone !== undefined;
-
 /** Samples with a Pod's name are of Pods, whatever other labels they have. */
 const kindOf = (rows: readonly VectorRow[]): Kind => {
-  const pairs = rows.some((row) => !isOfPod(row) && isOfPair(row));
-  if (pairs && rows.some(isOfPod)) {
+  const pairs = rows.some((row) => row.pod === undefined && sampleKeyOf(row, 'zone-pairs') !== undefined);
+  if (pairs && rows.some(({ pod }) => pod !== undefined)) {
     throw new LoadError('BadQuery', 'the query yields samples of Pods and of pairs of zones; one of the two is needed');
   }
   return pairs ? 'zone-pairs' : 'pods';
@@ -68,7 +70,7 @@ const uniqueRows = (rows: readonly VectorRow[], kind: Kind, problems: Problems):
 /** Clocks of one cluster differ by fractions of a second. */
 const TOLERATED_SKEW_SECONDS = 5;
 
-const saySkew = (row: VectorRow | undefined, { askedAt, answeredAt }: SampleOptions, problems: Problems): void => {
+const saySkew = ({ rows: [row], askedAt, answeredAt }: Answer, problems: Problems): void => {
   if (row === undefined) return;
   const ahead = Math.round(row.at - answeredAt);
   const behind = Math.round(askedAt - row.at);
@@ -77,159 +79,77 @@ const saySkew = (row: VectorRow | undefined, { askedAt, answeredAt }: SampleOpti
     problems.say(`the clock of Prometheus, or a cached answer, is ${behind} s behind`);
 };
 
-type TimeOf = (key: string, row: VectorRow) => number | undefined;
-
-/** When the sample of a row was taken: never later than its evaluation, and never in the future. */
-const timesOf = (kind: Kind, { times, answeredAt }: SampleOptions, problems: Problems): TimeOf => {
-  if (times === undefined) return (_key, { at }) => Math.min(at, answeredAt);
-  times.problems.forEach((sentence) => problems.say(`sampleTimeQuery: ${sentence}`));
-  const known = uniqueRows(times.rows, kind, problems);
-  return (key, { at }) => {
-    const taken = known.get(key)?.value;
-    return taken === undefined ? undefined : Math.min(taken, at, answeredAt);
-  };
-};
-
-/** One sample, before its labels are taken apart again. */
-interface Timed {
-  readonly row: VectorRow;
-  readonly load: number;
-  readonly sampledAt: number;
-  readonly window: number;
-}
-
-const timed = (vector: Vector, kind: Kind, options: SampleOptions, problems: Problems): Timed[] => {
-  const timeOf = timesOf(kind, options, problems);
-  return [...uniqueRows(vector.rows, kind, problems)].flatMap(([key, row]): Timed[] => {
-    const sampledAt = timeOf(key, row);
-    if (sampledAt !== undefined) return [{ row, load: row.value, sampledAt, window: options.window }];
-    problems.count('sampleTimeQuery does not say when it was taken', row.pod ?? row.sourceZone);
-    return [];
-  });
-};
-
 /**
  * Samples of the Pods asked for, or of all pairs of zones.
  *
+ * @param window - Time over which the query averages, seconds.
+ * @param times - When samples were taken, as values; undefined: when the query was evaluated.
  * @throws LoadError BadQuery for samples of both.
  */
-export const readSamples = (vector: Vector, query: LoadQuery, options: SampleOptions): LoadReading => {
+export const readSamples = (answer: Answer, query: LoadQuery, window: number, times?: Answer): LoadReading => {
   const problems = createProblems();
-  vector.problems.forEach((sentence) => problems.say(sentence));
-  saySkew(vector.rows[0], options, problems);
-  const kind = kindOf(vector.rows);
+  answer.problems.forEach(problems.say);
+  saySkew(answer, problems);
+  const kind = kindOf(answer.rows);
+  times?.problems.forEach((sentence) => problems.say(`sampleTimeQuery: ${sentence}`));
+  const taken = times === undefined ? undefined : uniqueRows(times.rows, kind, problems);
+  // Pods of other Services and namespaces are no mistake: a query may be about all of them.
+  const isAsked = ({ namespace, pod }: VectorRow): boolean =>
+    pod === undefined || (query.pods.has(pod) && (namespace === undefined || namespace === query.namespace));
+  const rows = kind === 'pods' ? answer.rows.filter(isAsked) : answer.rows;
+  const timed = [...uniqueRows(rows, kind, problems)].flatMap(([key, row]) => {
+    const takenAt = taken === undefined ? row.at : taken.get(key)?.value;
+    // Never later than its evaluation, and never in the future.
+    if (takenAt !== undefined) return [{ row, sampledAt: Math.min(takenAt, row.at, answer.answeredAt) }];
+    problems.count('sampleTimeQuery does not say when it was taken', row.pod ?? row.sourceZone);
+    return [];
+  });
   if (kind === 'zone-pairs') {
-    const samples = timed(vector, kind, options, problems).map(({ row, ...sample }) => ({
-      sourceZone: row.sourceZone ?? '',
-      destinationZone: row.destinationZone ?? '',
-      ...sample,
+    const samples = timed.map(({ row: { sourceZone = '', destinationZone = '', value }, sampledAt }) => ({
+      sourceZone,
+      destinationZone,
+      load: value,
+      sampledAt,
+      window,
     }));
     return { kind, samples, problems: problems.sentences() };
   }
-  // Pods of other Services and namespaces are no mistake: a query may be about all of them.
-  const asked = vector.rows.filter(
-    ({ namespace, pod }) =>
-      pod === undefined || (query.pods.has(pod) && (namespace === undefined || namespace === query.namespace)),
-  );
-  const samples = timed({ ...vector, rows: asked }, kind, options, problems).map(({ row, ...sample }) => ({
-    pod: row.pod ?? '',
-    ...sample,
-  }));
+  const samples = timed.map(({ row: { pod = '', value }, sampledAt }) => ({ pod, load: value, sampledAt, window }));
   sayMissing(problems, query.pods, new Set(samples.map(({ pod }) => pod)));
   return { kind, samples, problems: problems.sentences() };
 };
 
-/** What `$namespace` and `$service` stand for. */
-interface TemplateValues {
-  readonly namespace: string;
-  readonly service: string;
-}
-
 /** Longer queries are a mistake, and a server would refuse their request. */
 const MAX_LENGTH = 65_536;
 
-const VARIABLE = String.raw`\$(?:\{(?:namespace|service)\}|(?:namespace|service)\b)`;
+const VARIABLE = /\$(?:\{(namespace|service)\}|(namespace|service)\b)/gu;
 
-// What PromQL's lexer (promql/parser/lex.go) distinguishes, as far as it matters here; the rest is one character after the other.
-const TOKEN = new RegExp(
-  [
-    String.raw`(?<skipped>#[^\n]*|\s+)`,
-    String.raw`(?<text>"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'|${'`[^`]*`'})`,
-    `(?<variable>${VARIABLE})`,
-    '(?<other>[^])',
-  ].join('|'),
+/** Comments and strings of PromQL (promql/parser/lex.go), and what stands outside of them for a name. */
+const PARTS = new RegExp(
+  String.raw`#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|${'`[^`]*`'}|${VARIABLE.source}`,
   'gu',
 );
 
-// An escaped character is a token of its own, so that no variable begins in the middle of it.
-const IN_QUOTES = new RegExp(String.raw`\\[^]|${VARIABLE}`, 'gu');
-const IN_BACKTICKS = new RegExp(VARIABLE, 'gu');
-
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-const escapeCharacter = (character: string): string =>
-  ESCAPES[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-
-/** A text inside a string that ends with `quote`. */
-const insideOf = (text: string, quote: string): string => {
-  if (quote !== '`') {
-    const escaped = text.toWellFormed().replaceAll(/[\\\u0000-\u001f\u007f]/gu, escapeCharacter);
-    return escaped.replaceAll(quote, `\\${quote}`);
-  }
-  if (text.includes(quote)) throw new LoadError('BadQuery', 'a name with a backtick cannot stand between backticks');
-  return text;
-};
-
-/** A regular expression (RE2) that matches nothing but the text. */
-const patternOf = (text: string): string => text.replaceAll(/[\\.+*?()|[\]{}^$]/gu, String.raw`\$&`);
-
-type ValueOf = (variable: string) => string;
-
-const fillText = (literal: string, valueOf: ValueOf): string => {
-  const quote = literal.charAt(0);
-  const fill = (token: string): string => (token.startsWith('$') ? insideOf(valueOf(token), quote) : token);
-  return quote + literal.slice(1, -1).replaceAll(quote === '`' ? IN_BACKTICKS : IN_QUOTES, fill) + quote;
-};
-
-const checkLength = ({ length }: string): void => {
-  if (length > MAX_LENGTH) throw new LoadError('BadQuery', `the query is longer than ${MAX_LENGTH} characters`);
-};
-
-const isQuote = (character: string): boolean => character === '"' || character === "'" || character === '`';
+/** What the API server takes for the name of a namespace or Service: nothing that means anything in a string, a pattern or a query. */
+const NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/u;
 
 /**
- * Replaces `$namespace`, `$service`, `${namespace}` and `${service}`: inside a string by the escaped name, elsewhere by a
- * string that holds it, and behind `=~` and `!~` by a pattern that matches nothing but it. Comments stay as they are.
+ * Replaces `$namespace`, `$service`, `${namespace}` and `${service}`: inside a string by the name, elsewhere by a string that holds it.
  *
- * @throws LoadError BadQuery for a string without an end, and for queries that are too long.
+ * @throws LoadError BadQuery for what is no name, and for queries that are too long.
  */
-export const fillTemplate = (template: string, values: TemplateValues): string => {
-  checkLength(template);
-  let filled = '';
-  // The last two characters that mean something: an operator, where a string follows.
-  let before = '';
-  const valueOf: ValueOf = (variable) => {
-    const value = variable.includes('service') ? values.service : values.namespace;
-    return before === '=~' || before === '!~' ? patternOf(value) : value;
+export const fillTemplate = (template: string, values: Pick<LoadQuery, 'namespace' | 'service'>): string => {
+  const nameOf = (_variable: string, braced?: string, bare?: string): string => {
+    const which = (braced ?? bare) as keyof typeof values;
+    if (NAME.test(values[which])) return values[which];
+    throw new LoadError('BadQuery', `${JSON.stringify(values[which].slice(0, 63))} is not the name of a ${which}`);
   };
-  for (const { groups: { skipped, text, variable, other = '' } = {} } of template.matchAll(TOKEN)) {
-    if (isQuote(other))
-      throw new LoadError('BadQuery', `the query has a string without an end: it begins with ${other}`);
-    if (text !== undefined) filled += fillText(text, valueOf);
-    else if (variable !== undefined) filled += `"${insideOf(valueOf(variable), '"')}"`;
-    else filled += skipped ?? other;
-    if (skipped === undefined) before = `${before}${other === '' ? ' ' : other}`.slice(-2);
-  }
-  checkLength(filled);
+  const filled = template.replaceAll(PARTS, (part) =>
+    part.startsWith('$') ? `"${part.replaceAll(VARIABLE, nameOf)}"` : part.replaceAll(VARIABLE, nameOf),
+  );
+  if (filled.length > MAX_LENGTH) throw new LoadError('BadQuery', `the query is longer than ${MAX_LENGTH} characters`);
   return filled;
 };
-
-/** What one query came to, and when on our own clock: seconds since 1970. */
-interface Answer {
-  readonly vector: Vector;
-  readonly askedAt: number;
-  readonly answeredAt: number;
-}
 
 /** Which queries a reading takes: a FlowPolicy's, or those of the configuration. */
 const templatesOf = (
@@ -250,22 +170,33 @@ const templatesOf = (
  */
 export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions): ClosableSource => {
   const { windowSeconds, maxConcurrentQueries } = { ...PROMETHEUS_DEFAULTS, ...config };
-  const labels = { ...PROMETHEUS_DEFAULTS.labels, ...config.labels };
+  const names = { ...PROMETHEUS_DEFAULTS.labels, ...config.labels };
   const client = createPrometheusClient({ config, clock, userAgent });
   const reads = createSharedReads<Answer>({ clock, concurrency: maxConcurrentQueries });
 
   const ask = async (promql: string, signal: AbortSignal): Promise<Answer> => {
     const askedAt = clock.now() / 1_000;
     const body = await client.query(promql, signal);
-    return { vector: readVector(body, labels), askedAt, answeredAt: clock.now() / 1_000 };
+    const vector = readVector(
+      body,
+      (label, value, at): VectorRow => ({
+        namespace: label(names.namespace),
+        pod: label(names.pod),
+        sourceZone: label(names.sourceZone),
+        destinationZone: label(names.destinationZone),
+        value,
+        at,
+      }),
+      [names.pod, names.sourceZone],
+    );
+    return { ...vector, askedAt, answeredAt: clock.now() / 1_000 };
   };
 
   return {
     name: config.name,
     async read(query, signal) {
       signal.throwIfAborted();
-      const { maxAgeSeconds = Infinity } = query;
-      const maxAgeMs = Math.min(config.cacheSeconds, maxAgeSeconds) * 1_000;
+      const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
       const answerTo = (template: string): Promise<Answer> => {
         const promql = fillTemplate(template, query);
         return reads.read(promql, maxAgeMs, (_previous, shared) => ask(promql, shared), signal);
@@ -275,8 +206,7 @@ export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions
         answerTo(templates.query),
         templates.times === undefined ? undefined : answerTo(templates.times),
       ]);
-      const { vector, askedAt, answeredAt } = answer;
-      return readSamples(vector, query, { window: windowSeconds, askedAt, answeredAt, times: times?.vector });
+      return readSamples(answer, query, windowSeconds, times);
     },
     close: () => client.close(),
   };

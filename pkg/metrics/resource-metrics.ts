@@ -1,27 +1,20 @@
-// CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while.
-// Decides whether a namespace is listed as a whole for all its Services, or by the selector of each.
-// Reads one PodMetrics of metrics.k8s.io/v1beta1, whatever it really is.
-// The newest usage of every Pod of one list, on our own clock, in numbers only.
+// CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while, or one by the selector of each.
+// The newest usage of every Pod is kept on our own clock, whatever the answers really are.
 import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
-import { defined, isFields } from '../apis/values.ts';
+import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
+import { defined, isFields, sumBy } from '../apis/values.ts';
 import { nanoOf, parseDuration } from '../apis/quantity.ts';
 import type { Resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
 import { ApiError, ConnectionError, type ConnectionErrorReason } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { createProblems, sayMissing } from './prometheus-answer.ts';
+import { createProblems, reasonOfStatus, sayMissing } from './prometheus-answer.ts';
 import { createSharedReads } from './shared-reads.ts';
-import { LoadError } from './types.ts';
-import type { LoadFailure, LoadQuery, LoadReading, LoadSource, PodSample } from './types.ts';
+import { LoadError, type LoadFailure, type LoadQuery, type LoadReading, type LoadSource } from './types.ts';
 
 interface Asked {
   readonly pods: number;
   readonly at: number;
-}
-
-interface Namespace {
-  readonly services: Map<string, Asked>;
-  whole: Asked | undefined;
 }
 
 /** A Service that has not asked for so long takes no part any more; intervals are much shorter. */
@@ -31,22 +24,16 @@ const KNOWN_MS = 600_000;
 /** What a request costs beside the Pods in its answer, as a number of Pods: sending, authorization, the server's own list. */
 const REQUEST_COST = 50;
 
-const prune = (services: Map<string, Asked>, nowMs: number): void => {
-  for (const [service, { at }] of services) if (nowMs - at > RECENT_MS) services.delete(service);
-};
-
-const costOf = (services: ReadonlyMap<string, Asked>): number =>
-  [...services.values()].reduce((sum, { pods }) => sum + pods + REQUEST_COST, 0);
-
+/** Decides whether a namespace is listed as a whole for all its Services, or by the selector of each. */
 export const createListScope = () => {
-  const namespaces = new Map<string, Namespace>();
+  const namespaces = new Map<string, { readonly services: Map<string, Asked>; whole: Asked | undefined }>();
   let prunedAt = 0;
 
-  const pruneAll = (nowMs: number): void => {
+  const prune = (nowMs: number): void => {
     if (nowMs - prunedAt < RECENT_MS) return;
     prunedAt = nowMs;
     for (const [name, { services }] of namespaces) {
-      prune(services, nowMs);
+      for (const [service, { at }] of services) if (nowMs - at > RECENT_MS) services.delete(service);
       if (services.size === 0) namespaces.delete(name);
     }
   };
@@ -54,14 +41,15 @@ export const createListScope = () => {
   return {
     /** The selector to list with; undefined: list the namespace, for all who ask. */
     choose({ namespace, service, pods }: LoadQuery, selector: string | undefined, nowMs: number): string | undefined {
-      pruneAll(nowMs);
+      prune(nowMs);
       const known = namespaces.get(namespace) ?? { services: new Map<string, Asked>(), whole: undefined };
       namespaces.set(namespace, known);
       known.services.set(service, { pods: pods.size, at: nowMs });
       if (selector === undefined || known.services.size === 1) return selector;
       // Unknown, or once again unknown: listing it as a whole is how it gets known.
       if (known.whole === undefined || nowMs - known.whole.at > KNOWN_MS) return undefined;
-      return costOf(known.services) < known.whole.pods + REQUEST_COST ? selector : undefined;
+      const cost = sumBy([...known.services.values()], (asked) => asked.pods + REQUEST_COST);
+      return cost < known.whole.pods + REQUEST_COST ? selector : undefined;
     },
     /** How many Pods a list of the whole namespace had. */
     learn(namespace: string, pods: number, nowMs: number): void {
@@ -150,12 +138,6 @@ export interface KnownUsage {
   readonly sampledAt: number;
 }
 
-/** What one list came to. */
-export interface UsageTable {
-  readonly byPod: ReadonlyMap<string, KnownUsage>;
-  readonly problems: readonly string[];
-}
-
 /** Timestamps have whole seconds, and clocks of one cluster differ by fractions of one. */
 const TOLERATED_SKEW_SECONDS = 5;
 
@@ -178,45 +160,6 @@ export const newerUsage = (usage: PodUsage, known: KnownUsage | undefined, seenA
   return { cores, window, stamp, sampledAt: Math.min(stamp, seenAt) };
 };
 
-/** Builds the table of a list page by page; Pods that are not listed are forgotten, whatever `previous` knows of them. */
-export const buildUsageTable = (previous: UsageTable | undefined) => {
-  const byPod = new Map<string, KnownUsage>();
-  const problems = createProblems();
-  let aheadSeconds = 0;
-  const addItem = (item: unknown, seenAt: number): void => {
-    const usage = readPodMetrics(item);
-    if ('problem' in usage) {
-      problems.count(usage.problem, usage.pod);
-      return;
-    }
-    aheadSeconds = Math.max(aheadSeconds, usage.stamp - seenAt);
-    // A Pod may be on two pages, when the list changed between them.
-    const known = byPod.get(usage.pod) ?? previous?.byPod.get(usage.pod);
-    byPod.set(usage.pod, newerUsage(usage, known, seenAt));
-  };
-  return {
-    /** Items of one page, and when they came: seconds since 1970. */
-    add: (items: readonly unknown[], seenAt: number): void => items.forEach((item) => addItem(item, seenAt)),
-    done(): UsageTable {
-      if (aheadSeconds > TOLERATED_SKEW_SECONDS) {
-        problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of this one`);
-      }
-      return { byPod, problems: problems.sentences() };
-    },
-  };
-};
-
-const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
-  400: 'BadQuery',
-  401: 'Forbidden',
-  403: 'Forbidden',
-  // The API server does not know the group; or knows it, and no backend answers.
-  404: 'NotInstalled',
-  503: 'NotInstalled',
-  408: 'Timeout',
-  504: 'Timeout',
-};
-
 const BY_REASON: Readonly<Record<ConnectionErrorReason, LoadFailure>> = {
   Unreachable: 'Unreachable',
   Cut: 'Unreachable',
@@ -233,7 +176,8 @@ const ADVICE: Partial<Record<LoadFailure, string>> = {
 const MAX_LENGTH = 500;
 
 const reasonOf = (error: unknown): LoadFailure => {
-  if (error instanceof ApiError) return BY_STATUS[error.status] ?? 'Unreachable';
+  // The API server knows the group, and no backend answers.
+  if (error instanceof ApiError) return error.status === 503 ? 'NotInstalled' : reasonOfStatus(error.status);
   if (error instanceof ConnectionError) return BY_REASON[error.reason];
   // Nothing else than reading the answer throws here.
   return 'BadAnswer';
@@ -268,17 +212,6 @@ export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelS
   return parts.length === 0 ? undefined : parts.join(',');
 };
 
-export interface ResourceMetricsOptions {
-  /** Default `metrics.k8s.io`. */
-  name?: string;
-  client: Pick<Client, 'pages'>;
-  clock: Clock;
-  /** Longest time for one list, pages and retries of the client included. Default 8,000. */
-  timeoutMs?: number;
-  /** How long a list serves further requests for the same. Default 10,000. */
-  cacheMs?: number;
-}
-
 /** PodMetrics have the name of their Pod. */
 export const POD_METRICS: Resource = {
   group: 'metrics.k8s.io',
@@ -294,63 +227,74 @@ const CONCURRENCY = 8;
 /** metrics-server pays no heed to page sizes; a server that does, and never comes to an end, is not believed. */
 const MAX_PAGES = 1_000;
 
-interface ListRequest {
-  readonly namespace: string;
-  readonly selector: string | undefined;
+/** Usage by Pod as of one list, and what was wrong with it. */
+interface UsageTable {
+  readonly byPod: Map<string, KnownUsage>;
+  readonly problems: readonly string[];
 }
 
-const readingOf = (table: UsageTable, pods: ReadonlySet<string>): LoadReading => {
-  const problems = createProblems();
-  table.problems.forEach((sentence) => problems.say(sentence));
-  const samples: PodSample[] = [];
-  for (const pod of pods) {
-    const usage = table.byPod.get(pod);
-    if (usage === undefined) continue;
-    samples.push({ pod, load: usage.cores, sampledAt: usage.sampledAt, window: usage.window });
-  }
-  sayMissing(problems, pods, new Set(samples.map(({ pod }) => pod)));
-  return { kind: 'pods', samples, problems: problems.sentences() };
-};
+/** What a source has that is not configured. */
+const DEFAULTS = { name: RESOURCE_METRICS, timeoutSeconds: 8, cacheSeconds: 10 };
 
 /**
  * Creates the source. Samples are of the Pods asked for, in cores, summed over their containers; for a Pod, time never
  * goes back, whichever replica of the metrics server answers, and is never in the future, whatever its clock says.
+ *
+ * @param config.timeoutSeconds - Longest time for one list, pages and retries of the client included.
+ * @param config.cacheSeconds - How long a list serves further requests for the same.
  */
-export const createResourceMetrics = (options: ResourceMetricsOptions): LoadSource => {
-  const { name = 'metrics.k8s.io', client, clock, timeoutMs = 8_000, cacheMs = 10_000 } = options;
+export const createResourceMetrics = (
+  { client, clock }: { readonly client: Pick<Client, 'pages'>; readonly clock: Clock },
+  { name, timeoutSeconds, cacheSeconds } = DEFAULTS,
+): LoadSource => {
   const reads = createSharedReads<UsageTable>({ clock, concurrency: CONCURRENCY });
   const scope = createListScope();
 
+  /** Pods that are not listed are forgotten, whatever `previous` knows of them. */
   const listAll = async (
-    { namespace, selector }: ListRequest,
+    selection: { readonly namespace: string; readonly labelSelector?: string },
     previous: UsageTable | undefined,
     signal: AbortSignal,
   ): Promise<UsageTable> => {
-    const builder = buildUsageTable(previous);
-    const selection = defined({ labelSelector: selector });
+    const byPod = new Map<string, KnownUsage>();
+    const problems = createProblems();
+    let aheadSeconds = 0;
     let pages = 0;
-    for await (const { items } of client.pages(POD_METRICS, { namespace, ...selection }, signal)) {
+    for await (const { items } of client.pages(POD_METRICS, selection, signal)) {
       pages += 1;
       if (pages > MAX_PAGES) throw new LoadError('BadAnswer', `the list has more than ${MAX_PAGES} pages`);
-      builder.add(items, clock.now() / 1_000);
+      const seenAt = clock.now() / 1_000;
+      for (const usage of items.map(readPodMetrics)) {
+        if ('problem' in usage) {
+          problems.count(usage.problem, usage.pod);
+          continue;
+        }
+        aheadSeconds = Math.max(aheadSeconds, usage.stamp - seenAt);
+        // A Pod may be on two pages, when the list changed between them.
+        const known = byPod.get(usage.pod) ?? previous?.byPod.get(usage.pod);
+        byPod.set(usage.pod, newerUsage(usage, known, seenAt));
+      }
     }
-    return builder.done();
+    if (aheadSeconds > TOLERATED_SKEW_SECONDS)
+      problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of this one`);
+    return { byPod, problems: problems.sentences() };
   };
 
   const list = async (
-    request: ListRequest,
+    namespace: string,
+    labelSelector: string | undefined,
     previous: UsageTable | undefined,
     signal: AbortSignal,
   ): Promise<UsageTable> => {
-    const deadline = createDeadline(clock, timeoutMs, signal);
+    const deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
     try {
-      const table = await listAll(request, previous, deadline.signal);
-      if (request.selector === undefined) scope.learn(request.namespace, table.byPod.size, clock.monotonic());
+      const table = await listAll({ namespace, ...defined({ labelSelector }) }, previous, deadline.signal);
+      if (labelSelector === undefined) scope.learn(namespace, table.byPod.size, clock.monotonic());
       return table;
     } catch (error) {
       signal.throwIfAborted();
       if (!deadline.check()) throw apiFailure(error);
-      const message = `no list of PodMetrics in namespace ${request.namespace} within ${timeoutMs / 1_000} s`;
+      const message = `no list of PodMetrics in namespace ${namespace} within ${timeoutSeconds} s`;
       throw new LoadError('Timeout', message, { cause: error });
     } finally {
       deadline.dispose();
@@ -359,19 +303,26 @@ export const createResourceMetrics = (options: ResourceMetricsOptions): LoadSour
 
   return {
     name,
-    async read(query: LoadQuery, signal: AbortSignal) {
+    async read(query: LoadQuery, signal: AbortSignal): Promise<LoadReading> {
       const { namespace, pods, maxAgeSeconds = Infinity } = query;
       if (pods.size === 0) return { kind: 'pods', samples: [], problems: [] };
       const own = query.selector === undefined ? undefined : selectorText(query.selector);
       const selector = scope.choose(query, own, clock.monotonic());
-      const maxAgeMs = Math.min(cacheMs, maxAgeSeconds * 1_000);
       const table = await reads.read(
         `${namespace}\n${selector ?? ''}`,
-        maxAgeMs,
-        (previous, shared) => list({ namespace, selector }, previous, shared),
+        Math.min(cacheSeconds, maxAgeSeconds) * 1_000,
+        (previous, shared) => list(namespace, selector, previous, shared),
         signal,
       );
-      return readingOf(table, pods);
+      const problems = createProblems();
+      table.problems.forEach(problems.say);
+      const samples = [...pods].flatMap((pod) => {
+        const usage = table.byPod.get(pod);
+        if (usage === undefined) return [];
+        return [{ pod, load: usage.cores, sampledAt: usage.sampledAt, window: usage.window }];
+      });
+      sayMissing(problems, pods, new Set(samples.map(({ pod }) => pod)));
+      return { kind: 'pods', samples, problems: problems.sentences() };
     },
   };
 };

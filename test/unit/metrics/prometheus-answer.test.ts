@@ -2,11 +2,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type VectorRow, failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
+import { failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { inFull, upTo } from '../../support/depth.ts';
 
-const names = { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' };
 const T = 1_800_000_000.5;
 const answer = (result: unknown, more: object = {}, resultType = 'vector'): string =>
   JSON.stringify({ status: 'success', data: { resultType, result }, ...more });
@@ -14,16 +13,19 @@ const sample = (value: unknown, metric: object = { namespace: 'shop', pod: 'a' }
   metric,
   value: [T, value],
 });
-const row = { namespace: 'shop', pod: 'a', sourceZone: undefined, destinationZone: undefined, at: T };
-const read = (body: string) => readVector(body, names);
+const read = (body: string) =>
+  readVector(body, (label, value, at) => ({ pod: label('pod'), zone: label('source_zone'), value, at }), [
+    'pod',
+    'source_zone',
+  ]);
 
 describe("Prometheus' answer", () => {
   it('gives labels, numbers and the time of the evaluation', () => {
     const zones = { source_zone: 'a', destination_zone: 'b', le: '5' };
     expect(read(answer([sample('0.25'), sample('1e-3', zones)]))).to.deep.equal({
       rows: [
-        { ...row, value: 0.25 },
-        { namespace: undefined, pod: undefined, sourceZone: 'a', destinationZone: 'b', value: 0.001, at: T },
+        { pod: 'a', zone: undefined, value: 0.25, at: T },
+        { pod: undefined, zone: 'a', value: 0.001, at: T },
       ],
       problems: [],
     });
@@ -230,7 +232,7 @@ describe("Prometheus' answer", () => {
       { weight: 1, arbitrary: fc.string() },
     );
     let rowsSeen = 0;
-    const isLoad = ({ value, at, pod }: VectorRow): boolean =>
+    const isLoad = ({ value, at, pod }: ReturnType<typeof read>['rows'][number]): boolean =>
       value >= 0 && value < Infinity && typeof at === 'number' && (pod === undefined || pod !== '');
     // Plain comparisons: ten thousand cases are many for chai.
     const check = (given: string): boolean => {

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { type Vector, type VectorRow, createProblems, quoted } from '../../../pkg/metrics/prometheus-answer.ts';
-import { type SampleOptions, readSamples } from '../../../pkg/metrics/prometheus.ts';
-import { LoadError, type LoadQuery } from '../../../pkg/metrics/types.ts';
+import { createProblems, quoted } from '../../../pkg/metrics/prometheus-answer.ts';
+import { type Answer, type VectorRow, readSamples } from '../../../pkg/metrics/prometheus.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
 import { upTo } from '../../support/depth.ts';
 
 const NOW = 1_800_000_000;
@@ -25,19 +25,15 @@ const ofPod = (pod: string, value = 1, more: Partial<VectorRow> = {}): VectorRow
 const ofPair = (sourceZone: string, destinationZone: string, value = 1): VectorRow =>
   row({ sourceZone, destinationZone, value });
 
-const vector = (...rows: readonly VectorRow[]): Vector => ({ rows, problems: [] });
-const query = (...pods: string[]): LoadQuery => ({ namespace: 'shop', service: 'web', pods: new Set(pods) });
-
-const options = (more: Partial<SampleOptions> = {}): SampleOptions => ({
-  window: 60,
+const vector = (...rows: readonly VectorRow[]): Answer => ({
+  rows,
+  problems: [],
   askedAt: NOW - 0.1,
   answeredAt: NOW + 0.1,
-  times: undefined,
-  ...more,
 });
 
-const read = (of: Vector, pods: readonly string[] = ['a', 'b'], more: Partial<SampleOptions> = {}) =>
-  readSamples(of, query(...pods), options(more));
+const read = (of: Answer, pods: readonly string[] = ['a', 'b']) =>
+  readSamples(of, { namespace: 'shop', service: 'web', pods: new Set(pods) }, 60);
 
 describe('samples of a vector', () => {
   it('are of the Pods asked for; those of other Pods and namespaces are no mistake', () => {
