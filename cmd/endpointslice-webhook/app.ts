@@ -152,6 +152,5 @@ export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Pro
     isUsage: (error) => error instanceof Error,
     work: ({ config, logger }, { kubeconfig, cleanup = false }) =>
       run({ config, kubeconfig, namespace: env['POD_NAMESPACE'], logger, clock: systemClock }, cleanup),
-    failed: ({ logger }, error) => logger.error('the webhook cannot run', { error }),
-    close: () => Promise.resolve(),
+    failure: 'the webhook cannot run',
   });

@@ -176,7 +176,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   await manager.run(signal);
 };
 
-const isUsage = (error: unknown): error is Error =>
+const isUsage = (error: unknown): boolean =>
   isUsageError(error) || error instanceof InvalidVersionError || error instanceof UnsupportedVersionError;
 
 /** Runs the command with these arguments; resolves with its exit code. */

@@ -1,5 +1,4 @@
-// What the main function of every controller does: open, then one of serve, dry run and cleanup, then an exit code.
-// Flags of the commands that are controllers: their ways of running, their ports, their Lease and their log.
+// What the main function of every controller does: open, then one of serve, dry run and cleanup, then an exit code; and its flags.
 import { type Command, Option } from 'commander';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { defined } from '../../pkg/apis/values.ts';
@@ -90,24 +89,21 @@ export const runWay = <S extends Pick<ControllerSession, 'client'>>(
 const FILE_ERRORS: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'EACCES']);
 
 /** Whether an error of opening is the user's to fix: the configuration, the kubeconfig, or a file that cannot be read. */
-export const isUsageError = (error: unknown): error is Error =>
+export const isUsageError = (error: unknown): boolean =>
   error instanceof ConfigError ||
   error instanceof KubeConfigError ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
 export const runController = <F extends ControllerFlags, S extends ControllerSession>({
   ways,
-  failure,
   ...options
-}: Pick<RunOptions<F, S>, 'parsed' | 'open' | 'close'> & {
+}: Omit<RunOptions<F, S>, 'isUsage' | 'work'> & {
   /** Default isUsageError. */
   readonly isUsage?: RunOptions<F, S>['isUsage'];
   readonly ways: Ways<S>;
-  readonly failure: string;
 }): Promise<number> =>
   runToExitCode<F, S>({
     isUsage: isUsageError,
     ...options,
     work: (session, flags) => runWay(session, flags, ways, untilSignal()),
-    failed: ({ logger }, error) => logger.error(failure, { error }),
   });

@@ -141,10 +141,10 @@ export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Pro
   return runToExitCode<Flags, Opened>({
     parsed,
     open: (flags) => open(flags, env),
-    isUsage: (error): error is Error =>
+    isUsage: (error) =>
       error instanceof NoNodeNameError || (error instanceof Error && error.name === 'KubeConfigError'),
     work: (opened) => serve(opened, untilSignal()),
-    failed: ({ logger }, error) => logger.error('the meter failed', { error }),
+    failure: 'the meter failed',
     close: ({ client }) => client.close(),
   });
 };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { isUsageError, runController, runWay } from '../../../cmd/shared/run-controller.ts';
+import { isUsageError, runWay } from '../../../cmd/shared/run-controller.ts';
 import type { ControllerFlags, Ways } from '../../../cmd/shared/run-controller.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
@@ -73,43 +73,4 @@ describe('an error of opening', () => {
     it(`is ${mend ? '' : 'not '}the user's to mend for ${name}`, async () =>
       expect(isUsageError(await error())).to.equal(mend));
   }
-});
-
-describe('a controller as a command', () => {
-  const setup = (open: (session: FakeSession) => Promise<FakeSession>, serve: () => Promise<void>) => {
-    const session = fakeSession(createMemoryServer());
-    const closed: FakeSession[] = [];
-    const code = runController<ControllerFlags, FakeSession>({
-      parsed: { kind: 'run', flags: { config: 'c.yaml' } },
-      open: () => open(session),
-      ways: { serve, dryRun: () => Promise.resolve(), cleanup: () => Promise.resolve() },
-      failure: 'the thing failed',
-      close: (opened) => Promise.resolve(void closed.push(opened)),
-    });
-    return { session, closed, code };
-  };
-  const done = () => Promise.resolve();
-
-  it('ends with 0 and closes what it opened', async () => {
-    const { session, closed, code } = setup((one) => Promise.resolve(one), done);
-    expect(await code).to.equal(0);
-    expect(closed).to.deep.equal([session]);
-  });
-
-  it('ends with 1 and one line of its log when its work fails', async () => {
-    const { session, code } = setup(
-      (one) => Promise.resolve(one),
-      () => Promise.reject(new Error('no luck')),
-    );
-    expect(await code).to.equal(1);
-    expect(session.logger.entries.map(({ level, message }) => [level, message])).to.deep.equal([
-      ['error', 'the thing failed'],
-    ]);
-  });
-
-  it('ends with 2 when what it was given is wrong', async () => {
-    const { closed, code } = setup(() => Promise.reject(new KubeConfigError('')), done);
-    expect(await code).to.equal(2);
-    expect(closed).to.deep.equal([]);
-  });
 });

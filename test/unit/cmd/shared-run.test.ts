@@ -2,18 +2,24 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { type RunOptions, runToExitCode } from '../../../cmd/shared/run.ts';
+import type { Logger } from '../../../pkg/telemetry/log.ts';
 
 class Wrong extends Error {}
 
-const setup = (more: Partial<RunOptions<object, string>> = {}) => {
+type Options = RunOptions<object, { logger: Pick<Logger, 'error'> }>;
+
+const setup = (more: Partial<Options> = {}) => {
   const steps: string[] = [];
-  const options: RunOptions<object, string> = {
+  const note = (step: string): Promise<void> => Promise.resolve(void steps.push(step));
+  const error = (message: string, { error: why }: { error?: unknown } = {}): void =>
+    void note(`${message}: ${(why as Error).message}`);
+  const options: Options = {
     parsed: { kind: 'run', flags: {} },
-    open: () => Promise.resolve('opened'),
-    isUsage: (error): error is Error => error instanceof Wrong,
-    work: (opened) => Promise.resolve(void steps.push(`work on what is ${opened}`)),
-    failed: (_opened, error) => void steps.push(`failed with ${(error as Error).message}`),
-    close: (opened) => Promise.resolve(void steps.push(`close what is ${opened}`)),
+    open: () => Promise.resolve({ logger: { error } }),
+    isUsage: (thrown) => thrown instanceof Wrong,
+    work: () => note('work'),
+    failure: 'it failed',
+    close: () => note('close'),
     ...more,
   };
   return { steps, run: () => runToExitCode(options) };
@@ -23,13 +29,13 @@ describe('how a command ends', () => {
   it('with 0 when its work is done, everything closed', async () => {
     const { steps, run } = setup();
     expect(await run()).to.equal(0);
-    expect(steps).to.deep.equal(['work on what is opened', 'close what is opened']);
+    expect(steps).to.deep.equal(['work', 'close']);
   });
 
   it('with 1 when its work fails, everything closed', async () => {
     const { steps, run } = setup({ work: () => Promise.reject(new Error('no luck')) });
     expect(await run()).to.equal(1);
-    expect(steps).to.deep.equal(['failed with no luck', 'close what is opened']);
+    expect(steps).to.deep.equal(['it failed: no luck', 'close']);
   });
 
   it('with 2 when what it was given is wrong, nothing closed that was not opened', async () => {
