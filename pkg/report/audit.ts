@@ -3,39 +3,30 @@ import { AUDIT_GROUPS, type AuditGroup, type Part, type ServiceAudit } from '../
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
 import {
-  type Paint,
+  type Column,
+  type Screen,
+  type Style,
   clean,
   countText,
-  evidenceText,
   moneyText,
   overloadText,
-  paintFor,
   percentText,
-  renderTable,
-  unseenText,
+  screenFor,
+  tableOf,
   volumeText,
-  wrapText,
 } from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
 
-export interface AuditStyle {
-  readonly color: boolean;
-  /** Evidence and remedy of every Service, and more figures. */
-  readonly wide: boolean;
-  /** Characters a line, of sentences; rows have 120 where names allow. */
-  readonly columns: number;
-}
-
 const part = ({ count, of }: Part): string => (of === 0 ? '-' : `${count}/${of}`);
 
-type Column = readonly [title: string, cell: (service: ServiceAudit) => string];
+type ServiceColumn = Column<ServiceAudit>;
 
-const MEASURED: readonly Column[] = [
+const MEASURED: readonly ServiceColumn[] = [
   ['GB/DAY', ({ measured }) => (measured === undefined ? '-' : volumeText(measured.gigabytesPerDay))],
   ['MEASURED', ({ measured }) => percentText(measured?.crossZoneShare ?? null)],
 ];
 
-const moneyColumns = ({ prices }: AuditReport): Column[] => {
+const moneyColumns = ({ prices }: AuditReport): ServiceColumn[] => {
   if (prices === undefined) return [];
   const money = (amount: number | undefined): string =>
     amount === undefined ? '-' : moneyText(amount, prices.currency);
@@ -47,7 +38,7 @@ const moneyColumns = ({ prices }: AuditReport): Column[] => {
   ];
 };
 
-const WIDE: readonly Column[] = [
+const WIDE: readonly ServiceColumn[] = [
   ['TYPE', ({ type }) => type],
   ['BY', ({ wanted }) => (wanted.by === '' ? '-' : wanted.by)],
   ['OVERLOAD ROUTED', ({ overloadRoutedByZone }) => overloadText(overloadRoutedByZone)],
@@ -58,7 +49,7 @@ const WIDE: readonly Column[] = [
   ['REMEDY', ({ cause }) => cause?.remedy ?? '-'],
 ];
 
-const columnsOf = (report: AuditReport, wide: boolean): readonly Column[] => [
+const columnsOf = (report: AuditReport, wide: boolean): readonly ServiceColumn[] => [
   ['NAMESPACE', ({ namespace }) => namespace],
   ['SERVICE', ({ name }) => name],
   ['WANTED', ({ wanted }) => WANTED_TEXT[wanted.source]],
@@ -81,12 +72,13 @@ const MOST_COLUMNS = 120;
 const DROPPED_FIRST = ['ZONES', 'OVERLOAD', 'ENDPOINTS', 'USED', 'CROSSES', 'GIVEN', 'WANTED'] as const;
 
 /** Without what does not fit. */
-const fitting = (columns: readonly Column[], services: readonly ServiceAudit[]): readonly Column[] => {
-  const widthOf = ([title, cell]: Column): number =>
+const fitting = (columns: readonly ServiceColumn[], services: readonly ServiceAudit[]): readonly ServiceColumn[] => {
+  const widthOf = ([title, cell]: ServiceColumn): number =>
     2 + services.reduce((most, service) => Math.max(most, clean(cell(service)).length), title.length);
   const widths = new Map(columns.map((column) => [column, widthOf(column)]));
-  const total = (left: readonly Column[]): number => left.reduce((sum, each) => sum + (widths.get(each) ?? 0), -2);
-  return DROPPED_FIRST.reduce<readonly Column[]>(
+  const total = (left: readonly ServiceColumn[]): number =>
+    left.reduce((sum, each) => sum + (widths.get(each) ?? 0), -2);
+  return DROPPED_FIRST.reduce<readonly ServiceColumn[]>(
     (left, dropped) => (total(left) <= MOST_COLUMNS ? left : left.filter(([title]) => title !== dropped)),
     columns,
   );
@@ -147,15 +139,15 @@ export const costText = ({ sum, prices }: AuditReport): string => {
   return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among ${countText(sum.services - sum.unpredicted, 'Service')} by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
-const sumText = (report: AuditReport, columns: number, paint: Paint): string => {
+const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
       ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes or their zones are not known.'
       : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
-  const sentences = [shares, savingText(sum), bypassedText(sum), clean(costText(report))];
-  const lines = sentences.filter((text) => text !== '').map((text) => wrapText(text, columns, ''));
-  return `\n${paint.strong(verdictsText(sum))}\n${lines.join('')}`;
+  const sentences = [shares, savingText(sum), bypassedText(sum), costText(report)];
+  const lines = sentences.filter((text) => text !== '').map((text) => wrap(text));
+  return `\n${strong(verdictsText(sum))}\n${lines.join('')}`;
 };
 
 /** What each group of causes is, as a title. */
@@ -167,44 +159,36 @@ export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Kept: 'Also, although nothing crosses that could stay',
 };
 
-const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): string => {
-  const row = ({ reason, services, crossZoneShare, saving }: CauseGroup): string[] => [
-    reason,
-    String(services),
-    percentText(crossZoneShare),
-    percentText(saving?.routing ?? null),
-    percentText(saving?.endpoints ?? null),
-  ];
-  const headers = ['FIRST CAUSE', 'SERVICES', 'CROSSES', 'SAVES', 'NEEDS ENDPOINTS'];
-  return AUDIT_GROUPS.map((group) => {
-    const own = causes.filter((cause) => cause.group === group);
-    if (own.length === 0) return '';
-    return `\n${paint.strong(wrapText(GROUP_TITLES[group], columns, '').trimEnd())}\n${renderTable(headers, own.map(row))}`;
-  }).join('');
-};
+const CAUSES: readonly Column<CauseGroup>[] = [
+  ['FIRST CAUSE', ({ reason }) => reason],
+  ['SERVICES', ({ services }) => String(services)],
+  ['CROSSES', ({ crossZoneShare }) => percentText(crossZoneShare)],
+  ['SAVES', ({ saving }) => percentText(saving?.routing ?? null)],
+  ['NEEDS ENDPOINTS', ({ saving }) => percentText(saving?.endpoints ?? null)],
+];
 
-const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, columns: number, paint: Paint): string =>
-  [
-    `  ${paint.strong(reason)}${certainty === 'possible' ? ' (not visible in objects)' : ''}\n`,
-    evidenceText(evidence, remedy, columns),
-  ].join('');
+const causesText = ({ causes }: AuditReport, { wrap, strong }: Screen): string =>
+  AUDIT_GROUPS.map((group) => {
+    const own = causes.filter((cause) => cause.group === group);
+    return own.length === 0 ? '' : `\n${strong(wrap(GROUP_TITLES[group]).trimEnd())}\n${tableOf(CAUSES, own)}`;
+  }).join('');
+
+const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, screen: Screen): string =>
+  `  ${screen.strong(reason)}${certainty === 'possible' ? ' (not visible in objects)' : ''}\n${screen.evidence(evidence, remedy)}`;
 
 /** Services come in the order of the report. */
-export const renderAudit = (report: AuditReport, style: AuditStyle): string => {
-  const paint = paintFor(style.color);
-  const width = Math.max(style.columns, 60);
-  const all = columnsOf(report, style.wide);
-  const columns = style.wide ? all : fitting(all, report.services);
-  const rows = report.services.map((service) => columns.map(([, cell]) => cell(service)));
-  const headers = columns.map(([title]) => title);
-  const findings = report.findings.map((finding) => findingText(finding, width, paint)).join('');
+export const renderAudit = (report: AuditReport, style: Style): string => {
+  const screen = screenFor(style);
+  const { services, unseen } = report;
+  const all = columnsOf(report, screen.wide);
+  const findings = report.findings.map((finding) => findingText(finding, screen)).join('');
   return [
-    rows.length === 0 ? '' : renderTable(headers, rows),
-    sumText(report, width, paint),
-    measuredText(report, width, paint),
-    causesText(report, width, paint),
-    findings === '' ? '' : `\n${paint.strong('Of the whole cluster')}\n${findings}`,
-    unseenText(report.unseen, width, paint),
+    services.length === 0 ? '' : tableOf(screen.wide ? all : fitting(all, services), services),
+    sumText(report, screen),
+    measuredText(report, screen),
+    causesText(report, screen),
+    findings === '' ? '' : `\n${screen.strong('Of the whole cluster')}\n${findings}`,
+    screen.unseen(unseen),
   ]
     .join('')
     .replace(/^\n/, '');

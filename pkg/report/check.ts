@@ -1,13 +1,11 @@
 // A check of manifests as text: a paragraph a finding, worst first, as compilers print them.
-// Findings as SARIF 2.1.0, which code scanning takes.
+// SARIF 2.1.0 of the same findings is what code scanning takes; severities have the names of its levels.
 import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/check.ts';
-import { type Paint, clean, countText, paintFor, renderJson, wrapText } from './text.ts';
+import { type Screen, type Style, clean, countText, renderJson, screenFor } from './text.ts';
 
 /** `Service shop/web`. */
-export const objectText = ({ kind, namespace, name }: Pick<Finding, 'kind' | 'namespace' | 'name'>): string =>
+const objectText = ({ kind, namespace, name }: Pick<Finding, 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
-
-const LEVELS = { error: 'error', warning: 'warning', note: 'note' } as const satisfies Record<Severity, string>;
 
 /** Paths in a URI: relative ones stay relative, as code scanning wants them. */
 const uriOf = (file: string): string => file.replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/');
@@ -21,7 +19,7 @@ const resultOf = (finding: Finding) => {
       : { physicalLocation: { artifactLocation: { uri: uriOf(place.file) }, region: { startLine: place.line } } };
   return {
     ruleId: reason,
-    level: LEVELS[severity],
+    level: severity,
     message: { text: clean(`${objectText(finding)}: ${message}. ${remedy}`) },
     locations: [{ ...physical, logicalLocations: [logical] }],
     // Lines move; what is found about which object does not.
@@ -43,31 +41,22 @@ export const renderSarif = (findings: readonly Finding[]): string => {
   });
 };
 
-const severityText = (severity: Severity, paint: Paint): string =>
-  severity === 'error' ? paint.bad(severity) : severity === 'warning' ? paint.strong(severity) : paint.faint(severity);
+const PAINTS = { error: 'bad', warning: 'strong', note: 'faint' } as const satisfies Record<Severity, keyof Screen>;
 
-const findingText = (finding: Finding, columns: number, paint: Paint): string => {
+const findingText = (finding: Finding, screen: Screen): string => {
   const { severity, reason, message, remedy, place } = finding;
   const where = place === undefined ? '' : `${clean(place.file)}:${place.line}: `;
-  return [
-    `${where}${severityText(severity, paint)} ${paint.strong(reason)} ${clean(objectText(finding))}\n`,
-    wrapText(clean(message), columns, '    '),
-    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
-  ].join('');
+  return `${where}${screen[PAINTS[severity]](severity)} ${screen.strong(reason)} ${clean(objectText(finding))}\n${screen.evidence(message, remedy)}`;
 };
 
-export const renderFindings = (
-  report: CheckReport,
-  { color, columns }: { color: boolean; columns: number },
-): string => {
+export const renderFindings = (report: CheckReport, style: Style): string => {
   const { findings, services, workloads, kubernetesVersion } = report;
-  const paint = paintFor(color);
+  const screen = screenFor(style);
   const counts = SEVERITIES.flatMap((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count === 0 ? [] : [countText(count, severity)];
   });
   const sum = `${countText(services, 'Service')}, ${countText(workloads, 'workload')}, for Kubernetes ${kubernetesVersion}: ${counts.length === 0 ? 'nothing found' : counts.join(', ')}.`;
-  const width = Math.max(columns, 60);
-  const text = findings.map((finding) => findingText(finding, width, paint)).join('');
-  return `${text}${text === '' ? '' : '\n'}${paint.strong(sum)}\n`;
+  const text = findings.map((finding) => findingText(finding, screen)).join('');
+  return `${text}${text === '' ? '' : '\n'}${screen.strong(sum)}\n`;
 };

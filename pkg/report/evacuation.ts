@@ -1,20 +1,11 @@
-// Evacuations as text: the check before, the progress, what is left, and the list of all.
-// The answer to "would we survive losing this zone?" as text: a row a Service and the sum.
+// Evacuations as text: the answer to "would we survive losing this zone?", the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck, WritesEstimate } from '../diagnosis/survival/check.ts';
 import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
 import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
-import { type Paint, clean, countText, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';
+import { type Column, type Screen, type Style, countText, percentText, screenFor, tableOf } from './text.ts';
 
 type SurvivalSum = SurvivalReport['sum'];
-
-interface SurvivalStyle {
-  readonly color: boolean;
-  /** The answer of every Service as a sentence. */
-  readonly wide: boolean;
-  /** Characters a line, of sentences; rows are as wide as they are. */
-  readonly columns: number;
-}
 
 /** `82 %` of a capacity, `1.5×` a fair share; a dash for what is not known. */
 const loadText = (basis: LoadReport['basis'], load: number | null): string => {
@@ -28,25 +19,23 @@ const replicasText = ({ replicas }: ServiceSurvival): string =>
     .map(([zone, count]) => `${zone} +${count}`)
     .join(', ');
 
-const or = (text: string): string => (text === '' ? '-' : text);
+const ofLoad =
+  (pick: (load: LoadReport) => number | null) =>
+  ({ load }: ServiceSurvival): string =>
+    load === null ? '-' : loadText(load.basis, pick(load));
 
-const ofLoad = ({ load }: ServiceSurvival, pick: (load: LoadReport) => number | null): string =>
-  load === null ? '-' : loadText(load.basis, pick(load));
-
-type Column = readonly [title: string, cell: (service: ServiceSurvival) => string];
-
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<ServiceSurvival>[] = [
   ['NAMESPACE', ({ namespace }) => namespace],
   ['SERVICE', ({ name }) => name],
   ['ANSWER', ({ answer }) => answer],
   ['THERE', ({ endpoints: { count, of } }) => (of === 0 ? '-' : `${count}/${of}`)],
-  ['BUSIEST', (service) => ofLoad(service, ({ now }) => now)],
-  ['THEN', (service) => ofLoad(service, ({ after }) => after)],
-  ['LIMIT', (service) => ofLoad(service, ({ limit }) => limit)],
-  ['ADD', (service) => or(replicasText(service))],
+  ['BUSIEST', ofLoad(({ now }) => now)],
+  ['THEN', ofLoad(({ after }) => after)],
+  ['LIMIT', ofLoad(({ limit }) => limit)],
+  ['ADD', (service) => replicasText(service) || '-'],
 ];
 
-const WIDE: readonly Column[] = [
+const WIDE: readonly Column<ServiceSurvival>[] = [
   ['TYPE', ({ type }) => type],
   ['BECAUSE', ({ message }) => message],
 ];
@@ -89,38 +78,25 @@ const sumText = (sum: SurvivalSum): string[] => {
   ];
 };
 
-const survivalRow = (service: ServiceSurvival, columns: readonly Column[]): string[] =>
-  columns.map(([, cell]) => cell(service));
-
 /** A row each, in the order given; empty without any. */
-const servicesText = (services: readonly ServiceSurvival[], wide: boolean): string => {
-  const shown = wide ? [...COLUMNS, ...WIDE] : COLUMNS;
-  const headers = shown.map(([title]) => title);
-  return services.length === 0
-    ? ''
-    : `${renderTable(
-        headers,
-        services.map((service) => survivalRow(service, shown)),
-      )}\n`;
-};
+const servicesText = (services: readonly ServiceSurvival[], { wide }: Screen): string =>
+  services.length === 0 ? '' : `${tableOf(wide ? [...COLUMNS, ...WIDE] : COLUMNS, services)}\n`;
 
 /** What no figure shows, and what was not seen. */
-const noteText = ({ unseen }: SurvivalReport, columns: number, paint: Paint): string => {
-  const note =
-    'Existing connections stay where they are until they end; hints affect only new ones, and only those through the proxies (see `kubectl topology explain`).';
-  return [wrapText(note, columns, ''), unseenText(unseen, columns, paint)].join('');
-};
+const noteText = ({ unseen }: SurvivalReport, screen: Screen): string =>
+  screen.wrap(
+    'Existing connections stay where they are until they end; hints affect only new ones, and only those through the proxies (see `kubectl topology explain`).',
+  ) + screen.unseen(unseen);
 
 /** Services come in the order of the report. */
-export const renderSurvival = (report: SurvivalReport, { color, wide, columns }: SurvivalStyle): string => {
-  const paint = paintFor(color);
-  const width = Math.max(columns, 60);
+export const renderSurvival = (report: SurvivalReport, style: Style): string => {
+  const screen = screenFor(style);
   const answer = answerText(report);
   return [
-    servicesText(report.services, wide),
-    `${report.survives ? paint.good(answer) : paint.bad(answer)}\n`,
-    ...sumText(report.sum).map((text) => wrapText(text, width, '')),
-    noteText(report, width, paint),
+    servicesText(report.services, screen),
+    `${report.survives ? screen.good(answer) : screen.bad(answer)}\n`,
+    ...sumText(report.sum).map((text) => screen.wrap(text)),
+    noteText(report, screen),
   ].join('');
 };
 
@@ -156,11 +132,9 @@ const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {
 const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewhere', 'LessThanOne']);
 
 /** The check, with what is against it at the end; of Services those that are not simply fine, or all where it is wide. */
-export const renderSurvivalCheck = (check: EvacuationCheck, { color, wide, columns }: SurvivalStyle): string => {
+export const renderSurvivalCheck = (check: EvacuationCheck, style: Style): string => {
   const { survival, refusals, beside, writes } = check;
-  const paint = paintFor(color);
-  const width = Math.max(columns, 60);
-  const services = survival.services.filter(({ answer }) => wide || NOTEWORTHY.has(answer));
+  const screen = screenFor(style);
   const sentences = [
     scopeText(check),
     ...sumText(survival.sum).slice(1),
@@ -168,13 +142,14 @@ export const renderSurvivalCheck = (check: EvacuationCheck, { color, wide, colum
     ...(beside.length === 0 ? [] : [`Evacuations that run already count as well: ${beside.join(', ')}.`]),
   ];
   return [
-    servicesText(services, wide),
-    ...sentences.map((text) => wrapText(clean(text), width, '')),
-    noteText(survival, width, paint),
-    refusals.length === 0 ? '' : '\n',
-    ...refusals.map(
-      ({ reason, message }) => `${paint.bad(reason)}: ${wrapText(clean(message), width, '').trimEnd()}\n`,
+    servicesText(
+      survival.services.filter(({ answer }) => screen.wide || NOTEWORTHY.has(answer)),
+      screen,
     ),
+    ...sentences.map((text) => screen.wrap(text)),
+    noteText(survival, screen),
+    refusals.length === 0 ? '' : '\n',
+    ...refusals.map(({ reason, message }) => `${screen.bad(reason)}: ${screen.wrap(message)}`),
   ].join('');
 };
 
@@ -195,11 +170,15 @@ export const progressText = (evacuation: ZoneEvacuation): string => {
 
 /** Services that stay as they are, with the reason of each. */
 export const renderLeft = ({ status }: ZoneEvacuation): string => {
-  const left = status?.left ?? [];
+  const { left = [], omitted = 0 } = status ?? {};
   if (left.length === 0) return '';
-  const rows = left.map(({ namespace, name, reason, message }) => [namespace, name, reason, message]);
-  const more = status?.omitted ?? 0;
-  return `${renderTable(['NAMESPACE', 'SERVICE', 'LEFT BECAUSE', 'MESSAGE'], rows)}${more === 0 ? '' : `and ${more} more\n`}`;
+  const columns: readonly Column<(typeof left)[number]>[] = [
+    ['NAMESPACE', ({ namespace }) => namespace],
+    ['SERVICE', ({ name }) => name],
+    ['LEFT BECAUSE', ({ reason }) => reason],
+    ['MESSAGE', ({ message }) => message],
+  ];
+  return `${tableOf(columns, left)}${omitted === 0 ? '' : `and ${omitted} more\n`}`;
 };
 
 const MINUTE = 60_000;
@@ -217,32 +196,30 @@ const remaining = (until: string | undefined, now: number): string => {
 const selectorText = (selector: object | undefined): string =>
   selector === undefined ? 'all' : JSON.stringify(selector);
 
-interface ListStyle {
-  readonly wide: boolean;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
+const servicesIn =
+  (state: 'moved' | 'pending' | 'left') =>
+  ({ status }: ZoneEvacuation): string =>
+    String(status?.services?.[state] ?? '-');
 
-const count = (value: number | undefined): string => (value === undefined ? '-' : String(value));
-
-const row = ({ metadata, spec, status }: ZoneEvacuation, { wide, now }: ListStyle): string[] => [
-  metadata.name ?? '',
-  spec.zone,
-  `${spec.percent} %`,
-  status?.phase ?? '-',
-  count(status?.services?.moved),
-  count(status?.services?.pending),
-  count(status?.services?.left),
-  remaining(status?.expiresAt, now),
-  spec.reason ?? '-',
-  ...(wide ? [selectorText(spec.namespaceSelector), selectorText(spec.serviceSelector)] : []),
-];
-
-const HEADERS = ['NAME', 'ZONE', 'PERCENT', 'PHASE', 'MOVED', 'PENDING', 'LEFT', 'ENDS IN', 'REASON'];
-
-/** One row each, in the order given. */
-export const renderEvacuations = (evacuations: readonly ZoneEvacuation[], style: ListStyle): string =>
-  renderTable(
-    style.wide ? [...HEADERS, 'NAMESPACES', 'SERVICES'] : HEADERS,
-    evacuations.map((evacuation) => row(evacuation, style)),
-  );
+/** One row each, in the order given; `now`: milliseconds since the epoch. */
+export const renderEvacuations = (
+  evacuations: readonly ZoneEvacuation[],
+  { wide, now }: { readonly wide: boolean; readonly now: number },
+): string => {
+  const columns: readonly Column<ZoneEvacuation>[] = [
+    ['NAME', ({ metadata }) => metadata.name ?? ''],
+    ['ZONE', ({ spec }) => spec.zone],
+    ['PERCENT', ({ spec }) => `${spec.percent} %`],
+    ['PHASE', ({ status }) => status?.phase ?? '-'],
+    ['MOVED', servicesIn('moved')],
+    ['PENDING', servicesIn('pending')],
+    ['LEFT', servicesIn('left')],
+    ['ENDS IN', ({ status }) => remaining(status?.expiresAt, now)],
+    ['REASON', ({ spec }) => spec.reason ?? '-'],
+  ];
+  const scope: readonly Column<ZoneEvacuation>[] = [
+    ['NAMESPACES', ({ spec }) => selectorText(spec.namespaceSelector)],
+    ['SERVICES', ({ spec }) => selectorText(spec.serviceSelector)],
+  ];
+  return tableOf(wide ? [...columns, ...scope] : columns, evacuations);
+};

@@ -1,15 +1,15 @@
-// One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
-// The closed loop of a Service on one screen: what it aims at, what each zone asks for and gets, and what changed last.
+// One screen that explains a Service: wanted, given, used, effective, its closed loop, and the causes with their remedies.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { LoopReport } from '../diagnosis/explain/facts.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
-
-type UsedReport = Explanation['used'][number];
-import { clean, evidenceText, indented, paintFor, percentText, renderTable, unseenText, wrapText } from './text.ts';
-import type { Paint } from './text.ts';
+import { type Column, type Screen, type Style, clean, indented, percentText, screenFor, tableOf } from './text.ts';
 import { explainedTraffic } from './measured.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
+
+type UsedReport = Explanation['used'][number];
+
+const INDENT = ' '.repeat(11);
 
 const sharesOf = ({ inZonePercent, boundPercent, maxUtilizationPercent }: LoopReport): string[] => [
   ...(inZonePercent === undefined ? [] : [`in zone ${inZonePercent} % of the demand`]),
@@ -17,51 +17,28 @@ const sharesOf = ({ inZonePercent, boundPercent, maxUtilizationPercent }: LoopRe
   ...(maxUtilizationPercent === undefined ? [] : [`busiest endpoint ${maxUtilizationPercent} %`]),
 ];
 
-const zonesTable = ({ zones }: LoopReport): string =>
-  zones.length === 0
-    ? ''
-    : renderTable(
-        ['ZONE', 'DEMAND', 'ENDPOINTS', 'UTILISATION', 'SPILL'],
-        zones.map(({ zone, demand, endpoints, utilizationPercent, spillPercent }) => [
-          zone,
-          demand,
-          String(endpoints),
-          `${utilizationPercent} %`,
-          `${spillPercent} %`,
-        ]),
-      );
+const LOOP_ZONES: readonly Column<LoopReport['zones'][number]>[] = [
+  ['ZONE', ({ zone }) => zone],
+  ['DEMAND', ({ demand }) => demand],
+  ['ENDPOINTS', ({ endpoints }) => String(endpoints)],
+  ['UTILISATION', ({ utilizationPercent }) => `${utilizationPercent} %`],
+  ['SPILL', ({ spillPercent }) => `${spillPercent} %`],
+];
 
-/** `indent`: of every line but the first, which begins with the title. */
-const loopText = (loop: LoopReport, columns: number, indent: string, paint: Paint): string => {
-  const { mode, targetPercent, conditions, lastChange, inForce } = loop;
-  const mark = inForce ? paint.good('✓') : paint.bad('✗');
+const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
+  const { mode, targetPercent, zones, conditions, lastChange, inForce } = loop;
   const head = [`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ');
   const states = conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`).join(', ');
-  const lines = [
-    ...(states === '' ? [] : [states]),
-    ...(lastChange === undefined
-      ? []
-      : [`Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`]),
-  ];
+  const change =
+    lastChange === undefined ? '' : `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`;
   return [
-    `${paint.strong('LOOP')}       ${mark} ${head}\n`,
-    indented(zonesTable(loop), indent),
-    ...lines.map((line) => wrapText(clean(line), columns, indent)),
+    under('LOOP', INDENT, `${INDENT}${mark(inForce)} ${head}\n`),
+    zones.length === 0 ? '' : indented(tableOf(LOOP_ZONES, zones), INDENT),
+    ...[states, change].filter((line) => line !== '').map((line) => wrap(line, INDENT)),
   ].join('');
 };
 
-interface ExplanationStyle {
-  readonly color: boolean;
-  /** Every Node by itself, and all causes in full. */
-  readonly wide: boolean;
-  /** Characters a line. */
-  readonly columns: number;
-}
-
 const HUNDRED = 100;
-const INDENT = '           ';
-
-const dash = (text: string): string => (text === '' ? '-' : text);
 
 /** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
 const spillText = ({ effective, loop }: Explanation): string | undefined => {
@@ -123,21 +100,21 @@ const scopedText = (report: Explanation, alone: string): string => {
   return clean(`${[`through its cluster IP ${kept}`, ...limits].join('; ')}${enters}`);
 };
 
-const verdictLine = (report: Explanation, paint: Paint): string => {
+const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
   const { verdict, effective } = report;
   switch (verdict) {
     case 'Effective':
-      return paint.good(`✓ ${scopedText(report, 'effective: ')}`);
+      return good(`✓ ${scopedText(report, 'effective: ')}`);
     case 'Assumed':
-      return paint.strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
+      return strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
     case 'Unknown':
-      return paint.strong(`? not known: ${unknownText(report)}`);
+      return strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
-      return paint.bad(
+      return bad(
         `✗ not wanted: the Service has no recognised topology setting; ${shareText(effective)}${entersText(report)}`,
       );
     case 'Ineffective':
-      return paint.bad(`✗ ineffective: ${shareText(effective)}${failingText(effective)}${entersText(report)}`);
+      return bad(`✗ ineffective: ${shareText(effective)}${failingText(effective)}${entersText(report)}`);
   }
 };
 
@@ -147,84 +124,77 @@ const assumedText = ({ routers }: Explanation): string => {
   return `${[...titles].join(' and ')} routes`;
 };
 
-const mark = (good: boolean, paint: Paint): string => (good ? paint.good('✓') : paint.bad('✗'));
+const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
 
-const wantedText = ({ wanted }: Explanation, paint: Paint): string => {
+const wantedText = ({ wanted }: Explanation, { under, mark }: Screen): string => {
   const { strategy, by } = wanted;
   const text = strategy === undefined ? clean(by) : `${strategy}, by ${clean(by)}`;
-  return `${paint.strong('WANTED')}     ${mark(wanted.wanted, paint)} ${by === '' ? 'no' : text}\n`;
+  return under('WANTED', INDENT, `${INDENT}${mark(wanted.wanted)} ${by === '' ? 'no' : text}\n`);
 };
 
-const givenText = ({ given, loop }: Explanation, paint: Paint): string => {
+type GivenZone = readonly [family: string, zone: string, { readonly endpoints: number; readonly hinted: number }];
+
+const GIVEN: readonly Column<GivenZone>[] = [
+  ['FAMILY', ([family]) => family],
+  ['ZONE', ([, zone]) => zoneText(zone)],
+  ['ENDPOINTS', ([, , { endpoints }]) => String(endpoints)],
+  ['HINTS', ([, , { hinted }]) => String(hinted)],
+];
+
+const givenText = ({ given, loop }: Explanation, { under, mark }: Screen): string => {
   const lines = given.map(({ addressType, ready, hinted }) =>
     ready === 0
-      ? `${mark(false, paint)} ${addressType}: no ready endpoint\n`
-      : `${mark(hinted === (loop?.spreadOnPurpose === true ? 0 : ready), paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
+      ? `${mark(false)} ${addressType}: no ready endpoint\n`
+      : `${mark(hinted === (loop?.spreadOnPurpose === true ? 0 : ready))} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
   );
   const rows = given.flatMap(({ addressType, zones }) =>
-    Object.entries(zones).map(([zone, { endpoints, hinted }]) => [
-      addressType,
-      zone === '' ? '(none)' : zone,
-      String(endpoints),
-      String(hinted),
-    ]),
+    Object.entries(zones).map(([zone, counts]): GivenZone => [addressType, zone, counts]),
   );
-  const table = rows.length === 0 ? '' : indented(renderTable(['FAMILY', 'ZONE', 'ENDPOINTS', 'HINTS'], rows), INDENT);
-  return `${paint.strong('GIVEN')}      ${lines.join(INDENT)}${table}`;
-};
-
-const usedRow = (row: UsedReport, nodes: string, dual: boolean): string[] => {
-  const { zone, addressType, port, version, mode, endpoints, inZone, reason } = row;
-  return [
-    zone === '' ? '(none)' : zone,
-    nodes,
-    ...(dual ? [addressType] : []),
-    dash(port),
-    version,
-    dash(mode),
-    String(endpoints),
-    percentText(inZone),
-    reason,
-  ];
+  const table = rows.length === 0 ? '' : indented(tableOf(GIVEN, rows), INDENT);
+  return `${under('GIVEN', INDENT, `${INDENT}${lines.join(INDENT)}`)}${table}`;
 };
 
 /** Nodes that are treated alike are one row, unless every Node is asked for. */
-const usedRows = (used: readonly UsedReport[], wide: boolean, dual: boolean): string[][] => {
-  if (wide) return used.map((row) => usedRow(row, row.node, dual));
-  const groups = new Map<string, { row: UsedReport; nodes: number }>();
-  for (const row of used) {
-    const key = JSON.stringify({ ...row, node: '' });
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { row, nodes: 1 });
-    else group.nodes += 1;
-  }
-  return [...groups.values()]
-    .map(({ row, nodes }) => usedRow(row, String(nodes), dual))
-    .sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
+const usedTable = (used: readonly UsedReport[], wide: boolean): string => {
+  const groups = [...Map.groupBy(used, (row) => JSON.stringify({ ...row, node: '' })).values()];
+  const alike = groups.flatMap((own) => own.slice(0, 1).map((row) => ({ ...row, node: String(own.length) })));
+  const rows = wide ? used : alike.sort((a, b) => (zoneText(a.zone) < zoneText(b.zone) ? -1 : 1));
+  const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
+  const family: Column<UsedReport> = ['FAMILY', ({ addressType }) => addressType];
+  const columns: readonly Column<UsedReport>[] = [
+    ['ZONE', ({ zone }) => zoneText(zone)],
+    [wide ? 'NODE' : 'NODES', ({ node }) => node],
+    ...(dual ? [family] : []),
+    ['PORT', ({ port }) => port || '-'],
+    ['VERSION', ({ version }) => version],
+    ['MODE', ({ mode }) => mode || '-'],
+    ['ENDPOINTS', ({ endpoints }) => String(endpoints)],
+    ['IN ZONE', ({ inZone }) => percentText(inZone)],
+    ['RULE', ({ reason }) => reason],
+  ];
+  return indented(tableOf(columns, rows), INDENT);
 };
 
-const usedText = ({ used, loop }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
+const usedText = ({ used, loop }: Explanation, screen: Screen): string => {
+  const { under, mark, wide } = screen;
+  if (used.length === 0) return under('USED', INDENT, `${INDENT}${mark(false)} no route: no ready Node is known\n`);
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
   const good = filtered === (loop?.spreadOnPurpose === true ? 0 : used.length);
   const kept = `${filtered} of ${used.length} routes follow hints`;
   const line =
     unknown === 0
-      ? `${mark(good, paint)} ${kept}\n`
-      : `${certaintyMark('unknown', paint)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: the data plane cannot be determined\n`;
-  const none = `${mark(false, paint)} no route: no ready Node is known\n`;
-  if (used.length === 0) return `${paint.strong('USED')}       ${none}`;
-  const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
-  const about = ['ZONE', wide ? 'NODE' : 'NODES', ...(dual ? ['FAMILY'] : []), 'PORT'];
-  const headers = [...about, 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
-  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)), INDENT)}`;
+      ? `${mark(good)} ${kept}`
+      : `${certaintyMark('unknown', screen)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: the data plane cannot be determined`;
+  return `${under('USED', INDENT, `${INDENT}${line}\n`)}${usedTable(used, wide)}`;
 };
 
-const effectiveText = (report: Explanation, paint: Paint): string => {
+const effectiveText = (report: Explanation, screen: Screen): string => {
   const { effective, loop } = report;
   const { clientZones, unserved } = effective;
-  const title = paint.strong('EFFECTIVE');
-  if (clientZones.length === 0) return `${title}  ${mark(false, paint)} no client zone is known\n`;
+  const { mark } = screen;
+  const line = (text: string): string => screen.under('EFFECTIVE', INDENT, `${INDENT}${text}\n`);
+  if (clientZones.length === 0) return line(`${mark(false)} no client zone is known`);
   const served = clientZones.length - unserved.length;
   const zoneless = effective.effective || unserved.length > 0 || !report.used.some(({ zone }) => zone === '');
   const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';
@@ -236,64 +206,54 @@ const effectiveText = (report: Explanation, paint: Paint): string => {
       : 'keep their traffic';
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
-    return `${title}  ${certaintyMark('unknown', paint)} ${rest}not known of ${unserved.join(', ')}\n`;
+    return line(`${certaintyMark('unknown', screen)} ${rest}not known of ${unserved.join(', ')}`);
   }
-  const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, paint) : undefined;
-  return `${title}  ${sure ?? mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${what}${left}\n`;
+  const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, screen) : undefined;
+  return line(`${sure ?? mark(effective.effective)} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 
 /** Clients to whom all of the above does not apply. */
-const bypassesText = ({ bypasses }: Explanation, columns: number, paint: Paint): string => {
+const bypassesText = ({ bypasses }: Explanation, { under, wrap }: Screen): string => {
   const lines = bypasses.flatMap(({ client, evidence, decides, setting }) => [
-    wrapText(clean(`! ${client} (${evidence.object}): ${decides}`), columns, INDENT),
-    ...(setting === '' ? [] : [wrapText(clean(`→ ${setting}`), columns, `${INDENT}  `)]),
+    wrap(`! ${client} (${evidence.object}): ${decides}`, INDENT),
+    ...(setting === '' ? [] : [wrap(`→ ${setting}`, `${INDENT}  `)]),
   ]);
-  return lines.join('').replace(INDENT, `${paint.strong('BYPASSED')}   `);
+  return under('BYPASSED', INDENT, lines.join(''));
 };
 
-const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, columns: number, paint: Paint): string =>
+const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, screen: Screen): string =>
   [
-    `  ${paint.strong(reason)}\n`,
-    evidenceText(evidence, remedy, columns),
+    `  ${screen.strong(reason)}\n`,
+    screen.evidence(evidence, remedy),
     // Not wrapped: they are copied.
     ...fix.map((command) => `      ${clean(command)}\n`),
   ].join('');
 
-const causesText = ({ causes, verdict }: Explanation, columns: number, paint: Paint): string => {
-  const [first, ...others] = causes;
+const causesText = ({ causes: [first, ...others], verdict }: Explanation, screen: Screen): string => {
   if (first === undefined) return '';
   const title = verdict === 'Effective' || verdict === 'Assumed' ? 'To look at' : 'First cause';
-  const rest = others.map((each) => causeText(each, columns, paint)).join('');
-  const more = rest === '' ? '' : `\n${paint.strong('Also')}\n${rest}`;
-  return `\n${paint.strong(title)}\n${causeText(first, columns, paint)}${more}`;
+  const rest = others.map((each) => causeText(each, screen)).join('');
+  const more = rest === '' ? '' : `\n${screen.strong('Also')}\n${rest}`;
+  return `\n${screen.strong(title)}\n${causeText(first, screen)}${more}`;
 };
 
 /** `measured`: its traffic, where that was measured. */
-export const renderExplanation = (
-  report: Explanation,
-  style: ExplanationStyle,
-  measured?: ExplainedTraffic,
-): string => {
-  const paint = paintFor(style.color);
-  const columns = Math.max(style.columns, 60);
+export const renderExplanation = (report: Explanation, style: Style, measured?: ExplainedTraffic): string => {
+  const screen = screenFor(style);
+  const { spread, loop } = report;
   const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${routerHead(report)})`;
-  const spread =
-    report.spread === ''
-      ? ''
-      : wrapText(clean(report.spread), columns, INDENT).replace(INDENT, `${paint.strong('SPREAD')}     `);
-  const unseen = unseenText(report.unseen, columns, paint);
   return [
-    `${paint.strong(head)}\n${verdictLine(report, paint)}\n\n`,
-    routersText(report, { title: 'ROUTER', indent: INDENT, columns, paint }),
-    wantedText(report, paint),
-    givenText(report, paint),
-    usedText(report, style, paint),
-    effectiveText(report, paint),
-    measured === undefined ? '' : explainedTraffic(measured, { indent: INDENT, columns, paint }),
-    bypassesText(report, columns, paint),
-    report.loop === undefined ? '' : loopText(report.loop, columns, INDENT, paint),
-    spread,
-    causesText(report, columns, paint),
-    unseen,
+    `${screen.strong(head)}\n${verdictLine(report, screen)}\n\n`,
+    routersText(report, INDENT, screen),
+    wantedText(report, screen),
+    givenText(report, screen),
+    usedText(report, screen),
+    effectiveText(report, screen),
+    measured === undefined ? '' : explainedTraffic(measured, INDENT, screen),
+    bypassesText(report, screen),
+    loop === undefined ? '' : loopText(loop, screen),
+    spread === '' ? '' : screen.under('SPREAD', INDENT, screen.wrap(spread, INDENT)),
+    causesText(report, screen),
+    screen.unseen(report.unseen),
   ].join('');
 };

@@ -1,22 +1,23 @@
 // Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
 // Measured traffic as it is: zone by zone, and the Services that carry most of it.
-import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
-import type { AuditReport } from '../diagnosis/audit/audit.ts';
+import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { MeasuredPart } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
 import { type Measured, type MeasuredFlow, bytesOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import {
-  type Paint,
+  type Column,
+  type Screen,
+  type Style,
   clean,
   indented,
   largestOf,
   moneyText,
-  paintFor,
   percentText,
   rateText,
   renderTable,
+  screenFor,
+  tableOf,
   volumeText,
-  wrapText,
 } from './text.ts';
 import { ageText } from './status.ts';
 
@@ -105,47 +106,39 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
 };
 
 /** Below the table of Services. */
-export const measuredText = (report: AuditReport, columns: number, paint: Paint): string => {
+export const measuredText = (report: AuditReport, { strong, wrap }: Screen): string => {
   const rows = measuredRows(report);
   if (rows.length === 0) return '';
-  const sentences = measuredSentences(report).map((text) => wrapText(text, columns, ''));
-  return `\n${paint.strong('Measured')}\n${sentences.join('')}\n${renderTable(MEASURED_HEADERS, rows)}`;
+  const sentences = measuredSentences(report).map((text) => wrap(text));
+  return `\n${strong('Measured')}\n${sentences.join('')}\n${renderTable(MEASURED_HEADERS, rows)}`;
 };
 
 /** Bytes a second by client zone and endpoint zone; every zone in both. */
-const matrixTable = (matrix: Readonly<Record<string, Readonly<Record<string, number>>>>): string => {
-  const zones = [...new Set(Object.entries(matrix).flatMap(([from, row]) => [from, ...Object.keys(row)]))].sort();
+const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
+  const zones = [...new Set(Object.entries(rates).flatMap(([from, row]) => [from, ...Object.keys(row)]))].sort();
   const cell = (value: number | undefined): string => (value === undefined ? '-' : rateText(value));
+  const from = Object.keys(rates).sort();
   return renderTable(
     ['FROM \\ TO', ...zones],
-    Object.keys(matrix)
-      .sort()
-      .map((from) => [from, ...zones.map((to) => cell(matrix[from]?.[to]))]),
+    from.map((zone) => [zone, ...zones.map((to) => cell(rates[zone]?.[to]))]),
   );
 };
 
 /** Of one Service, in its explanation. */
 export const explainedTraffic = (
-  { by, seconds, notes, gigabytesPerDay, crossZoneShare, connections, matrix, monthlyCost, prices }: ExplainedTraffic,
-  { indent, columns, paint }: { readonly indent: string; readonly columns: number; readonly paint: Paint },
+  { by, seconds, notes, gigabytesPerDay, crossZoneShare, connections, matrix: rates, ...costs }: ExplainedTraffic,
+  indent: string,
+  { under, wrap }: Screen,
 ): string => {
+  const { monthlyCost, prices } = costs;
   const money = (amount: number): string => moneyText(amount, prices.currency);
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
   const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy({ by, seconds })})`;
   const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${monthlyCost.saving === null ? 'what is not known' : `${money(monthlyCost.saving.routing)} more`} (${prices.source})`;
-  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(matrix), indent);
-  const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) =>
-    wrapText(clean(text), columns, indent),
-  );
-  return `${lines.join('').replace(indent, `${paint.strong('MEASURED')}   `)}${table}`;
+  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(rates), indent);
+  const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) => wrap(text, indent));
+  return `${under('MEASURED', indent, lines.join(''))}${table}`;
 };
-
-interface TrafficStyle {
-  readonly color: boolean;
-  readonly columns: number;
-  /** All Services instead of the first ones. */
-  readonly wide: boolean;
-}
 
 const sum = (flows: readonly MeasuredFlow[]) => ({
   bytes: flows.reduce((all, flow) => all + bytesOf(flow), 0),
@@ -197,34 +190,34 @@ const servicesOf = (flows: readonly MeasuredFlow[]) =>
       (a, b) => b.bytes - a.bytes || (b.connections ?? 0) - (a.connections ?? 0) || (a.service < b.service ? -1 : 1),
     );
 
-/** Rows of a screen. */
+const SERVICES: readonly Column<ReturnType<typeof servicesOf>[number]>[] = [
+  ['SERVICE', ({ service }) => service],
+  ['CONNECTIONS/S', ({ connections }) => countRate(connections)],
+  ['BYTES', ({ bytes }) => rateText(bytes)],
+  ['CROSSES', ({ crossZoneShare }) => percentText(crossZoneShare)],
+];
+
+/** Rows of a screen, unless all Services are asked for. */
 const SHOWN = 15;
 
 /** `of`: whose traffic it is, e.g. `Service shop/web`. */
-export const renderTraffic = (measured: Measured, of: string, { color, columns, wide }: TrafficStyle): string => {
+export const renderTraffic = (measured: Measured, of: string, style: Style): string => {
   const { flows, notes } = measured;
-  const paint = paintFor(color);
-  const width = Math.max(columns, 60);
-  const head = `${paint.strong(clean(`Traffic of ${of}`))} (${measuredBy(measured)})\n`;
-  const said = notes.map((note) => wrapText(clean(`Note: ${note}.`), width, '')).join('');
+  const { strong, faint, wide, wrap } = screenFor(style);
+  const head = `${strong(clean(`Traffic of ${of}`))} (${measuredBy(measured)})\n`;
+  const said = notes.map((note) => wrap(`Note: ${note}.`)).join('');
   if (flows.length === 0) return `${head}Nothing was measured.\n${said}`;
   const services = servicesOf(flows);
   const shown = wide ? services : services.slice(0, SHOWN);
-  const rows = shown.map(({ service, connections, bytes, crossZoneShare }) => [
-    service,
-    countRate(connections),
-    rateText(bytes),
-    percentText(crossZoneShare),
-  ]);
   const more =
-    services.length > shown.length ? paint.faint(`${services.length - shown.length} more; -o wide shows all\n`) : '';
+    services.length > shown.length ? faint(`${services.length - shown.length} more; -o wide shows all\n`) : '';
   const counted = flows.some(({ connections }) => connections !== null);
   return [
     head,
     '\n',
     matrix('BYTES', flows, ({ bytes }) => rateText(bytes)),
     counted ? `\n${matrix('CONNECTIONS/S', flows, ({ connections }) => countRate(connections))}` : '',
-    services.length > 1 ? `\n${renderTable(['SERVICE', 'CONNECTIONS/S', 'BYTES', 'CROSSES'], rows)}${more}` : '',
+    services.length > 1 ? `\n${tableOf(SERVICES, shown)}${more}` : '',
     said === '' ? '' : `\n${said}`,
   ].join('');
 };

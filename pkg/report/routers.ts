@@ -1,7 +1,7 @@
 // Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
 import type { RouterGroup, RoutersReport } from '../diagnosis/routers/routers.ts';
 import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';
-import { type Paint, clean, wrapText } from './text.ts';
+import { type Screen, wrapText } from './text.ts';
 
 const MARKS = { seen: '✓', assumed: '~', unknown: '?' } as const satisfies Record<Certainty, string>;
 
@@ -13,8 +13,8 @@ const routerWord = (router: RouterName | 'mixed'): string =>
   router === 'unknown' ? 'router unknown' : router === 'mixed' ? 'mixed routers' : router;
 
 /** `✓` for what was seen, `~` for what is assumed, `?` for what is not known. */
-export const certaintyMark = (certainty: Certainty, paint: Paint): string =>
-  certainty === 'seen' ? paint.good(MARKS.seen) : paint.strong(MARKS[certainty]);
+export const certaintyMark = (certainty: Certainty, { good, strong }: Pick<Screen, 'good' | 'strong'>): string =>
+  certainty === 'seen' ? good(MARKS.seen) : strong(MARKS[certainty]);
 
 const hintsText = ({ hints, needs, unmatched, unready, safeSince }: Behaviour): string => {
   if (hints === 'none') return 'ignores hints';
@@ -31,28 +31,18 @@ const nodesText = ({ nodes, examples }: RouterGroup): string => {
   return `${nodes} Node${nodes === 1 ? '' : 's'} (${examples.join(', ')}${more})`;
 };
 
-const evidenceText = ({ evidence }: RouterGroup): string =>
-  evidence.map(({ object, field, value }) => `${object} ${field}=${value}`).join('; ');
-
-const groupText = (group: RouterGroup, indent: string, columns: number, paint: Paint): string => {
+const groupText = (group: RouterGroup, indent: string, screen: Screen): string => {
   const { title, version, certainty, why, behaviour, notes } = group;
   const name = `${title}${version === null ? '' : ` ${version}`}`;
   const who = certainty === 'assumed' ? `assuming ${name}` : certainty === 'unknown' ? `not known (${title})` : name;
-  const head = `${certaintyMark(certainty, paint)} ${nodesText(group)}: ${who}; ${hintsText(behaviour)}`;
-  const lines = [why, ...notes, evidenceText(group)].filter((text) => text !== '');
-  return [head, ...lines.map((line) => `  ${clean(line)}`)]
-    .map((line, index) => wrapText(line.trimStart(), columns, index === 0 ? indent : `${indent}  `))
-    .join('');
+  const head = `${certaintyMark(certainty, screen)} ${nodesText(group)}: ${who}; ${hintsText(behaviour)}`;
+  const evidence = group.evidence.map(({ object, field, value }) => `${object} ${field}=${value}`).join('; ');
+  const lines = [why, ...notes, evidence].filter((text) => text !== '');
+  return `${wrapText(head, screen.width, indent)}${lines.map((line) => screen.wrap(line, `${indent}  `)).join('')}`;
 };
 
-/** One paragraph a group of Nodes, under `title` as wide as the indent. */
-export const routersText = (
-  { routers }: RoutersReport,
-  { title, indent, columns, paint }: { title: string; indent: string; columns: number; paint: Paint },
-): string => {
-  const text =
-    routers.length === 0
-      ? `${indent}? no ready Node is known\n`
-      : routers.map((group) => groupText(group, indent, columns, paint)).join('');
-  return text.replace(indent, paint.strong(title).padEnd(indent.length + paint.strong(title).length - title.length));
+/** One paragraph a group of Nodes. */
+export const routersText = ({ routers }: RoutersReport, indent: string, screen: Screen): string => {
+  const text = routers.map((group) => groupText(group, indent, screen)).join('');
+  return screen.under('ROUTER', indent, text === '' ? `${indent}? no ready Node is known\n` : text);
 };

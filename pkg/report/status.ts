@@ -2,17 +2,7 @@
 import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
 import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/installations.ts';
 import type { StatusReport } from '../diagnosis/status/status.ts';
-import {
-  type Paint,
-  clean,
-  countText,
-  evidenceText,
-  indented,
-  paintFor,
-  renderTable,
-  unseenText,
-  wrapText,
-} from './text.ts';
+import { type Column, type Screen, type Style, clean, countText, indented, screenFor, tableOf } from './text.ts';
 import { routersText } from './routers.ts';
 
 const MINUTE = 60;
@@ -55,29 +45,13 @@ const countsText = (counts: Readonly<Record<string, number>>, empty: string): st
     .map(([name, count]) => `${name === '' ? empty : name} ${count}`)
     .join(', ');
 
-interface StatusStyle {
-  readonly color: boolean;
-  /** Whole images and messages. */
-  readonly wide: boolean;
-  readonly columns: number;
-}
-
-interface Drawing extends StatusStyle {
-  readonly paint: Paint;
-}
-
 const INDENT = ' '.repeat(14);
 
-const mark = (ok: boolean | null, paint: Paint): string =>
-  ok === null ? paint.faint('?') : ok ? paint.good('✓') : paint.bad('✗');
-
 /** A title, a mark and a sentence that is wrapped under itself. */
-const line = (title: string, ok: boolean | null, text: string, { paint, columns }: Drawing): string => {
-  const body = wrapText(clean(text), columns, INDENT).slice(INDENT.length);
-  return `${paint.strong(title.padEnd(12))}${mark(ok, paint)} ${body}`;
-};
+const line = (title: string, ok: boolean | null, text: string, { strong, mark, wrap }: Screen): string =>
+  `${strong(title.padEnd(12))}${mark(ok)} ${wrap(text, INDENT).slice(INDENT.length)}`;
 
-const verdictText = ({ verdict, findings, lookedFor }: StatusReport, { paint }: Drawing): string => {
+const verdictText = ({ verdict, findings, lookedFor }: StatusReport, paint: Screen): string => {
   if (verdict === 'NotInstalled') {
     const where = lookedFor.namespace === null ? 'any namespace' : `namespace ${lookedFor.namespace}`;
     return `${paint.bad('Not installed')}: no Deployment with ${lookedFor.labelSelector} in ${where}\n`;
@@ -86,7 +60,7 @@ const verdictText = ({ verdict, findings, lookedFor }: StatusReport, { paint }: 
   return verdict === 'Healthy' ? `${paint.good('Healthy')}\n` : `${paint.bad('Degraded')}: ${reasons.join(', ')}\n`;
 };
 
-const clusterText = ({ cluster }: StatusReport, drawing: Drawing): string => {
+const clusterText = ({ cluster }: StatusReport, { wrap }: Screen): string => {
   const { version, mechanism, nodes } = cluster;
   const zones = nodes === null ? '' : Object.keys(nodes.zones).filter((zone) => zone !== '');
   const seen =
@@ -95,49 +69,50 @@ const clusterText = ({ cluster }: StatusReport, drawing: Drawing): string => {
       : `${nodes.ready} of ${countText(nodes.count, 'Node')} ready in ${countText(zones.length, 'zone')}${
           nodes.zones[''] === undefined ? '' : ` (${nodes.zones['']} without)`
         }, kubelet ${countsText(nodes.versions, '-')}`;
-  return wrapText(clean(`Kubernetes ${version} (${mechanism}); ${seen}`), drawing.columns, '');
+  return wrap(`Kubernetes ${version} (${mechanism}); ${seen}`);
 };
 
-const findingText = ({ reason, message, remedy }: StatusFinding, { paint, columns }: Drawing): string =>
-  [
-    `${NOTES.has(reason) ? paint.faint('-') : paint.bad('✗')} ${paint.strong(reason)}\n`,
-    evidenceText(message, remedy, columns),
-  ].join('');
+const findingText = ({ reason, message, remedy }: StatusFinding, { faint, bad, strong, evidence }: Screen): string =>
+  `${NOTES.has(reason) ? faint('-') : bad('✗')} ${strong(reason)}\n${evidence(message, remedy)}`;
 
-const componentsText = ({ namespace, components, leases }: InstallationStatus, { wide }: Drawing): string => {
+/** ` in other`, of a Lease that another installation holds. */
+const elsewhere = ({ installation }: LeaseStatus, namespace: string): string =>
+  installation === '' || installation === namespace ? '' : ` in ${installation}`;
+
+const componentsText = ({ namespace, components, leases }: InstallationStatus, { wide }: Screen): string => {
   const leaderOf = (component: string): string => {
     const lease = leases.find((each) => each.component === component);
     if (lease === undefined) return '-';
-    const elsewhere = lease.installation === '' || lease.installation === namespace ? '' : ` in ${lease.installation}`;
-    return `${holderText(lease).replace(`${component}-`, '')}${elsewhere}`;
+    return `${holderText(lease).replace(`${component}-`, '')}${elsewhere(lease, namespace)}`;
   };
-  const rows = components.map(({ component, replicas, version, image, pods }) => [
-    component,
-    `${replicas.ready}/${replicas.desired}${replicas.updated === replicas.desired ? '' : ` (${replicas.updated} new)`}`,
-    version === '' ? '-' : version,
-    ...(wide ? [image] : []),
-    pods === null ? '?' : String(pods.restarts),
-    pods === null ? '?' : `${pods.nodes}/${pods.zones.length}`,
-    leaderOf(component),
-  ]);
-  const image = wide ? ['IMAGE'] : [];
-  return indented(
-    renderTable(['COMPONENT', 'READY', 'VERSION', ...image, 'RESTARTS', 'NODES/ZONES', 'LEADER'], rows),
-    '  ',
-  );
+  const columns: readonly Column<(typeof components)[number]>[] = [
+    ['COMPONENT', ({ component }) => component],
+    [
+      'READY',
+      ({ replicas: { ready, desired, updated } }) =>
+        `${ready}/${desired}${updated === desired ? '' : ` (${updated} new)`}`,
+    ],
+    ['VERSION', ({ version }) => version || '-'],
+    ['IMAGE', ({ image }) => image],
+    ['RESTARTS', ({ pods }) => String(pods?.restarts ?? '?')],
+    ['NODES/ZONES', ({ pods }) => (pods === null ? '?' : `${pods.nodes}/${pods.zones.length}`)],
+    ['LEADER', ({ component }) => leaderOf(component)],
+  ];
+  const shown = columns.filter(([title]) => wide || title !== 'IMAGE');
+  return indented(tableOf(shown, components), '  ');
 };
 
-const leasesText = ({ namespace, leases }: InstallationStatus, drawing: Drawing): string =>
+const leasesText = ({ namespace, leases }: InstallationStatus, screen: Screen): string =>
   leases
     .filter(({ purpose }) => purpose === 'heartbeat' || purpose === 'claim')
     .map((lease) => {
-      const { purpose, installation, name, state } = lease;
-      const whose = installation === '' || installation === namespace ? '' : ` in ${installation}`;
-      return line(`  ${purpose}`, state === 'Held', `${name}: ${holderText(lease)}${whose}`, drawing);
+      const { purpose, name, state } = lease;
+      const text = `${name}: ${holderText(lease)}${elsewhere(lease, namespace)}`;
+      return line(`  ${purpose}`, state === 'Held', text, screen);
     })
     .join('');
 
-const webhookText = (webhook: WebhookStatus, drawing: Drawing): string => {
+const webhookText = (webhook: WebhookStatus, screen: Screen): string => {
   const { configuration, authority, service, readyEndpoints } = webhook;
   const ready = readyEndpoints === null ? 'endpoints not seen' : countText(readyEndpoints, 'ready endpoint');
   const target = service === null ? 'a URL' : `${service.namespace}/${service.name}, ${ready}`;
@@ -146,28 +121,28 @@ const webhookText = (webhook: WebhookStatus, drawing: Drawing): string => {
       '  webhook',
       readyEndpoints === null ? null : readyEndpoints > 0,
       `${configuration}: ${entriesText(webhook)} → ${target}`,
-      drawing,
+      screen,
     ),
-    line('  certs', authority !== null && authority.daysLeft >= WARN_DAYS, authorityText(webhook), drawing),
+    line('  certs', authority !== null && authority.daysLeft >= WARN_DAYS, authorityText(webhook), screen),
   ].join('');
 };
 
 /** The namespace, then facts that are wrapped under it. */
-const headText = (namespace: string, facts: string, { paint, columns }: Drawing): string => {
+const headText = (namespace: string, facts: string, { strong, wrap }: Screen): string => {
   const title = `Namespace ${clean(namespace)}`;
-  const text = wrapText(`${title}: ${clean(facts)}`, columns, '  ').slice(2);
-  return text.startsWith(title) ? `${paint.strong(title)}${text.slice(title.length)}` : text;
+  const text = wrap(`${title}: ${facts}`, '  ').slice(2);
+  return text.startsWith(title) ? `${strong(title)}${text.slice(title.length)}` : text;
 };
 
-const installationText = (installation: InstallationStatus, drawing: Drawing): string => {
+const installationText = (installation: InstallationStatus, screen: Screen): string => {
   const { namespace, release, modes, webhooks, components } = installation;
   const images = [...new Set(components.map(({ image }) => imageText(image)))].join(', ');
   const facts = [`release ${release}`, images, ...(modes === null ? [] : [`modes ${modes.join(', ')}`])];
   return [
-    `\n${headText(namespace, facts.join('; '), drawing)}`,
-    componentsText(installation, drawing),
-    leasesText(installation, drawing),
-    ...webhooks.map((webhook) => webhookText(webhook, drawing)),
+    `\n${headText(namespace, facts.join('; '), screen)}`,
+    componentsText(installation, screen),
+    leasesText(installation, screen),
+    ...webhooks.map((webhook) => webhookText(webhook, screen)),
   ].join('');
 };
 
@@ -178,22 +153,22 @@ const OUTCOMES = {
   Unknown: 'not tried',
 } as const;
 
-const admissionText = ({ admission }: StatusReport, drawing: Drawing): string => {
+const admissionText = ({ admission }: StatusReport, screen: Screen): string => {
   const { probes, strays } = admission;
   return [
-    ...strays.map((stray) => webhookText(stray, drawing)),
+    ...strays.map((stray) => webhookText(stray, screen)),
     ...probes.map(({ namespace, outcome, milliseconds, message }) => {
       const took = milliseconds === undefined ? '' : ` in ${milliseconds} ms`;
       const why = message === '' ? '' : `: ${message}`;
       const where = namespace === '' ? '' : ` in namespace ${namespace}`;
       const ok = outcome === 'Unknown' ? null : outcome === 'Hinted';
-      return line('DRY RUN', ok, `slice${where}: ${OUTCOMES[outcome]}${took}${why}`, drawing);
+      return line('DRY RUN', ok, `slice${where}: ${OUTCOMES[outcome]}${took}${why}`, screen);
     }),
   ].join('');
 };
 
-const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
-  if (services === null) return line('SERVICES', null, 'not seen', drawing);
+const servicesText = ({ services }: StatusReport, screen: Screen): string => {
+  if (services === null) return line('SERVICES', null, 'not seen', screen);
   const { count, effective, assumed, unknown, ineffective, notWanted, causes } = services;
   const why = causes.map(({ reason, services: own }) => `${reason} ${own}`).join(', ');
   const rest = [
@@ -203,42 +178,41 @@ const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
     ...(notWanted === 0 ? [] : [`${notWanted} not wanted`]),
   ].map((text) => `, ${text}`);
   const text = `${countText(count, 'managed Service')}: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}`;
-  return line('SERVICES', ineffective === 0, text, drawing);
+  return line('SERVICES', ineffective === 0, text, screen);
 };
 
 const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: false };
 
-const evacuationsText = ({ evacuations }: StatusReport, drawing: Drawing): string => {
+const evacuationsText = ({ evacuations }: StatusReport, screen: Screen): string => {
   if (evacuations === null) return '';
   const running = evacuations.running.map(({ zone, until, phase, services, reason }) => {
     const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
     const why = reason === '' ? '' : ` (${reason})`;
     const how = [phase === '' ? 'not begun' : phase, services].filter((text) => text !== '').join(', ');
-    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, drawing);
+    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, screen);
   });
   const overdue = evacuations.overdue.map(({ zone, slices }) =>
-    line('EVACUATION', false, `${zone} is over, and ${countText(slices, 'slice')} still show it`, drawing),
+    line('EVACUATION', false, `${zone} is over, and ${countText(slices, 'slice')} still show it`, screen),
   );
   return [...running, ...overdue].join('');
 };
 
-export const renderStatus = (report: StatusReport, style: StatusStyle): string => {
-  const drawing: Drawing = { ...style, columns: Math.max(style.columns, 60), paint: paintFor(style.color) };
-  const findings = report.findings.map((each) => findingText(each, drawing)).join('');
-  const { columns, paint } = drawing;
+export const renderStatus = (report: StatusReport, style: Style): string => {
+  const screen = screenFor(style);
+  const findings = report.findings.map((each) => findingText(each, screen)).join('');
   const admission = [
-    routersText(report, { title: 'ROUTER', indent: '            ', columns, paint }),
-    admissionText(report, drawing),
-    servicesText(report, drawing),
-    evacuationsText(report, drawing),
+    routersText(report, ' '.repeat(12), screen),
+    admissionText(report, screen),
+    servicesText(report, screen),
+    evacuationsText(report, screen),
   ].join('');
   const installed = report.verdict !== 'NotInstalled';
   return [
-    verdictText(report, drawing),
-    clusterText(report, drawing),
+    verdictText(report, screen),
+    clusterText(report, screen),
     findings === '' ? '' : `\n${findings}`,
-    ...report.installations.map((installation) => installationText(installation, drawing)),
+    ...report.installations.map((installation) => installationText(installation, screen)),
     installed || report.admission.strays.length > 0 ? `\n${admission}` : '',
-    unseenText(report.unseen, columns, paint),
+    screen.unseen(report.unseen),
   ].join('');
 };

@@ -1,14 +1,5 @@
-// Pieces of text that several reports have: what was not seen, tables under a title, evidence with its remedy.
-// Colours for terminals, or none.
-// Figures as people read them: shares as percentages, counts with their noun.
+// What all reports are written with: colours or none, sentences of one width, tables, and figures as people read them.
 import { styleText } from 'node:util';
-
-export interface Paint {
-  good(text: string): string;
-  bad(text: string): string;
-  strong(text: string): string;
-  faint(text: string): string;
-}
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -20,10 +11,10 @@ const styled =
 
 const same = (text: string): string => text;
 
-const COLOR: Paint = { good: styled('green'), bad: styled('red'), strong: styled('bold'), faint: styled('dim') };
-const PLAIN: Paint = { good: same, bad: same, strong: same, faint: same };
+const COLOR = { good: styled('green'), bad: styled('red'), strong: styled('bold'), faint: styled('dim') };
+const PLAIN: typeof COLOR = { good: same, bad: same, strong: same, faint: same };
 
-export const paintFor = (color: boolean): Paint => (color ? COLOR : PLAIN);
+export const paintFor = (color: boolean): typeof COLOR => (color ? COLOR : PLAIN);
 
 /** Breaks a sentence into lines of at most `width` characters, each after `indent`. */
 export const wrapText = (text: string, width: number, indent: string): string => {
@@ -84,18 +75,55 @@ export const unseenList = (unseen: Unseen): string =>
     .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
     .join('; ');
 
-/** The same as the last lines of a report; empty where all was seen. */
-export const unseenText = (unseen: Unseen, columns: number, paint: Paint): string =>
-  unseen.length === 0
-    ? ''
-    : `\n${paint.faint(wrapText(`Not seen: ${clean(unseenList(unseen))}.`, columns, '').trimEnd())}\n`;
-
 /** Every line that is not empty after `indent`. */
 export const indented = (text: string, indent: string): string => text.replaceAll(/^(?=.)/gm, indent);
 
-/** What shows it, and below what to do. */
-export const evidenceText = (evidence: string, remedy: string, columns: number): string =>
-  `${wrapText(clean(evidence), columns, '    ')}${wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → ')}`;
+/** A column of a table: its title, and the cell of a row. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => string];
+
+export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
+  renderTable(
+    columns.map(([title]) => title),
+    rows.map((row) => columns.map(([, cell]) => cell(row))),
+  );
+
+export interface Style {
+  readonly color: boolean;
+  /** All there is to say. */
+  readonly wide?: boolean;
+  /** Characters a line, of sentences; rows are as wide as they are. */
+  readonly columns: number;
+}
+
+const NARROWEST = 60;
+
+/** What reports are written with: colours or none, and lines of one width. */
+export const screenFor = ({ color, wide = false, columns }: Style) => {
+  const paint = paintFor(color);
+  const width = Math.max(columns, NARROWEST);
+  const wrap = (text: string, indent = ''): string => wrapText(clean(text), width, indent);
+  /** Below the title, which stands in place of the first indent. */
+  const under = (title: string, indent: string, text: string): string =>
+    text === '' ? '' : `${paint.strong(title)}${' '.repeat(indent.length - title.length)}${text.slice(indent.length)}`;
+  return {
+    ...paint,
+    wide,
+    width,
+    /** A sentence in lines, each after the indent. */
+    wrap,
+    under,
+    /** Null: not known. */
+    mark: (ok: boolean | null): string => (ok === null ? paint.faint('?') : ok ? paint.good('✓') : paint.bad('✗')),
+    /** What shows it, and below what to do. */
+    evidence: (evidence: string, remedy: string): string =>
+      `${wrap(evidence, '    ')}${wrap(remedy, '    ').replace(/^ {4}/, '  → ')}`,
+    /** The last lines of a report; empty where all was seen. */
+    unseen: (unseen: Unseen): string =>
+      unseen.length === 0 ? '' : `\n${paint.faint(wrap(`Not seen: ${unseenList(unseen)}.`).trimEnd())}\n`,
+  };
+};
+
+export type Screen = ReturnType<typeof screenFor>;
 
 const HUNDRED = 100;
 /** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */
