@@ -3,12 +3,12 @@
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
 // Nodes grouped by zone and by who routes there, worked out anew when Nodes or the evidence change: thousands of Services ask.
 import type { Node } from '../../apis/core.ts';
-import { type Fields, defined } from '../../apis/values.ts';
+import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS, type Resource } from '../../apis/resources.ts';
 import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
 import { FieldError } from '../../diagnosis/project/fields.ts';
-import { daemonSetOf, routerConfigOf, routerPodOf, settingsObjectOf } from '../../diagnosis/project/routers.ts';
+import { routerOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
@@ -38,13 +38,9 @@ interface RouterEvidenceOptions {
 }
 
 /** Objects whose fields are not what the API has there say nothing. */
-const readWith = (
-  read: (object: Fields) => RouterObject | undefined,
-  kind: string,
-  object: KubernetesObject,
-): RouterObject[] => {
+const routersIn = (kind: string, object: KubernetesObject): RouterObject[] => {
   try {
-    return [read({ ...object, kind }) ?? []].flat();
+    return [routerOf({ ...object, kind })].filter((found) => found !== undefined);
   } catch (error) {
     if (error instanceof FieldError) return [];
     throw error;
@@ -55,8 +51,7 @@ const readWith = (
 const isRefused = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 403 || error.status === 404);
 
-/** kubeadm's and kops' labels of kube-proxy. */
-const PROXY_PODS = ['k8s-app=kube-proxy', 'component=kube-proxy'];
+const PROXY_PODS = (KUBE_PROXY_AGENT.labels ?? []).map(([key, value]) => `${key}=${value}`);
 
 /** What is read, each by itself; `before`: what the parts before it found. */
 type Part = readonly [what: string, (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>];
@@ -66,14 +61,14 @@ const partsOf = ({ client, pods = false }: Pick<RouterEvidenceOptions, 'client' 
     'daemonsets',
     async (signal) => {
       const { items } = await client.list(DAEMON_SETS, { namespace: SYSTEM }, signal);
-      return items.flatMap((item) => readWith(daemonSetOf, 'DaemonSet', item));
+      return items.flatMap((item) => routersIn('DaemonSet', item));
     },
   ],
   [
     'cilium-config',
     async (signal) => {
       const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
-      return readWith(routerConfigOf, 'ConfigMap', object);
+      return routersIn('ConfigMap', object);
     },
   ],
   [
@@ -84,13 +79,10 @@ const partsOf = ({ client, pods = false }: Pick<RouterEvidenceOptions, 'client' 
       const lists = await Promise.all(
         PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
       );
-      return lists.flatMap(({ items }) => items.flatMap((item) => readWith(routerPodOf, 'Pod', item)));
+      return lists.flatMap(({ items }) => items.flatMap((item) => routersIn('Pod', item)));
     },
   ],
-  [
-    FELIX.plural,
-    async (signal) => readWith(settingsObjectOf, FELIX.kind, await client.get(FELIX, { name: 'default' }, signal)),
-  ],
+  [FELIX.plural, async (signal) => routersIn(FELIX.kind, await client.get(FELIX, { name: 'default' }, signal))],
 ];
 
 export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions) => {

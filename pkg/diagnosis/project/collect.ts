@@ -4,113 +4,65 @@ import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, known, unknown } from '../snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
-import {
-  ciliumNodeConfigOf,
-  daemonSetOf,
-  eventOf,
-  routerConfigOf,
-  routerDeploymentOf,
-  routerPodOf,
-  settingsObjectOf,
-  webhooksOf,
-} from './routers.ts';
-import {
-  classOf,
-  createSliceReader,
-  gatewayOf,
-  ingressOf,
-  nodeOf,
-  ownRouteOf,
-  projectRoute,
-  registrationOf,
-  serviceOf,
-  targetGroupOf,
-} from './core.ts';
-import { FieldError, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
+import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
+import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
+import { eventOf, routerOf, webhooksOf } from './routers.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
 
-type Reader = (object: Fields) => readonly unknown[];
+/** What an object adds to a collection: an item, several, or undefined for none. */
+type Reader = (object: Fields, metadata: Metadata) => unknown;
 
-const one = (value: unknown): readonly unknown[] => (value === undefined ? [] : [value]);
+interface Kind {
+  readonly reads: Partial<Record<CollectionName, Reader>>;
+  /** Groups in which the kind has this name; default: any. */
+  readonly groups?: readonly string[];
+  /** It has no namespace. */
+  readonly scoped?: true;
+}
 
-/** Groups that distinguish equal names of kinds. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  Service: [''],
-  Node: [''],
-  Pod: [''],
-  Event: ['', 'events.k8s.io'],
-  FlowPolicy: [GROUP],
-  ZoneEvacuation: [GROUP],
-  FelixConfiguration: ['crd.projectcalico.org', 'projectcalico.org'],
-  Installation: ['operator.tigera.io'],
-  CiliumNodeConfig: ['cilium.io'],
-  Network: ['operator.openshift.io'],
-  Ingress: ['networking.k8s.io'],
-  IngressClass: ['networking.k8s.io'],
-  Gateway: ['gateway.networking.k8s.io'],
-  GatewayClass: ['gateway.networking.k8s.io'],
-  IngressRoute: ['traefik.io', 'traefik.containo.us'],
-  HTTPProxy: ['projectcontour.io'],
-  VirtualServer: ['k8s.nginx.org'],
-  APIService: ['apiregistration.k8s.io'],
-};
-
-type Entry = readonly [CollectionName, Reader];
-
-const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
-  const slice = createSliceReader();
-  const workload: Entry = ['workloads', (object) => [workloadOf(object)]];
-  const autoscaler: Entry = ['autoscalers', (object) => [autoscalerOf(object)]];
-  const router = (read: (object: Fields) => unknown): Entry => ['routers', (object) => one(read(object))];
-  const entry = (read: (object: Fields) => unknown): Entry => ['ingresses', (object) => one(read(object))];
+const createKinds = (): Readonly<Record<string, Kind>> => {
+  const workload = { reads: { workloads: workloadOf } };
+  const autoscaler = { reads: { autoscalers: autoscalerOf } };
+  const reads = { routers: routerOf };
+  const entry = { reads: { ingresses: clientEntry } };
   return {
-    Node: [['nodes', (object) => [nodeOf(object)]]],
-    Service: [['services', (object) => [serviceOf(object)]]],
-    EndpointSlice: [['slices', (object) => [slice(object)]]],
-    Pod: [['pods', (object) => [podOf(object)]], router(routerPodOf)],
-    Deployment: [workload, router(routerDeploymentOf)],
-    StatefulSet: [workload],
-    ReplicaSet: [workload],
-    HorizontalPodAutoscaler: [autoscaler],
-    VerticalPodAutoscaler: [autoscaler],
-    ScaledObject: [autoscaler],
-    MutatingWebhookConfiguration: [['webhooks', webhooksOf], entry(registrationOf)],
-    Event: [['events', (object) => one(eventOf(object))]],
-    ConfigMap: [router(routerConfigOf)],
-    DaemonSet: [router(daemonSetOf)],
-    CiliumNodeConfig: [router(ciliumNodeConfigOf)],
-    FelixConfiguration: [router(settingsObjectOf)],
-    Installation: [router(settingsObjectOf)],
-    Network: [router(settingsObjectOf)],
-    Ingress: [entry(ingressOf)],
-    IngressClass: [entry(classOf)],
-    Gateway: [entry(gatewayOf)],
-    GatewayClass: [entry(classOf)],
-    HTTPRoute: [entry(projectRoute)],
-    GRPCRoute: [entry(projectRoute)],
-    TLSRoute: [entry(projectRoute)],
-    TCPRoute: [entry(projectRoute)],
-    IngressRoute: [entry(ownRouteOf)],
-    HTTPProxy: [entry(ownRouteOf)],
-    VirtualServer: [entry(ownRouteOf)],
-    TargetGroupBinding: [entry(targetGroupOf)],
-    ValidatingWebhookConfiguration: [entry(registrationOf)],
-    APIService: [entry(registrationOf)],
-    FlowPolicy: [['flowPolicies', (object) => [flowPolicyOf(object)]]],
-    ZoneEvacuation: [['evacuations', (object) => one(evacuationOf(object))]],
+    Node: { reads: { nodes: nodeOf }, groups: [''], scoped: true },
+    Service: { reads: { services: serviceOf }, groups: [''] },
+    EndpointSlice: { reads: { slices: createSliceReader() } },
+    Pod: { reads: { pods: podOf, routers: routerOf }, groups: [''] },
+    Deployment: { reads: { workloads: workloadOf, routers: routerOf } },
+    StatefulSet: workload,
+    ReplicaSet: workload,
+    HorizontalPodAutoscaler: autoscaler,
+    VerticalPodAutoscaler: autoscaler,
+    ScaledObject: autoscaler,
+    Event: { reads: { events: eventOf }, groups: ['', 'events.k8s.io'] },
+    ConfigMap: { reads },
+    DaemonSet: { reads },
+    CiliumNodeConfig: { reads, groups: ['cilium.io'] },
+    FelixConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
+    Installation: { reads, groups: ['operator.tigera.io'], scoped: true },
+    Network: { reads, groups: ['operator.openshift.io'], scoped: true },
+    Ingress: { ...entry, groups: ['networking.k8s.io'] },
+    IngressClass: { ...entry, groups: ['networking.k8s.io'], scoped: true },
+    Gateway: { ...entry, groups: ['gateway.networking.k8s.io'] },
+    GatewayClass: { ...entry, groups: ['gateway.networking.k8s.io'], scoped: true },
+    HTTPRoute: entry,
+    GRPCRoute: entry,
+    TLSRoute: entry,
+    TCPRoute: entry,
+    IngressRoute: { ...entry, groups: ['traefik.io', 'traefik.containo.us'] },
+    HTTPProxy: { ...entry, groups: ['projectcontour.io'] },
+    VirtualServer: { ...entry, groups: ['k8s.nginx.org'] },
+    TargetGroupBinding: entry,
+    MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
+    ValidatingWebhookConfiguration: { ...entry, scoped: true },
+    APIService: { ...entry, groups: ['apiregistration.k8s.io'], scoped: true },
+    FlowPolicy: { reads: { flowPolicies: flowPolicyOf }, groups: [GROUP] },
+    ZoneEvacuation: { reads: { evacuations: evacuationOf }, groups: [GROUP], scoped: true },
   };
 };
-
-const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
-  'Node',
-  'FelixConfiguration',
-  'Installation',
-  'Network',
-  'IngressClass',
-  'GatewayClass',
-  'ZoneEvacuation',
-]);
 
 /** Most objects of these kinds say nothing of the collection. */
 const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
@@ -118,7 +70,7 @@ const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
 export const createCollector = () => {
-  const readers = createReaders();
+  const kinds = createKinds();
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
   const seen = new Set<CollectionName>();
   let count = 0;
@@ -131,17 +83,17 @@ export const createCollector = () => {
      */
     add(object: unknown): void {
       if (!isFields(object)) throw new FieldError([], 'a Kubernetes object (apiVersion, kind, metadata)', object);
-      const kind = requiredTextAt(object, 'kind');
+      const name = requiredTextAt(object, 'kind');
       const group = groupOf(fieldAt(object, 'apiVersion', asText) ?? '');
       count += 1;
-      if (!Object.hasOwn(readers, kind) || GROUPS[kind]?.includes(group) === false) return;
-      const { namespace = '', name: own } = metadataOf(object, !CLUSTER_SCOPED.has(kind));
-      for (const [name, read] of readers[kind] ?? []) {
-        const items = read(object);
-        const collection = taken.get(name) ?? new Map<string, readonly unknown[]>();
-        collection.set(`${kind}/${namespace}/${own}`, items);
-        taken.set(name, collection);
-        if (items.length > 0 || !MAY_TAKE_NOTHING.has(name)) seen.add(name);
+      const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+      if (kind === undefined || kind.groups?.includes(group) === false) return;
+      const metadata = metadataOf(object, kind.scoped !== true);
+      for (const [into, read] of Object.entries(kind.reads) as [CollectionName, Reader][]) {
+        const items = [read(object, metadata)].flat().filter((item) => item !== undefined);
+        const collection = taken.get(into) ?? new Map<string, readonly unknown[]>();
+        taken.set(into, collection.set(`${name}/${metadata.namespace ?? ''}/${metadata.name}`, items));
+        if (items.length > 0 || !MAY_TAKE_NOTHING.has(into)) seen.add(into);
       }
     },
     /** Items taken so far, of any kind. */

@@ -4,7 +4,7 @@
 import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
-import type { Condition, StringMap } from '../../apis/meta.ts';
+import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { EntryObject } from '../bypasses/clients.ts';
 import {
@@ -15,10 +15,12 @@ import {
   asText,
   asWhole,
   fieldAt,
+  fieldsIn,
   having,
   listIn,
   listReader,
-  metadataOf,
+  type Metadata,
+  pickTexts,
   shape,
   textIn,
 } from './fields.ts';
@@ -43,12 +45,12 @@ const readNode = shape({
   }),
 });
 
-export const nodeOf = (object: Fields): Node => {
+export const nodeOf = (object: Fields, metadata: Metadata): Node => {
   const { spec: { unschedulable = false, taints = [] } = {}, status = {} } = readNode(object);
   const { conditions: all, ...facts } = status;
   const conditions = all?.filter(({ type }) => type === 'Ready') as Condition[] | undefined;
   return {
-    metadata: metadataOf(object, false),
+    metadata,
     // Only where Pods are kept away.
     ...(unschedulable || taints.length > 0 ? { spec: { unschedulable, taints } } : {}),
     status: { ...facts, ...defined({ conditions }) },
@@ -82,8 +84,8 @@ const readService = shape({
   status: shape({ loadBalancer: shape({ ingress: listReader(asFields) }) }),
 });
 
-export const serviceOf = (object: Fields): Service => ({
-  metadata: metadataOf(object, true),
+export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
+  metadata,
   spec: {},
   ...readService(object),
 });
@@ -92,7 +94,7 @@ const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
 /** Reads slices; hold on to one reader for all of them, since it remembers the names it has seen. */
-export const createSliceReader = (): ((object: Fields) => EndpointSlice) => {
+export const createSliceReader = (): ((object: Fields, metadata: Metadata) => EndpointSlice) => {
   const texts = new Map<string, string>();
   const hints = new Map<string, EndpointHints>();
   const once = (value: unknown): string => {
@@ -146,122 +148,68 @@ export const createSliceReader = (): ((object: Fields) => EndpointSlice) => {
     ports: listReader(shape({ name: once, protocol: once, port: asWhole })),
   });
 
-  return (object) => {
+  return (object, metadata) => {
     const { addressType = '', endpoints = [], ports = [] } = readSlice(object);
     if (!ADDRESS_TYPES.has(addressType)) {
       throw new FieldError(['addressType'], 'IPv4, IPv6 or FQDN', object['addressType']);
     }
-    const metadata = metadataOf(object, true);
     return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType, endpoints, ports };
   };
 };
 
-const KEPT = [
+const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubernetes.io/ingress.class',
   'nginx.ingress.kubernetes.io/service-upstream',
   'nginx.org/use-cluster-ip',
   'haproxy-ingress.github.io/service-upstream',
   'alb.ingress.kubernetes.io/target-type',
-];
-
-const annotationsOf = (annotations: StringMap): StringMap =>
-  Object.fromEntries(KEPT.flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
-
-const base = (object: Fields, namespaced: boolean): EntryObject => {
-  const { namespace = '', name, annotations = {} } = metadataOf(object, namespaced);
-  return {
-    kind: typeof object['kind'] === 'string' ? object['kind'] : '',
-    namespace,
-    name,
-    services: [],
-    className: '',
-    controller: '',
-    parents: [],
-    annotations: annotationsOf(annotations),
-    settings: {},
-  };
-};
+]);
 
 const MAX_DEPTH = 12;
 
-/** Every object at any depth of the field that `take` makes something of; what is nested deeper is no route. */
-const collect = <T>(value: unknown, take: (object: Fields) => readonly T[], depth = 0): T[] => {
+/** Every object at any depth; what is nested deeper is no route. */
+const objectsIn = (value: unknown, depth = 0): Fields[] => {
   if (depth > MAX_DEPTH) return [];
-  if (Array.isArray(value)) return value.flatMap((item) => collect(item, take, depth + 1));
+  if (Array.isArray(value)) return value.flatMap((item) => objectsIn(item, depth + 1));
   if (!isFields(value)) return [];
-  return [...take(value), ...Object.values(value).flatMap((inner) => collect(inner, take, depth + 1))];
+  return [value, ...Object.values(value).flatMap((inner) => objectsIn(inner, depth + 1))];
 };
 
-const unique = (names: readonly string[]): string[] => [...new Set(names)];
+/** References of an object, each `namespace/name` once; one without namespace is beside it. */
+const placesOf = (references: readonly Fields[], beside: string): string[] => [
+  ...new Set(
+    references
+      .map((reference) => pickTexts(reference, 'namespace', 'name'))
+      .flatMap(({ namespace, name }) => (name === '' ? [] : [`${namespace || beside}/${name}`])),
+  ),
+];
 
-/** `backend.service.name` of networking.k8s.io/v1, in rules and as default. */
-export const ingressOf = (object: Fields): EntryObject => {
-  const own = base(object, true);
-  const names = collect(object['spec'], (inner) => [textIn(inner, 'service.name')].filter((name) => name !== ''));
-  return {
-    ...own,
-    className: textIn(object, 'spec.ingressClassName'),
-    services: unique(names.map((name) => `${own.namespace}/${name}`)),
-  };
-};
-
-export const classOf = (object: Fields): EntryObject => ({
-  ...base(object, false),
-  controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-});
-
-export const gatewayOf = (object: Fields): EntryObject => ({
-  ...base(object, true),
-  className: textIn(object, 'spec.gatewayClassName'),
-});
-
-const placeOf = (reference: Fields, namespace: string): string =>
-  `${textIn(reference, 'namespace') || namespace}/${textIn(reference, 'name')}`;
-
-/** HTTPRoute, GRPCRoute, TLSRoute, TCPRoute. */
-export const projectRoute = (object: Fields): EntryObject => {
-  const own = base(object, true);
-  const spec = isFields(object['spec']) ? object['spec'] : {};
-  const backends = collect(spec['rules'], (inner) => listIn(inner, 'backendRefs'));
-  const services = backends.filter((backend) => ['', 'Service'].includes(textIn(backend, 'kind')));
-  return {
-    ...own,
-    services: unique(services.map((backend) => placeOf(backend, own.namespace))),
-    parents: unique(listIn(spec, 'parentRefs').map((parent) => placeOf(parent, own.namespace))),
-  };
-};
-
-/** IngressRoute (`services`), HTTPProxy (`services`), VirtualServer (`upstreams` with `service`). */
-export const ownRouteOf = (object: Fields): EntryObject => {
-  const own = base(object, true);
-  const services = collect(object['spec'], (inner) => listIn(inner, 'services')).filter((item) =>
-    ['', 'Service'].includes(textIn(item, 'kind')),
-  );
-  const upstreams = collect(object['spec'], (inner) => listIn(inner, 'upstreams'));
-  const names = [
-    ...services.map((item) => placeOf(item, own.namespace)),
-    ...upstreams.map((item) => `${own.namespace}/${textIn(item, 'service')}`),
-  ];
+/**
+ * Where Ingresses and registrations (`service`), target groups (`serviceRef`), Gateway API routes (`backendRefs`), Traefik's and
+ * Contour's routes (`services`) and NGINX's (`upstreams`) name the Services that they send to.
+ */
+export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
+  const all = objectsIn([object['spec'], object['webhooks']]);
+  const under = (key: string): Fields[] => all.flatMap((inner) => listIn(inner, key));
+  const [services, upstreams] = [under('services'), under('upstreams')];
+  const references = [
+    ...all.flatMap((inner) => [fieldsIn(inner, 'service'), fieldsIn(inner, 'serviceRef')]),
+    ...under('backendRefs'),
+    ...services,
+    ...upstreams.map((upstream) => ({ name: upstream['service'] })),
+  ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
-  return { ...own, services: direct ? [] : unique(names), settings: native ? { nativeLB: 'true' } : {} };
-};
-
-export const targetGroupOf = (object: Fields): EntryObject => {
-  const own = base(object, true);
+  const { kind, targetType } = pickTexts(object, 'kind', 'spec.targetType');
   return {
-    ...own,
-    services: [`${own.namespace}/${textIn(object, 'spec.serviceRef.name')}`],
-    settings: { targetType: textIn(object, 'spec.targetType') },
+    kind,
+    namespace,
+    name,
+    services: direct ? [] : placesOf(references, namespace),
+    className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
+    controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
+    parents: placesOf(listIn(object, 'spec.parentRefs'), namespace),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => KEPT_ANNOTATIONS.has(key))),
+    settings: { ...(native ? { nativeLB: 'true' } : {}), ...(targetType === '' ? {} : { targetType }) },
   };
-};
-
-/** Services behind the webhooks of a configuration, or behind an APIService. */
-export const registrationOf = (object: Fields): EntryObject => {
-  const behind = (inner: unknown): string[] => {
-    const name = textIn(inner, 'service.name');
-    return name === '' ? [] : [`${textIn(inner, 'service.namespace')}/${name}`];
-  };
-  const webhooks = listIn(object, 'webhooks').flatMap((webhook) => behind(webhook['clientConfig']));
-  return { ...base(object, false), services: unique([...webhooks, ...behind(object['spec'])]) };
 };

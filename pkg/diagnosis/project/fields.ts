@@ -119,6 +119,14 @@ export const textIn = (object: unknown, path: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
+type LastOf<Path extends string> = Path extends `${string}.${infer Rest}` ? LastOf<Rest> : Path;
+
+/** The texts there, by the last word of each path. */
+export const pickTexts = <Path extends string>(object: unknown, ...paths: readonly Path[]) =>
+  Object.fromEntries(paths.map((path) => [path.replace(/^.*\./, ''), textIn(object, path)])) as {
+    [Word in LastOf<Path>]: string;
+  };
+
 /** The whole number there; undefined where there is none. */
 export const wholeIn = (object: unknown, path: string): number | undefined => {
   const value = valueIn(object, path);
@@ -169,9 +177,6 @@ export const flatYaml = (text: string): StringMap => {
   return settings;
 };
 
-/** Namespace of namespaced objects that name none, as kubectl reads files. */
-export const DEFAULT_NAMESPACE = 'default';
-
 const readMetadata = having(
   { name: asName, namespace: asText, labels: asStrings, annotations: asStrings },
   'name',
@@ -179,8 +184,10 @@ const readMetadata = having(
 );
 const readNamed = having({ metadata: readMetadata }, 'metadata', 'an object with a name');
 
-/** `namespaced`: an absent namespace is `default`. */
-export const metadataOf = (object: Fields, namespaced: boolean): ObjectMeta & { name: string } => {
+export type Metadata = ObjectMeta & { name: string };
+
+/** `namespaced`: an absent namespace is `default`, as kubectl reads files. */
+export const metadataOf = (object: Fields, namespaced: boolean): Metadata => {
   const { metadata } = readNamed(object);
-  return namespaced ? { ...metadata, namespace: metadata.namespace ?? DEFAULT_NAMESPACE } : metadata;
+  return namespaced ? { ...metadata, namespace: metadata.namespace ?? 'default' } : metadata;
 };

@@ -5,27 +5,24 @@ import { unitsOf } from '../../apis/quantity.ts';
 import { type Fields, defined } from '../../apis/values.ts';
 import { expiryOf } from '../../evacuation/accept.ts';
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/from-spec.ts';
-import { DEFAULT_NAMESPACE, fieldsIn, listIn, metadataOf, textIn, wholeIn } from './fields.ts';
+import { type Metadata, fieldsIn, listIn, pickTexts, textIn, wholeIn } from './fields.ts';
 
 /** A ZoneEvacuation. */
 export type EvacuationSummary = Readonly<NonNullable<ReturnType<typeof evacuationOf>>>;
 
 /** Undefined where it was deleted and is on its way out. */
-export const evacuationOf = (object: Fields) => {
+export const evacuationOf = (object: Fields, { name }: Metadata) => {
   if (textIn(object, 'metadata.deletionTimestamp') !== '') return undefined;
-  const creationTimestamp = textIn(object, 'metadata.creationTimestamp');
-  const counts = ['moved', 'pending', 'left'].map(
-    (name) => `${wholeIn(object, `status.services.${name}`) ?? 0} ${name}`,
-  );
+  const { creationTimestamp, duration } = pickTexts(object, 'metadata.creationTimestamp', 'spec.duration');
+  const services = fieldsIn(object, 'status.services');
+  const counts = ['moved', 'pending', 'left'].map((word) => `${wholeIn(services, word) ?? 0} ${word}`);
   return {
-    name: metadataOf(object, false).name,
-    zone: textIn(object, 'spec.zone'),
+    name,
+    ...pickTexts(object, 'spec.zone', 'spec.reason', 'status.phase'),
     /** When it ends, Unix milliseconds; undefined where the object does not say. */
-    until: expiryOf({ metadata: { creationTimestamp }, spec: { duration: textIn(object, 'spec.duration') } }),
-    reason: textIn(object, 'spec.reason'),
-    phase: textIn(object, 'status.phase'),
+    until: expiryOf({ metadata: { creationTimestamp }, spec: { duration } }),
     /** Of its status, in its words: `12 moved, 0 pending, 2 left`; empty without. */
-    services: Object.keys(fieldsIn(object, 'status.services')).length === 0 ? '' : counts.join(', '),
+    services: Object.keys(services).length === 0 ? '' : counts.join(', '),
   };
 };
 
@@ -38,37 +35,31 @@ export type FlowLoopSummary = Readonly<ReturnType<typeof loopOf>>;
 const loopOf = (object: Fields) => {
   const change = listIn(object, 'status.lastChanges')[0];
   const spread = fieldsIn(object, 'status.plan')['spread'];
-  const text = (path: string): string | undefined => textIn(object, path) || undefined;
+  const { mode, source, demand } = pickTexts(object, 'spec.mode', 'status.source', 'status.demand');
   return {
-    mode: textIn(object, 'spec.mode') === 'Observe' ? ('Observe' as const) : ('Enforce' as const),
+    mode: mode === 'Observe' ? ('Observe' as const) : ('Enforce' as const),
     targetPercent:
       wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
     zones: listIn(object, 'status.zones').map((zone) => ({
-      zone: textIn(zone, 'zone'),
-      demand: textIn(zone, 'demand'),
+      ...pickTexts(zone, 'zone', 'demand'),
       endpoints: wholeIn(zone, 'endpoints') ?? 0,
       utilizationPercent: wholeIn(zone, 'utilizationPercent') ?? 0,
       spillPercent: wholeIn(zone, 'spillPercent') ?? 0,
     })),
-    conditions: listIn(object, 'status.conditions').map((condition) => ({
-      type: textIn(condition, 'type') as FlowPolicyCondition['type'],
-      status: textIn(condition, 'status') as FlowPolicyCondition['status'],
-      reason: textIn(condition, 'reason'),
-      message: textIn(condition, 'message'),
-    })),
+    conditions: listIn(object, 'status.conditions').map(
+      (condition) =>
+        pickTexts(condition, 'type', 'status', 'reason', 'message') as Omit<FlowPolicyCondition, 'lastTransitionTime'>,
+    ),
     ...defined({
-      source: text('status.source'),
-      demand: text('status.demand'),
+      source: source || undefined,
+      demand: demand || undefined,
       inZonePercent: wholeIn(object, 'status.inZonePercent'),
       maxUtilizationPercent: wholeIn(object, 'status.maxUtilizationPercent'),
       // Largest share of the demand that could stay in its zone, at the target.
       boundPercent: wholeIn(object, 'status.bounds.integralityPercent'),
       // The plan is to write no hints; none: there is no plan.
       spread: typeof spread === 'boolean' ? spread : undefined,
-      lastChange:
-        change === undefined
-          ? undefined
-          : { time: textIn(change, 'time'), reason: textIn(change, 'reason'), message: textIn(change, 'message') },
+      lastChange: change === undefined ? undefined : pickTexts(change, 'time', 'reason', 'message'),
     }),
   };
 };
@@ -84,12 +75,9 @@ const demandOf = (object: Fields): Record<string, number> | undefined => {
 };
 
 /** What the flow controller reports of a Service's load: a FlowPolicy, named as the Service. */
-export type FlowPolicySummary = Readonly<Omit<ReturnType<typeof flowPolicyOf>, 'loop'>> & {
-  readonly loop?: FlowLoopSummary;
-};
+export type FlowPolicySummary = Readonly<ReturnType<typeof flowPolicyOf>>;
 
-export const flowPolicyOf = (object: Fields) => {
-  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+export const flowPolicyOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const capacityFrom = textIn(object, 'spec.capacity.from') || 'Requests';
   const percent = wholeIn(object, 'spec.targetUtilizationPercent');
   // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.

@@ -6,11 +6,12 @@ import type { StringMap } from '../../apis/meta.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import {
-  DEFAULT_NAMESPACE,
+  type Metadata,
   fieldsIn,
   flatYaml,
   listIn,
   metadataOf,
+  pickTexts,
   stringsIn,
   textIn,
   textsIn,
@@ -43,66 +44,54 @@ export type WebhookSummary = Readonly<ReturnType<typeof webhooksOf>[number]> & {
 };
 
 /** `caNotAfter` is filled in where certificates can be read. */
-export const webhooksOf = (object: Fields) => {
-  const { name: configuration } = metadataOf(object, false);
-  return listIn(object, 'webhooks').map((item) => {
-    const service = fieldsIn(item, 'clientConfig.service');
-    const caBundle = textIn(item, 'clientConfig.caBundle');
+export const webhooksOf = (object: Fields, { name: configuration }: Metadata) =>
+  listIn(object, 'webhooks').map((item) => {
+    const { name, failurePolicy } = pickTexts(item, 'name', 'failurePolicy');
+    const service = pickTexts(fieldsIn(item, 'clientConfig.service'), 'namespace', 'name');
     return {
       configuration,
-      name: textIn(item, 'name'),
+      name,
       /** Serves EndpointSlices on create and update. */
       slices: listIn(item, 'rules').some(servesSlices),
       objectSelector: item['objectSelector'] === undefined ? {} : selectorOf(item['objectSelector']),
       namespaceSelector: item['namespaceSelector'] === undefined ? {} : selectorOf(item['namespaceSelector']),
-      failurePolicy: textIn(item, 'failurePolicy') || 'Fail',
+      failurePolicy: failurePolicy || 'Fail',
       ...defined({
         // None for a URL.
-        service:
-          textIn(service, 'name') === ''
-            ? undefined
-            : { namespace: textIn(service, 'namespace'), name: textIn(service, 'name') },
-        caBundle: caBundle === '' ? undefined : caBundle,
+        service: service.name === '' ? undefined : service,
+        caBundle: textIn(item, 'clientConfig.caBundle') || undefined,
       }),
     };
   });
-};
 
 /** An event about a Service. */
 export type EventSummary = Readonly<NonNullable<ReturnType<typeof eventOf>>>;
 
 /** Undefined where it is about anything else. Reads core/v1 and events.k8s.io/v1. */
-export const eventOf = (object: Fields) => {
-  const { namespace = DEFAULT_NAMESPACE } = metadataOf(object, true);
+export const eventOf = (object: Fields, metadata: Metadata) => {
   const regarding = fieldsIn(object, object['involvedObject'] === undefined ? 'regarding' : 'involvedObject');
-  if (regarding['kind'] !== 'Service') return undefined;
+  const { kind, namespace, name } = pickTexts(regarding, 'kind', 'namespace', 'name');
+  if (kind !== 'Service') return undefined;
   const times = ['lastTimestamp', 'series.lastObservedTime', 'eventTime'].map((path) => textIn(object, path));
   return {
-    namespace: textIn(regarding, 'namespace') || namespace,
-    service: textIn(regarding, 'name'),
-    type: textIn(object, 'type'),
-    reason: textIn(object, 'reason'),
+    namespace: namespace || (metadata.namespace ?? ''),
+    service: name,
+    ...pickTexts(object, 'type', 'reason'),
     message: textIn(object, 'message') || textIn(object, 'note'),
     /** RFC 3339; empty if not known. */
     lastSeen: times.find((time) => time !== '') ?? '',
   };
 };
 
-const envOf = (container: Fields): StringMap =>
-  Object.fromEntries(
-    listIn(container, 'env').flatMap(({ name, value }) =>
-      typeof name === 'string' && typeof value === 'string' && name.startsWith('FELIX_')
-        ? [[name, value] as const]
-        : [],
-    ),
-  );
-
 const containersOf = (podSpec: Fields): RouterContainer[] =>
   listIn(podSpec, 'containers').map((container) => ({
-    name: textIn(container, 'name'),
-    image: textIn(container, 'image'),
+    ...pickTexts(container, 'name', 'image'),
     args: [...textsIn(container, 'command'), ...textsIn(container, 'args')],
-    env: envOf(container),
+    env: Object.fromEntries(
+      listIn(container, 'env')
+        .map((item) => pickTexts(item, 'name', 'value'))
+        .flatMap(({ name, value }) => (name.startsWith('FELIX_') && value !== '' ? [[name, value]] : [])),
+    ),
   }));
 
 /** Node selector and the terms of a required node affinity, as alternatives. */
@@ -119,125 +108,86 @@ const configMapsOf = (podSpec: Fields): string[] =>
     .map((volume) => textIn(volume, 'configMap.name'))
     .filter((name) => name !== '');
 
-const base = (object: Fields, kind: string): RouterObject => {
-  const { namespace = '', name, labels = {} } = metadataOf(object, false);
-  return {
-    kind,
-    namespace,
-    name,
-    labels,
-    nodeName: '',
-    owner: '',
-    nodes: [],
-    containers: [],
-    configMaps: [],
-    settings: {},
-    rolling: false,
-  };
-};
-
 const scheduled = (object: Fields, which: string): number => wholeIn(object, `status.${which}NumberScheduled`) ?? 0;
 
 /** Undefined while the DaemonSet's controller has not seen its last change, or a Pod is still to come or of an older template. */
-const scheduledOf = (object: Fields): { scheduled?: number } => {
+const scheduledOf = (object: Fields): number | undefined => {
   const [desired, observed] = [scheduled(object, 'desired'), wholeIn(object, 'status.observedGeneration')];
   const seen = observed !== undefined && observed === wholeIn(object, 'metadata.generation');
-  return seen && scheduled(object, 'updated') === desired ? { scheduled: desired } : {};
+  return seen && scheduled(object, 'updated') === desired ? desired : undefined;
 };
 
-export const daemonSetOf = (object: Fields): RouterObject => {
-  const podSpec = fieldsIn(object, 'spec.template.spec');
-  const own = base(object, 'DaemonSet');
-  return {
-    ...own,
-    labels: { ...own.labels, ...stringsIn(object, 'spec.template.metadata.labels') },
-    nodes: selectorsOf(podSpec),
-    containers: containersOf(podSpec),
-    configMaps: configMapsOf(podSpec),
-    rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
-    ...scheduledOf(object),
-  };
+/** Plain values at any depth, by dotted path. */
+const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] => {
+  if (isFields(value)) return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, `${path}.${key}`));
+  return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 
-const ownerOf = (object: Fields): string =>
-  textIn(
-    listIn(object, 'metadata.ownerReferences').find(({ kind }) => kind === 'DaemonSet'),
-    'name',
+const flagsIn = (containers: readonly RouterContainer[]): StringMap =>
+  Object.fromEntries(
+    containers
+      .flatMap(({ args }) => args.map((arg) => /^--([^=]+)=(.*)$/.exec(arg)))
+      .flatMap((match) => (match === null ? [] : [[match[1] ?? '', match[2] ?? '']])),
   );
 
-/** A data plane's Pod; undefined for any other. */
-export const routerPodOf = (object: Fields): RouterObject | undefined => {
-  const podSpec = fieldsIn(object, 'spec');
-  const nodeName = textIn(podSpec, 'nodeName');
-  const phase = textIn(object, 'status.phase');
-  if (nodeName === '' || phase === 'Failed' || phase === 'Succeeded') return undefined;
-  const pod: RouterObject = {
-    ...base(object, 'Pod'),
-    nodeName,
-    owner: ownerOf(object),
-    containers: containersOf(podSpec),
-  };
-  if (!isAnyAgent(pod)) return undefined;
-  return { ...pod, configMaps: configMapsOf(podSpec) };
-};
-
-const scalars = (fields: Fields, path: readonly string[], into: Record<string, string>): void => {
-  for (const [key, value] of Object.entries(fields)) {
-    if (isFields(value)) scalars(value, [...path, key], into);
-    else if (['string', 'boolean', 'number'].includes(typeof value)) into[[...path, key].join('.')] = String(value);
-  }
-};
-
-/** Settings of a custom resource, by dotted path from `spec`. */
-export const settingsObjectOf = (object: Fields): RouterObject => {
-  const kind = textIn(object, 'kind');
-  const settings: Record<string, string> = {};
-  scalars(fieldsIn(object, 'spec'), ['spec'], settings);
-  return { ...base(object, kind), settings };
-};
-
-export const ciliumNodeConfigOf = (object: Fields): RouterObject => ({
-  ...base(object, 'CiliumNodeConfig'),
-  nodes: [selectorOf(fieldsIn(object, 'spec.nodeSelector'))],
-  settings: stringsIn(object, 'spec.defaults'),
-});
-
-const KUBE_OVN = /^kube-ovn-controller$/;
-
-/** kube-ovn-controller with its flags as settings; undefined for any other Deployment. */
-export const routerDeploymentOf = (object: Fields): RouterObject | undefined => {
-  const own = base(object, 'Deployment');
-  if (!KUBE_OVN.test(own.name)) return undefined;
-  const containers = containersOf(fieldsIn(object, 'spec.template.spec'));
-  const flags = containers.flatMap(({ args }) => args).flatMap((arg) => /^--([^=]+)=(.*)$/.exec(arg)?.slice(1) ?? []);
-  const settings: Record<string, string> = {};
-  for (let at = 0; at + 1 < flags.length; at += 2) settings[flags[at] ?? ''] = flags[at + 1] ?? '';
-  return { ...own, containers, settings };
-};
-
-const CILIUM = /^cilium-config$/;
-/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, and Antrea's. */
-const CONFIGS = /^(?:kube-proxy|antrea-config)/;
-
 /** Keys of cilium-config that are looked at. */
-const CILIUM_KEYS = new Set([
-  'kube-proxy-replacement',
-  'enable-service-topology',
-  'bpf-lb-sock',
-  'bpf-lb-sock-hostns-only',
-  'ipam',
-]);
-const FLAT_KEYS = /^(?:featureGates\.|antreaProxy\.|mode$)/;
+const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
+/** Of configuration files of kube-proxy and Antrea. */
+const FILE_KEYS = /^(?:featureGates\.|antreaProxy\.|mode$)/;
+/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, and Antrea's. */
+const FILES = /^(?:kube-proxy|antrea-config)/;
 
-const only = (settings: StringMap, keep: (key: string) => boolean): StringMap =>
-  Object.fromEntries(Object.entries(settings).filter(([key]) => keep(key)));
+const only = (settings: StringMap, keys: RegExp): StringMap =>
+  Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
 /** Configuration of kube-proxy, Cilium or Antrea; undefined for any other ConfigMap. */
-export const routerConfigOf = (object: Fields): RouterObject | undefined => {
-  const own = base(object, 'ConfigMap');
-  const data = (): StringMap => stringsIn(object, 'data');
-  if (CILIUM.test(own.name)) return { ...own, settings: only(data(), (key) => CILIUM_KEYS.has(key)) };
-  if (!CONFIGS.test(own.name)) return undefined;
-  const flat = Object.values(data()).map((text) => only(flatYaml(text), (key) => FLAT_KEYS.test(key)));
-  return { ...own, settings: Object.assign({}, ...flat) as StringMap };
+const configIn = (object: Fields, name: string): StringMap | undefined => {
+  if (name === 'cilium-config') return only(stringsIn(object, 'data'), CILIUM_KEYS);
+  if (!FILES.test(name)) return undefined;
+  const files = Object.values(stringsIn(object, 'data')).map((text) => only(flatYaml(text), FILE_KEYS));
+  return Object.assign({}, ...files) as StringMap;
+};
+
+/** What it shows of a data plane, by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
+export const routerOf = (object: Fields): RouterObject | undefined => {
+  const kind = textIn(object, 'kind');
+  const { namespace = '', name, labels = {} } = metadataOf(object, false);
+  const podSpec = fieldsIn(object, kind === 'Pod' ? 'spec' : 'spec.template.spec');
+  const bare = { kind, namespace, name, labels, nodeName: '', owner: '', nodes: [], containers: [], configMaps: [] };
+  const own = { ...bare, settings: {}, rolling: false };
+  switch (kind) {
+    case 'DaemonSet':
+      return {
+        ...own,
+        labels: { ...labels, ...stringsIn(object, 'spec.template.metadata.labels') },
+        nodes: selectorsOf(podSpec),
+        containers: containersOf(podSpec),
+        configMaps: configMapsOf(podSpec),
+        rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
+        ...defined({ scheduled: scheduledOf(object) }),
+      };
+    case 'Pod': {
+      const { nodeName, phase } = pickTexts(object, 'spec.nodeName', 'status.phase');
+      if (nodeName === '' || phase === 'Failed' || phase === 'Succeeded') return undefined;
+      const pod = { ...own, nodeName, containers: containersOf(podSpec) };
+      if (!isAnyAgent(pod)) return undefined;
+      const owner = listIn(object, 'metadata.ownerReferences').find((each) => each['kind'] === 'DaemonSet');
+      return { ...pod, owner: textIn(owner, 'name'), configMaps: configMapsOf(podSpec) };
+    }
+    case 'Deployment': {
+      if (name !== 'kube-ovn-controller') return undefined;
+      const containers = containersOf(podSpec);
+      return { ...own, containers, settings: flagsIn(containers) };
+    }
+    case 'ConfigMap': {
+      const settings = configIn(object, name);
+      return settings === undefined ? undefined : { ...own, settings };
+    }
+    case 'CiliumNodeConfig': {
+      const nodes = [selectorOf(fieldsIn(object, 'spec.nodeSelector'))];
+      return { ...own, nodes, settings: stringsIn(object, 'spec.defaults') };
+    }
+    default:
+      return { ...own, settings: Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec')) };
+  }
 };

@@ -4,7 +4,7 @@ import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { DEFAULT_NAMESPACE, fieldsIn, listIn, metadataOf, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
+import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { selectorOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
@@ -35,16 +35,14 @@ const meshOf = (object: Fields, { labels = {}, annotations = {} }: ObjectMeta): 
 /** A Pod as far as it shows where clients and endpoints run. */
 export type PodSummary = Readonly<ReturnType<typeof podOf>>;
 
-export const podOf = (object: Fields) => {
-  const metadata = metadataOf(object, true);
-  const { namespace = DEFAULT_NAMESPACE, name, labels = {} } = metadata;
+export const podOf = (object: Fields, metadata: Metadata) => {
+  const { namespace = '', name, labels = {} } = metadata;
   return {
     namespace,
     name,
     labels,
-    /** Empty: not scheduled. */
-    nodeName: textIn(object, 'spec.nodeName'),
-    phase: textIn(object, 'status.phase'),
+    /** `nodeName` is empty where it is not scheduled. */
+    ...pickTexts(object, 'spec.nodeName', 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     ...defined({ requestMilliCpu: requestOf(object), mesh: meshOf(object, metadata) }),
   };
@@ -82,17 +80,14 @@ const updatedOf = (object: Fields): number | undefined => {
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
 
-export const workloadOf = (object: Fields) => {
-  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+export const workloadOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const podLabels = stringsIn(object, 'spec.template.metadata.labels');
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
   // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
-    key: textIn(item, 'key'),
+    ...pickTexts(item, 'key', 'value', 'effect'),
     operator: textIn(item, 'operator') || 'Equal',
-    value: textIn(item, 'value'),
-    effect: textIn(item, 'effect'),
   }));
   return {
     kind: textIn(object, 'kind') || 'Deployment',
@@ -115,11 +110,9 @@ export const workloadOf = (object: Fields) => {
 export type Autoscaler = Readonly<ReturnType<typeof autoscalerOf>>;
 
 /** HorizontalPodAutoscaler and ScaledObject name a scaleTargetRef, VerticalPodAutoscaler a targetRef. */
-export const autoscalerOf = (object: Fields) => {
-  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
-  const kind = textIn(object, 'kind');
+export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata) => {
+  const { kind, updateMode } = pickTexts(object, 'kind', 'spec.updatePolicy.updateMode');
   const target = fieldsIn(object, kind === 'VerticalPodAutoscaler' ? 'spec.targetRef' : 'spec.scaleTargetRef');
-  const mode = textIn(object, 'spec.updatePolicy.updateMode');
   return {
     kind,
     namespace,
@@ -129,6 +122,6 @@ export const autoscalerOf = (object: Fields) => {
     // None where it does not change their number.
     ...defined({ maxReplicas: wholeIn(object, 'spec.maxReplicas') ?? wholeIn(object, 'spec.maxReplicaCount') }),
     /** It only recommends. */
-    off: mode === 'Off' || mode === 'Initial',
+    off: updateMode === 'Off' || updateMode === 'Initial',
   };
 };
