@@ -1,5 +1,4 @@
-// The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes.
-// Small readings of core objects.
+// The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes, and small readings of them.
 import { isFields } from './values.ts';
 import type { Condition, KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';

@@ -1,5 +1,4 @@
 // The parts of Gardener's and etcd-druid's resources that this project reads or writes.
-// Gardener's Extension resource (extensions.gardener.cloud/v1alpha1), as far as an extension reads and writes it.
 import type { Condition, KubernetesObject, StringMap } from './meta.ts';
 
 /** settings.topologyAwareRouting of a Seed (`spec.settings`) and a Garden (`spec.runtimeCluster.settings`). */

@@ -1,5 +1,4 @@
 // Decides whether Services of a shoot's control plane, of the garden and of extensions are routed by zone, with the reason if not.
-// What the specs of Seed, Garden and Shoot say about routing by zone, nil-safe, with the meanings of Gardener's helpers of the same names.
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../apis/gardener.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED, LABEL_ZONE } from '../apis/names.ts';

@@ -1,5 +1,4 @@
-// The shapes of Gardener decisions: reasons, refusals and the catalogue of Services.
-// What a namespace of a seed or garden runtime cluster is, by the labels and annotations that Gardener puts on it.
+// The shapes of Gardener decisions, and what a namespace is by Gardener's labels and annotations.
 import type { Namespace } from '../apis/core.ts';
 import { LABEL_GARDENER_ROLE } from '../apis/names.ts';
 

@@ -1,5 +1,4 @@
-// The library helpers that Gardener extensions import: they make a Service or Etcd route by zone, or undo it.
-// What an Etcd can carry: the served CRD decides which routing settings would be kept, refused or silently pruned.
+// The helpers that Gardener extensions import: they make a Service or Etcd route by zone as far as the served CRD allows, or undo it.
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {

@@ -1,5 +1,4 @@
-// Compares one Service with the settings it should have (or no longer have) and plans the single patch that gets it there.
-// Which mechanism keeps traffic in its zone on which Kubernetes version, and the settings it consists of.
+// The settings of each Kubernetes version, and the single patch that brings a Service in line with them.
 import { defined, putAt } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {

@@ -1,6 +1,4 @@
-// The few places of an object where routing settings live, so that plans are made place by place.
-// The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
-// Decides a single routing setting of a single object: keep, set, remove or give back, and who owns the result.
+// The places of an object where routing settings live, the `applied` record of what we set there, and what becomes of each place.
 import { defined, isFields, parseJson } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {

@@ -1,7 +1,4 @@
 // Turns the text of a configuration file into a typed, defaulted configuration, or into an error that says where and why not.
-// What the loader must know about one kind of configuration file: its name, its schema and its type.
-// Finds the line and column of a field in a parsed YAML document, so that errors point at the text that is wrong.
-// Says in a sentence what a schema error means for the person who wrote the file.
 import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
 import type { ErrorObject, SchemaObject } from 'ajv';
 import { createAjv } from '../schema.ts';

@@ -1,6 +1,4 @@
-// Configuration blocks that several commands share: leader election, ports and log.
-// Configuration by which a command knows the installation that it is part of, and the other installations beside it.
-// Configuration of what takes part in admission: which namespaces it serves, and the flow-controller's Lease.
+// Configuration blocks that several commands share.
 import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';

@@ -1,5 +1,4 @@
-// Says whether a Service that should route by zone really does: hints on every ready endpoint, every client zone served.
-// Its figures: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
+// Whether a Service that should route by zone does, and its figures: endpoints with hints, predicted share of connections in zone. Pure.
 import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
 import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';

@@ -1,5 +1,4 @@
-// Assesses the Services of a namespace again whenever their settings, their slices or the Nodes change.
-// Metrics of effect: data planes that are unsafe with hints, Services by state, endpoints with and without hints, and the predicted share of connections in zone.
+// Assesses the Services of a namespace again whenever their settings, their slices or the Nodes change; its metrics.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { sumBy, sumOf } from '../../apis/values.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';

@@ -45,25 +45,14 @@ const LOOK_AGAIN_MS = 500;
 /** An order that stays after it failed, as the one to restore does, is tried again after this time, or at once after a change. */
 const FAILED_AGAIN_MS = 60_000;
 
-/** What one process remembers of the Extensions that it looks after. */
-const createMemory = () => {
-  const seen = new Set<string>();
-  const deletingSince = new Map<string, number>();
-  const conditionAt = new Map<string, number>();
-  const failed = new Map<string, { readonly generation: number | undefined; readonly at: number }>();
-  return {
-    seen,
-    deletingSince,
-    conditionAt,
-    failed,
-    forget(key: string): void {
-      seen.delete(key);
-      deletingSince.delete(key);
-      conditionAt.delete(key);
-      failed.delete(key);
-    },
-  };
-};
+/** What one process remembers of an Extension that it looks after; times are monotonic milliseconds. */
+interface Memory {
+  /** Its last operation ended, or it needed none. */
+  seen?: true;
+  deletingSince?: number;
+  conditionAt?: number;
+  failed?: { readonly generation: number | undefined; readonly at: number } | undefined;
+}
 
 /** The key is `namespace/name` of an Extension. */
 export const createExtensionController = (options: ExtensionControllerOptions): ControllerSpec => {
@@ -72,7 +61,12 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
   const classes = extensionClassesOf(modes);
   const subjects = createSubjects(options);
   const project = createExtensionProjection(createRoutingConfigReader());
-  const memory = createMemory();
+  const known = new Map<string, Memory>();
+  const memoryOf = (key: string): Memory => {
+    const memory = known.get(key) ?? {};
+    known.set(key, memory);
+    return memory;
+  };
   /** At least this long between two writes of a condition by itself. */
   const conditionIntervalMs = config.extensions.conditionIntervalSeconds * 1_000;
 
@@ -92,7 +86,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     decideOperation({
       extension,
       shoot: caches.clusters?.get({ name: extension.metadata?.namespace ?? '' })?.spec?.shoot,
-      firstSight: !memory.seen.has(extensionNameOf(extension)),
+      firstSight: memoryOf(extensionNameOf(extension)).seen !== true,
     });
 
   const conditionFor = (extension: ReadExtension): ExtensionCondition | undefined => {
@@ -106,8 +100,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
 
   /** A deletion waits until the caches show that nothing is left, for as long as its patience lasts. */
   const waits = (cached: ReadExtension, key: string): boolean => {
-    const since = memory.deletingSince.get(key) ?? clock.monotonic();
-    memory.deletingSince.set(key, since);
+    const since = (memoryOf(key).deletingSince ??= clock.monotonic());
     if (clock.monotonic() - since >= REVERT_PATIENCE_MS) {
       logger.warn('Extension is being deleted while its settings are still being removed', { extension: key });
       return false;
@@ -143,34 +136,35 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     const condition = leaves ? undefined : conditionFor(current);
     current = await patch(current, endPatch(current, type, problem, condition, clock.now()), 'status', signal);
     if (problem === undefined) {
-      memory.failed.delete(key);
+      memoryOf(key).failed = undefined;
       await patch(current, letGoPatch(current, type), undefined, signal);
-    } else memory.failed.set(key, { generation: live.metadata?.generation, at: clock.monotonic() });
+    } else memoryOf(key).failed = { generation: live.metadata?.generation, at: clock.monotonic() };
     logger.info('operation on the Extension ended', {
       extension: key,
       operation: type,
       ...(problem === undefined ? { outcome: 'succeeded' } : { outcome: 'failed', detail: problem }),
     });
-    memory.seen.add(key);
+    memoryOf(key).seen = true;
     return DONE;
   };
 
   /** After an operation the condition follows what the Services do, and nothing else is written. */
   const follow = async (extension: ReadExtension, signal: AbortSignal): Promise<Result> => {
     const key = extensionNameOf(extension);
-    memory.seen.add(key);
+    const memory = memoryOf(key);
+    memory.seen = true;
     const condition = conditionFor(extension);
     if (condition === undefined) return DONE;
-    const afterMs = (memory.conditionAt.get(key) ?? -Infinity) + conditionIntervalMs - clock.monotonic();
+    const afterMs = (memory.conditionAt ?? -Infinity) + conditionIntervalMs - clock.monotonic();
     if (afterMs > 0) return { kind: 'requeue', afterMs };
     await patch(extension, conditionPatch(extension, condition), 'status', signal);
-    memory.conditionAt.set(key, clock.monotonic());
+    memory.conditionAt = clock.monotonic();
     return DONE;
   };
 
   /** How long a restoration that failed waits for its next try: its order stays, and our own writes bring it back to us. */
   const restWaitMs = (key: string, { metadata }: ReadExtension, type: string): number => {
-    const failed = memory.failed.get(key);
+    const { failed } = memoryOf(key);
     if (type !== 'Restore' || failed === undefined || failed.generation !== metadata?.generation) return 0;
     return failed.at + FAILED_AGAIN_MS - clock.monotonic();
   };
@@ -198,7 +192,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     async reconcile(key, signal) {
       const cached = caches.extensions?.get(refOfKey(key));
       if (cached === undefined || !isResponsible(cached, classes)) {
-        memory.forget(key);
+        known.delete(key);
         return DONE;
       }
       try {

@@ -1,7 +1,4 @@
-// Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
-// where no DaemonSet runs kube-proxy its static Pods, if these may be read.
-// What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
-// Nodes grouped by zone and by who routes there, worked out anew when Nodes or the evidence change: thousands of Services ask.
+// Reads now and then who load-balances Services. What may not be read shows nothing; what fails for a moment stays as it was.
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';

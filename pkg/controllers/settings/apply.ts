@@ -1,5 +1,4 @@
-// Writes planned settings: one merge patch a Service, repairs a minute apart, nothing written twice.
-// Labels the namespaces in which admission keeps our values or chooses Etcds' client Services, and removes the labels again.
+// Writes planned settings, one merge patch a Service and repairs a minute apart, and the labels of namespaces for admission.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace, Service } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';

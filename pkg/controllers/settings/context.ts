@@ -1,6 +1,4 @@
-// What all decisions about settings share: the version that counts, and what the cluster's data planes read.
-// Says which reconciler owns a namespace: exactly one, or none, whatever modes are on at once.
-// What the settings reconcilers decide and hand to each other: one decision a namespace, one plan an object.
+// What all decisions about settings share: which reconciler owns a namespace, the version, what data planes read; and their shapes.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { type Namespace, type Node, type Service, isSwitchedOff } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';

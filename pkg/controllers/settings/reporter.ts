@@ -1,6 +1,4 @@
 // Reports decisions when they change, and only then: a log line, an event, and the numbers behind the metrics.
-// Metrics of the settings: decisions by reason, values of others, fights, and writes by cause.
-// Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal.
 import { sumBy } from '../../apis/values.ts';
 import { isFaulty } from '../../gardener/decide.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';

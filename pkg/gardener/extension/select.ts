@@ -1,5 +1,4 @@
-// What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong.
-// Which Extensions this installation is responsible for, whose configuration applies where, and what its class forbids in it.
+// Which Extension's configuration applies where, what it changes for one Service, and what it holds while it is wrong.
 import { defined } from '../../apis/values.ts';
 import { EXTENSION_CLASSES, type Extension, type ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';

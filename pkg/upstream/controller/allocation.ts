@@ -1,6 +1,4 @@
-// How many of a Service's ready endpoints each zone should get; plain doubles in the order of kubernetes/endpointslice.
-// Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
-// The slices of one Service and family on their way through the controller, and the edits that every hint path shares.
+// How many ready endpoints each zone should get, by its share of CPU; plain doubles in the order of kubernetes/endpointslice topologycache.
 import {
   type Endpoint,
   type EndpointHints,

@@ -1,6 +1,4 @@
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
-// How many endpoints each zone lends to others so that every zone comes close to what it should have.
-// Which stored slices keep their proportional hints.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { byText } from '../../apis/values.ts';
 import { endpointsOf, hintedZones } from '../features.ts';

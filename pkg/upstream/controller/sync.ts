@@ -1,5 +1,4 @@
 // One sync of the EndpointSlice controller, as far as hints go: slices of one Service and family in, slices and events out.
-// The events that the EndpointSlice controller records on a Service, word for word as users find them.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';

@@ -1,5 +1,4 @@
 // The endpoints of one Service port as a proxy sees them: slices merged, defaults filled in, duplicates resolved.
-// What a proxy model takes and answers.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';

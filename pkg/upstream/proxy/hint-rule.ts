@@ -8,7 +8,6 @@ import {
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { isAuto } from '../../routing/slots.ts';
-
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';

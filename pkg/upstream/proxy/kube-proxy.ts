@@ -1,6 +1,4 @@
-// kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
-// Whether kube-proxy on a node filters by hints, and by which; rules by version, from 1.21.
-// The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
+// kube-proxy's choice of endpoints on one node, from 1.21 on; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
 import { type Service, type ServicePort, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
