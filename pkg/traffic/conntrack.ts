@@ -85,36 +85,21 @@ const bareWord = (flow: Flow, text: string, seen: number): number => {
   return seen + 1;
 };
 
+/** Takes what a field says over; returns the direction that the fields behind it are of. */
 const field = (flow: Flow, current: Direction | undefined, name: string, value: string): Direction | undefined => {
-  switch (name) {
-    case 'src': {
-      const next = current === undefined ? flow.original : flow.reply;
-      next.source = value;
-      return next;
-    }
-    case 'dst':
-      if (current !== undefined) current.destination = value;
-      return current;
-    case 'sport':
-      if (current !== undefined) current.sourcePort = Number(value);
-      return current;
-    case 'dport':
-      if (current !== undefined) current.destinationPort = Number(value);
-      return current;
-    case 'bytes':
-      if (current !== undefined) current.bytes = Number(value);
-      return current;
-    case 'id':
-      flow.id = Number(value);
-      return current;
-    case 'zone':
-    case 'zone-orig':
-    case 'zone-reply':
-      flow.zone += `${name} ${value} `;
-      return current;
-    default:
-      return current;
+  if (name === 'src') {
+    const next = current === undefined ? flow.original : flow.reply;
+    next.source = value;
+    return next;
   }
+  if (name === 'id') flow.id = Number(value);
+  else if (name === 'zone' || name === 'zone-orig' || name === 'zone-reply') flow.zone += `${name} ${value} `;
+  else if (current === undefined) return undefined;
+  else if (name === 'dst') current.destination = value;
+  else if (name === 'sport') current.sourcePort = Number(value);
+  else if (name === 'dport') current.destinationPort = Number(value);
+  else if (name === 'bytes') current.bytes = Number(value);
+  return current;
 };
 
 /** Zone of an address that is in the cluster, in a zone that cannot be found out. */
@@ -164,9 +149,6 @@ const zoneOf = (address: string, directory: Directory): string => {
   return directory.knowsPodRanges ? ZONE_EXTERNAL : ZONE_UNKNOWN;
 };
 
-/** The own zone, as the Node's label says now. */
-const ownZone = (own: OwnNode, directory: Directory): string => directory.nodeAt(own.name)?.zone || ZONE_UNKNOWN;
-
 /**
  * A flow to a Service is translated on its client's node and nowhere else, and counted there. One that asked for no Service is
  * in the tables of both nodes: the client's counts it, or the only one, where the client is outside of the cluster.
@@ -174,7 +156,7 @@ const ownZone = (own: OwnNode, directory: Directory): string => directory.nodeAt
 export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing => {
   const { original, reply } = flow;
   if (staysOnLink(original.destination) && !isTranslated(flow)) return skipped('link');
-  const here = ownZone(own, directory);
+  const here = directory.nodeAt(own.name)?.zone || ZONE_UNKNOWN;
   const service = serviceOf(flow, directory);
   if (service !== undefined || isTranslated(flow)) {
     const destination = service !== undefined && !isTranslated(flow) ? ZONE_UNKNOWN : zoneOf(reply.source, directory);

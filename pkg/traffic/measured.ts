@@ -31,9 +31,6 @@ export interface Measured {
   readonly notes: readonly string[];
 }
 
-/** A second; 0 where the source does not count them. */
-const connectionsOf = ({ connections }: Pick<MeasuredFlow, 'connections'>): number => connections ?? 0;
-
 /** Both directions, a second. */
 export const bytesOf = ({ requestBytes, responseBytes }: Rates): number => requestBytes + responseBytes;
 
@@ -83,15 +80,12 @@ export interface StillSeen {
 }
 
 export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen => {
-  const there = flows.filter(({ destination }) => destination === zone);
-  return {
-    seconds,
-    throughServices: sumBy(there.filter(isOfService), connectionsOf),
-    pastServices: sumBy(
-      there.filter((flow) => !isOfService(flow)),
-      connectionsOf,
-    ),
-  };
+  const there = Map.groupBy(
+    flows.filter(({ destination }) => destination === zone),
+    isOfService,
+  );
+  const connections = (through: boolean): number => sumBy(there.get(through) ?? [], (flow) => flow.connections ?? 0);
+  return { seconds, throughServices: connections(true), pastServices: connections(false) };
 };
 
 const rate = (value: number): string => (value === 0 || value >= 10 ? String(Math.round(value)) : value.toFixed(1));

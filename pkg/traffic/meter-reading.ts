@@ -87,21 +87,21 @@ const serviceOf = (labels: ExposedSample['labels']): string => {
   return namespace === '' ? name : `${namespace}/${name}`;
 };
 
-const rowsOf = (samples: ReadonlyMap<string, readonly ExposedSample[]>): Series[] => {
+const ZEROS = { connections: 0, requestBytes: 0, responseBytes: 0 };
+
+const keyOfRow = ({ service, source, destination }: Series): string => JSON.stringify([service, source, destination]);
+
+const rowsOf = (connections: readonly ExposedSample[], bytes: readonly ExposedSample[]): Series[] => {
   const rows = new Map<string, Series>();
-  const rowAt = ({ labels }: ExposedSample): Series => {
+  const add = ({ labels, value }: ExposedSample, counter: keyof typeof ZEROS): void => {
     const { source_zone: source = '', destination_zone: destination = '' } = labels;
-    const service = serviceOf(labels);
-    const key = JSON.stringify([service, source, destination]);
-    const row = rows.get(key) ?? { service, source, destination, connections: 0, requestBytes: 0, responseBytes: 0 };
-    rows.set(key, row);
-    return row;
+    const fresh = { service: serviceOf(labels), source, destination, ...ZEROS };
+    const row = rows.get(keyOfRow(fresh)) ?? fresh;
+    rows.set(keyOfRow(fresh), row);
+    row[counter] += value;
   };
-  for (const sample of samples.get(METER_METRICS.connections) ?? []) rowAt(sample).connections += sample.value;
-  for (const sample of samples.get(METER_METRICS.bytes) ?? []) {
-    const direction = sample.labels['direction'] === 'response' ? 'responseBytes' : 'requestBytes';
-    rowAt(sample)[direction] += sample.value;
-  }
+  for (const sample of connections) add(sample, 'connections');
+  for (const sample of bytes) add(sample, sample.labels['direction'] === 'response' ? 'responseBytes' : 'requestBytes');
   return [...rows.values()];
 };
 
@@ -110,9 +110,8 @@ const judgedOf = (samples: readonly ExposedSample[]): ServiceCounts => {
   const services = new Map<string, OutcomeCounts>();
   for (const { labels, value } of samples) {
     const outcome = OUTCOMES.find((known) => known === labels['outcome']);
-    if (outcome === undefined) continue;
     const service = serviceOf(labels);
-    services.set(service, { ...services.get(service), [outcome]: value });
+    if (outcome !== undefined) services.set(service, { ...services.get(service), [outcome]: value });
   }
   return services;
 };
@@ -129,35 +128,10 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
     seconds,
     state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
-    rows: rowsOf(samples),
+    rows: rowsOf(of('connections'), of('bytes')),
     judged: judgedOf(of('judged')),
     unsupported: of('unsupported').map(({ labels }) => serviceOf(labels)),
   };
-};
-
-const rateOf = (row: Series, seconds: number): MeasuredFlow => ({
-  ...row,
-  connections: row.connections / seconds,
-  requestBytes: row.requestBytes / seconds,
-  responseBytes: row.responseBytes / seconds,
-});
-
-/** What was counted after `before`; all of it where the meter began anew since. */
-const growthOf = (before: MeterReading, after: MeterReading): MeterReading => {
-  if (after.seconds < before.seconds) return after;
-  const keyOf = (row: Series): string => JSON.stringify([row.service, row.source, row.destination]);
-  const known = new Map(before.rows.map((row) => [keyOf(row), row]));
-  const rows = after.rows.map((row) => {
-    const old = known.get(keyOf(row));
-    if (old === undefined) return row;
-    return {
-      ...row,
-      connections: Math.max(0, row.connections - old.connections),
-      requestBytes: Math.max(0, row.requestBytes - old.requestBytes),
-      responseBytes: Math.max(0, row.responseBytes - old.responseBytes),
-    };
-  });
-  return { ...after, rows, seconds: after.seconds - before.seconds };
 };
 
 const STATES: Readonly<Record<string, string>> = {
@@ -170,24 +144,19 @@ const STATES: Readonly<Record<string, string>> = {
 const MAX_NAMED = 3;
 
 const named = (nodes: readonly string[]): string => {
-  const shown = nodes.slice(0, MAX_NAMED).join(', ');
+  const shown = nodes.toSorted().slice(0, MAX_NAMED).join(', ');
   return nodes.length > MAX_NAMED ? `${shown} and ${nodes.length - MAX_NAMED} more` : shown;
 };
 
 const notesOf = (readings: readonly MeterReading[]): string[] => {
-  const states = Map.groupBy(readings, ({ state }) => state);
   const notes = Object.entries(STATES).flatMap(([state, text]) => {
-    const nodes =
-      states
-        .get(state)
-        ?.map(({ node }) => node)
-        .sort() ?? [];
+    const nodes = readings.filter((reading) => reading.state === state).map(({ node }) => node);
     return nodes.length === 0 ? [] : [`${named(nodes)}: ${text}`];
   });
   const pairs = readings.flatMap(({ node, unsupported }) => unsupported.map((service) => ({ node, service })));
   for (const [service, own] of Map.groupBy(pairs, (pair) => pair.service))
     notes.push(
-      `${named(own.map(({ node }) => node).sort())}: ${service} is not measured: node-local DNS exempts it from connection tracking`,
+      `${named(own.map(({ node }) => node))}: ${service} is not measured: node-local DNS exempts it from connection tracking`,
     );
   const lost = new Map<string, number>();
   for (const reading of readings) {
@@ -197,21 +166,56 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
   return losses.length === 0 ? notes : [...notes, `lost since the meters began: ${losses.join(', ')}`];
 };
 
-const BY = 'traffic-meter';
-
-/** Each meter's average since it began; they add up, because each flow is counted on one node only. */
-export const averageOf = (readings: readonly MeterReading[], notes: readonly string[] = []): Measured => ({
-  by: BY,
-  seconds: readings.reduce((longest, { seconds }) => Math.max(longest, seconds), 0),
-  flows: addUp(readings.flatMap(({ rows, seconds }) => rows.map((row) => rateOf(row, seconds)))),
-  notes: [...notes, ...notesOf(readings)],
-});
-
 /** A meter's newest reading, and the one before it that is of an earlier window. */
 export interface ReadingPair {
   readonly before: MeterReading | undefined;
   readonly now: MeterReading;
 }
+
+/** What was counted after `before`, a second; all of it where the meter began anew since. */
+const ratesOf = ({
+  before,
+  now,
+}: ReadingPair): { readonly seconds: number; readonly flows: readonly MeasuredFlow[] } => {
+  const base = before === undefined || now.seconds < before.seconds ? undefined : before;
+  const seconds = now.seconds - (base?.seconds ?? 0);
+  const known = new Map(base?.rows.map((row) => [keyOfRow(row), row]));
+  const flows = now.rows.map((row) => {
+    const old = known.get(keyOfRow(row));
+    const rate = (counter: keyof typeof ZEROS): number => Math.max(0, row[counter] - (old?.[counter] ?? 0)) / seconds;
+    return {
+      ...row,
+      connections: rate('connections'),
+      requestBytes: rate('requestBytes'),
+      responseBytes: rate('responseBytes'),
+    };
+  });
+  return { seconds, flows };
+};
+
+const averageOfPairs = (pairs: readonly ReadingPair[], notes: readonly string[]): Measured => {
+  const rates = pairs.map(ratesOf);
+  return {
+    by: 'traffic-meter',
+    seconds: rates.reduce((longest, { seconds }) => Math.max(longest, seconds), 0),
+    flows: addUp(rates.flatMap(({ flows }) => flows)),
+    notes: [...notes, ...notesOf(pairs.map(({ now }) => now))],
+  };
+};
+
+/** Each meter's average since it began; they add up, because each flow is counted on one node only. */
+export const averageOf = (readings: readonly MeterReading[], notes: readonly string[] = []): Measured =>
+  averageOfPairs(
+    readings.map((now) => ({ before: undefined, now })),
+    notes,
+  );
+
+/** The average between the readings of each pair; a meter that was read once does not count. */
+export const averageBetween = (pairs: readonly ReadingPair[], notes: readonly string[] = []): Measured =>
+  averageOfPairs(
+    pairs.filter(({ before }) => before !== undefined),
+    notes,
+  );
 
 /** Pairs with these readings as the newest. A meter that closed no window since the last reading keeps its pair: its rate stays. */
 export const pairsWith = (earlier: readonly ReadingPair[], readings: readonly MeterReading[]): ReadingPair[] => {
@@ -221,10 +225,3 @@ export const pairsWith = (earlier: readonly ReadingPair[], readings: readonly Me
     return old?.now.seconds === now.seconds ? old : { before: old?.now, now };
   });
 };
-
-/** The average between the readings of each pair; a meter that was read once does not count. */
-export const averageBetween = (pairs: readonly ReadingPair[], notes: readonly string[] = []): Measured =>
-  averageOf(
-    pairs.flatMap(({ before, now }) => (before === undefined ? [] : [growthOf(before, now)])),
-    notes,
-  );

@@ -1,5 +1,6 @@
 // From what meters judged to a verdict about a Service: do its connections go where hints say, on every Node with traffic?
-import type { Outcome } from './hints.ts';
+import { byText, sumBy } from '../apis/values.ts';
+import { OUTCOMES, type Outcome } from './hints.ts';
 
 /** Connections by outcome. */
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
@@ -37,23 +38,22 @@ const MIN_FAULTS = 3;
 const MIN_SHARE = 0.05;
 const MAX_NAMED = 5;
 
+const JUDGED: readonly Outcome[] = ['Honored', 'Uncovered', ...FAULT_NAMES];
+
 const at = (counts: OutcomeCounts, outcome: Outcome): number => counts[outcome] ?? 0;
 const sum = (counts: OutcomeCounts, outcomes: readonly Outcome[]): number =>
-  outcomes.reduce((total, outcome) => total + at(counts, outcome), 0);
+  sumBy(outcomes, (outcome) => at(counts, outcome));
 
-const isAtFault = (counts: OutcomeCounts, fault: Fault): boolean => {
-  const judged = sum(counts, ['Honored', 'Uncovered', ...FAULT_NAMES]);
-  return at(counts, fault) >= MIN_FAULTS && at(counts, fault) >= judged * MIN_SHARE;
-};
+const isAtFault = (counts: OutcomeCounts, fault: Fault): boolean =>
+  at(counts, fault) >= MIN_FAULTS && at(counts, fault) >= sum(counts, JUDGED) * MIN_SHARE;
 
 const faultyVerdict = (nodes: NodeCounts, fault: Fault): Verdict | undefined => {
-  const faulty = [...nodes].filter(([, counts]) => isAtFault(counts, fault)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const faulty = [...nodes].filter(([, counts]) => isAtFault(counts, fault)).sort(([a], [b]) => byText(a, b));
   if (faulty.length === 0) return undefined;
   const [reason, what] = FAULTS[fault];
-  const judged = ['Honored', 'Uncovered', ...FAULT_NAMES] as const;
   const named = faulty
     .slice(0, MAX_NAMED)
-    .map(([node, counts]) => `${node} ${at(counts, fault)} of ${sum(counts, judged)}`);
+    .map(([node, counts]) => `${node} ${at(counts, fault)} of ${sum(counts, JUDGED)}`);
   const more = faulty.length > MAX_NAMED ? ` and ${faulty.length - MAX_NAMED} more Nodes` : '';
   const message = `New connections ${what}: ${named.join(', ')}${more}.`;
   return { status: 'False', reason, message, nodes: faulty.map(([node]) => node) };
@@ -76,29 +76,13 @@ export const verdictOf = (nodes: NodeCounts): Verdict => {
     : { status: 'Unknown', reason: 'NoTraffic', message: 'No meter has judged a new connection recently.', nodes: [] };
 };
 
-/** A counter that went down began anew. */
-const growth = (before: OutcomeCounts, after: OutcomeCounts): OutcomeCounts => {
-  const began = Object.entries(before).some(([outcome, count]) => (after[outcome as Outcome] ?? 0) < count);
-  if (began) return after;
-  return Object.fromEntries(
-    Object.entries(after).map(([outcome, count]) => [outcome, count - (before[outcome as Outcome] ?? 0)]),
-  );
-};
-
-const isEmpty = (counts: OutcomeCounts): boolean => Object.values(counts).every((count) => count === 0);
-
-const added = (left: OutcomeCounts, right: OutcomeCounts): OutcomeCounts => {
-  const total: Partial<Record<Outcome, number>> = { ...left };
-  for (const [outcome, count] of Object.entries(right))
-    total[outcome as Outcome] = (total[outcome as Outcome] ?? 0) + count;
-  return total;
-};
-
+/** Connections that a meter judged between two readings. */
 interface Step {
   readonly at: number;
   readonly node: string;
   readonly service: string;
-  readonly counts: OutcomeCounts;
+  readonly outcome: Outcome;
+  readonly count: number;
 }
 
 export const createProofWindow = () => {
@@ -110,24 +94,36 @@ export const createProofWindow = () => {
     last.set(node, counts);
     // What a meter counted before it was first read may be as old as the meter.
     if (before === undefined) return [];
-    return [...counts]
-      .map(([service, own]) => ({ at: now, node, service, counts: growth(before.get(service) ?? {}, own) }))
-      .filter((step) => !isEmpty(step.counts));
+    return [...counts].flatMap(([service, own]) => {
+      const known = before.get(service) ?? {};
+      // A counter that went down began anew.
+      const old = OUTCOMES.some((outcome) => at(own, outcome) < at(known, outcome)) ? {} : known;
+      return OUTCOMES.map((outcome) => ({
+        at: now,
+        node,
+        service,
+        outcome,
+        count: at(own, outcome) - at(old, outcome),
+      }));
+    });
   };
 
   return {
     /** Counters of each meter at a monotonic time in milliseconds. What is older than the window is forgotten. */
     add(now: number, readings: ReadonlyMap<string, ServiceCounts>): void {
-      const kept = steps.filter((step) => now - step.at < WINDOW_MS);
-      steps = [...kept, ...[...readings].flatMap(([node, counts]) => grown(now, node, counts))];
+      const fresh = [...readings]
+        .flatMap(([node, counts]) => grown(now, node, counts))
+        .filter(({ count }) => count > 0);
+      steps = [...steps.filter((step) => now - step.at < WINDOW_MS), ...fresh];
     },
     /** What was judged within the window, by Service and Node. */
     evidence(): Map<string, NodeCounts> {
       const services = new Map<string, Map<string, OutcomeCounts>>();
-      for (const { service, node, counts } of steps) {
+      for (const { service, node, outcome, count } of steps) {
         const nodes = services.get(service) ?? new Map<string, OutcomeCounts>();
         services.set(service, nodes);
-        nodes.set(node, added(nodes.get(node) ?? {}, counts));
+        const counts = nodes.get(node) ?? {};
+        nodes.set(node, { ...counts, [outcome]: at(counts, outcome) + count });
       }
       return services;
     },
