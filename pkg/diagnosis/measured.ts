@@ -1,12 +1,12 @@
-// What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not.
-// Measured traffic as one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
+// What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not; and measured traffic as
+// one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
 import { type Fields, isFields, sumBy } from '../apis/values.ts';
 import { GROUP } from '../apis/names.ts';
 import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
-import { FieldError, asFields, asText, fieldAt, listReader, requiredTextAt } from './project/fields.ts';
+import { asFields, asText, fieldAt, listReader, reader, requiredTextAt, readAt } from './project/fields.ts';
 
 const SECONDS_PER_DAY = 86_400;
 /** Providers bill decimal gigabytes; those that bill GiB are 7 % cheaper than this says. */
@@ -129,34 +129,29 @@ export const trafficDocument = (measured: Measured): object => ({
 /** No network moves as many bytes a second; sums of what is less stay finite. */
 const MOST = 1e18;
 
-const amountAt = (object: Fields, key: string): number => {
-  const value = object[key];
-  if (typeof value === 'number' && value >= 0 && value <= MOST) return value;
-  throw new FieldError([key], 'a number from 0 to 1e18', value);
-};
-
-const textAt = (object: Fields, key: string): string => {
-  const value = object[key];
-  if (typeof value === 'string') return value;
-  throw new FieldError([key], 'a string', value);
-};
+const asAmount = reader(
+  'a number from 0 to 1e18',
+  (value): value is number => typeof value === 'number' && value >= 0 && value <= MOST,
+);
 
 const flowOf = (item: unknown): MeasuredFlow => {
   const flow = asFields(item);
+  const textAt = (key: string): string => readAt(key, asText, flow[key]);
+  const amountAt = (key: string): number => readAt(key, asAmount, flow[key]);
   return {
-    service: textAt(flow, 'service'),
-    source: textAt(flow, 'source'),
-    destination: textAt(flow, 'destination'),
-    connections: flow['connections'] === null ? null : amountAt(flow, 'connections'),
-    requestBytes: amountAt(flow, 'requestBytes'),
-    responseBytes: amountAt(flow, 'responseBytes'),
+    service: textAt('service'),
+    source: textAt('source'),
+    destination: textAt('destination'),
+    connections: flow['connections'] === null ? null : amountAt('connections'),
+    requestBytes: amountAt('requestBytes'),
+    responseBytes: amountAt('responseBytes'),
   };
 };
 
 /** Throws a FieldError with the path of the field that is wrong. */
 export const parseTraffic = (object: Fields): Measured => ({
   by: requiredTextAt(object, 'by'),
-  seconds: amountAt(object, 'seconds'),
+  seconds: readAt('seconds', asAmount, object['seconds']),
   flows: fieldAt(object, 'flows', listReader(flowOf)) ?? [],
   notes: fieldAt(object, 'notes', listReader(asText)) ?? [],
 });

@@ -1,18 +1,27 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
-import { type Fields, nameOf } from '../apis/values.ts';
-import { FieldError, asFields, asStrings, asText, fieldAt, listReader, requiredTextAt } from './project/fields.ts';
+import { type Fields, byText, nameOf } from '../apis/values.ts';
+import {
+  FieldError,
+  asFields,
+  asStrings,
+  asText,
+  fieldAt,
+  listReader,
+  reader,
+  requiredTextAt,
+  readAt,
+} from './project/fields.ts';
 
-/** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
-export interface Price {
-  /** Currency a gigabyte, 0 or more. */
+/** Currency a gigabyte, 0 or more, where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
+interface Price {
   readonly out: number;
   readonly in: number;
 }
 
 /** The price between two zones, two regions, or a zone and a region, in either direction. */
-export interface PairPrice extends Price {
+interface PairPrice extends Price {
   readonly between: readonly [string, string];
 }
 
@@ -25,7 +34,6 @@ export interface PriceTable {
   readonly date: string;
   /** Between zones of one region; also where a zone or region is not known. */
   readonly crossZone: Price;
-  /** Between regions. */
   readonly crossRegion: Price;
   /** Before the two above: zones before regions, then the first that fits. */
   readonly pairs: readonly PairPrice[];
@@ -62,12 +70,11 @@ export const BUILT_IN_PRICES = {
   ),
 } as const satisfies Readonly<Record<string, PriceTable>>;
 
-export type BuiltInPrices = keyof typeof BUILT_IN_PRICES;
-
 /** The default table. */
-export const DEFAULT_PRICES: BuiltInPrices = 'aws';
+export const DEFAULT_PRICES = 'aws';
 
-export const isBuiltInPrices = (name: string): name is BuiltInPrices => Object.hasOwn(BUILT_IN_PRICES, name);
+export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>
+  Object.hasOwn(BUILT_IN_PRICES, name);
 
 const knownOnly = (object: Fields, known: readonly string[]): void => {
   const stranger = Object.keys(object).find((key) => !known.includes(key));
@@ -75,29 +82,23 @@ const knownOnly = (object: Fields, known: readonly string[]): void => {
   throw new FieldError([stranger], `one of the fields ${known.join(', ')}`, stranger);
 };
 
-const amountAt = (object: Fields, key: string): number => {
-  const value = object[key];
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
-    throw new FieldError([key], 'a price a gigabyte, 0 or more', value);
-  }
-  return value;
-};
+const asAmount = reader(
+  'a price a gigabyte, 0 or more',
+  (value): value is number => Number.isFinite(value) && (value as number) >= 0,
+);
 
 const priceOf = (item: unknown): Price => {
   const object = asFields(item);
   knownOnly(object, ['out', 'in']);
-  return { out: amountAt(object, 'out'), in: amountAt(object, 'in') };
+  return { out: readAt('out', asAmount, object['out']), in: readAt('in', asAmount, object['in']) };
 };
 
 const pairOf = (item: unknown): PairPrice => {
-  const { between: _, ...rest } = asFields(item);
-  const names = fieldAt(asFields(item), 'between', listReader(asText)) ?? [];
-  const [one, other] = names;
-  if (one === undefined || other === undefined || names.length > 2 || one === other || names.includes('')) {
-    throw new FieldError(['between'], 'two different zones or regions', asFields(item)['between']);
-  }
-  knownOnly(rest, ['out', 'in']);
-  return { between: [one, other], out: amountAt(rest, 'out'), in: amountAt(rest, 'in') };
+  const { between, ...price } = asFields(item);
+  const [one = '', other = '', ...more] = fieldAt({ between }, 'between', listReader(asText)) ?? [];
+  if (one === '' || other === '' || more.length > 0 || one === other)
+    throw new FieldError(['between'], 'two different zones or regions', between);
+  return { between: [one, other], ...priceOf(price) };
 };
 
 /**
@@ -122,29 +123,18 @@ export const parsePrices = (value: unknown): PriceTable => {
   };
 };
 
-/** Region by zone: as the table says, else as the label `topology.kubernetes.io/region` of the zone's Nodes says. */
-export const regionsOf = (table: PriceTable, nodes: readonly Node[]): ReadonlyMap<string, string> => {
-  const regions = new Map<string, string>();
-  // In name order, so that Nodes that contradict each other give the same answer in any order.
-  const named = [...nodes].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  for (const node of named) {
-    const [zone, region] = [zoneOfNode(node), node.metadata?.labels?.[LABEL_REGION] ?? ''];
-    if (zone !== '' && region !== '' && !regions.has(zone)) regions.set(zone, region);
-  }
-  for (const [zone, region] of Object.entries(table.regions)) regions.set(zone, region);
-  return regions;
+/** One table for one cluster. */
+export const tariffOf = (table: PriceTable, nodes: readonly Node[]) => {
+  // In name order, so that Nodes that contradict each other give the same answer in any order: the first counts.
+  const named = [...nodes].sort((a, b) => byText(nameOf(b), nameOf(a)));
+  const labelled = named.map((node) => [zoneOfNode(node), node.metadata?.labels?.[LABEL_REGION] ?? ''] as const);
+  const known = labelled.filter(([zone, region]) => zone !== '' && region !== '');
+  /** By zone: as the table says, else as the label `topology.kubernetes.io/region` of the zone's Nodes says. */
+  const regions: ReadonlyMap<string, string> = new Map([...known, ...Object.entries(table.regions)]);
+  return { table, regions };
 };
 
-/** One table for one cluster. */
-export interface Tariff {
-  readonly table: PriceTable;
-  readonly regions: ReadonlyMap<string, string>;
-}
-
-export const tariffOf = (table: PriceTable, nodes: readonly Node[]): Tariff => ({
-  table,
-  regions: regionsOf(table, nodes),
-});
+export type Tariff = ReturnType<typeof tariffOf>;
 
 const sum = ({ out, in: arriving }: Price): number => out + arriving;
 
@@ -152,7 +142,7 @@ const joins = ({ between: [one, other] }: PairPrice, left: string, right: string
   (one === left && other === right) || (one === right && other === left);
 
 /**
- * What a gigabyte costs on its way between two zones, both ends together. Nothing within a zone; the empty name (a place
+ * What a gigabyte costs on its way between two zones, both ends together. Nothing readAt a zone; the empty name (a place
  * without zone) is another zone than any, itself included.
  */
 export const pricePerGigabyte = ({ table, regions }: Tariff, from: string, to: string): number => {

@@ -1,6 +1,6 @@
 // Evacuations as text: the answer to "would we survive losing this zone?", the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
-import type { EvacuationCheck, WritesEstimate } from '../diagnosis/survival/check.ts';
+import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
 import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
 import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
 import { type Column, type Screen, type Style, countText, percentText, screenFor, tableOf } from './text.ts';
@@ -114,7 +114,7 @@ const seconds = (value: number): string =>
   value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
 
 /** What the control plane does because of it. */
-const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: WritesEstimate): string =>
+const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: EvacuationCheck['writes']): string =>
   `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${seconds(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
 
 /** What becomes of the Services in scope, in one sentence. */

@@ -1,7 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
-// Clients that do not pass the rules of a Service's proxies: what shows them, and the answer.
 import type { StringMap } from '../../apis/meta.ts';
-import type { Evidence } from '../routers/types.ts';
 
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export interface EntryObject {
@@ -22,81 +20,62 @@ export interface EntryObject {
 }
 
 /** Clients of one kind that go around a Service's proxies. */
-export interface Bypass {
+export interface Client {
   /** Stable name: `ingress-nginx`, `istio`, `headless`, … */
   readonly client: string;
-  /** What shows it. */
-  readonly evidence: Evidence;
-  /** What decides about zones instead. */
-  readonly decides: string;
-  /** What to set, so that zones count; empty where nothing is known. */
-  readonly setting: string;
-  /** Every client of the Service goes this way. */
-  readonly all: boolean;
-  /** Nothing shows that clients of this Service are among them. */
-  readonly possible: boolean;
-  readonly source: string;
-}
-
-export interface Client {
-  readonly client: string;
-  readonly decides: string;
-  readonly setting: string;
+  /** What decides about zones instead. Default: it chooses by itself, without zones. */
+  readonly decides?: string;
+  /** What to set, so that zones count. Default: nothing is known. */
+  readonly setting?: string;
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
-  readonly usesClusterIp?: readonly string[];
+  readonly usesClusterIp?: string;
   /** An annotation of the Service with the value that keeps it here. */
   readonly unless?: readonly [key: string, value: string];
 }
 
-const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
+interface Controlled extends Client {
+  readonly controller: RegExp;
+}
 
 /** By the controller of an IngressClass, or the class's usual name where only that is known. */
-export const INGRESS_CONTROLLERS: readonly (Client & { readonly controller: RegExp; readonly className: RegExp })[] = [
+export const INGRESS_CONTROLLERS: readonly (Controlled & { readonly className?: RegExp })[] = [
   {
     controller: /^k8s\.io\/ingress-nginx/,
     className: /^nginx$/,
     client: 'ingress-nginx',
-    decides: NO_ZONES,
     setting:
       '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
-    usesClusterIp: ['nginx.ingress.kubernetes.io/service-upstream'],
+    usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
   },
   {
     controller: /^nginx\.org\/ingress-controller/,
-    className: /^$/,
     client: 'f5-nginx-ingress',
-    decides: NO_ZONES,
     setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
-    usesClusterIp: ['nginx.org/use-cluster-ip'],
+    usesClusterIp: 'nginx.org/use-cluster-ip',
   },
   {
     controller: /^traefik\.io\/ingress-controller/,
     className: /^traefik$/,
     client: 'traefik',
-    decides: NO_ZONES,
     setting:
       '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
     source: 'traefik/traefik docs/content',
-    usesClusterIp: ['traefik.ingress.kubernetes.io/service.nativelb'],
+    usesClusterIp: 'traefik.ingress.kubernetes.io/service.nativelb',
   },
   {
     controller: /^haproxy-ingress\.github\.io\//,
-    className: /^$/,
     client: 'haproxy-ingress',
-    decides: NO_ZONES,
     setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
     source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
-    usesClusterIp: ['haproxy-ingress.github.io/service-upstream'],
+    usesClusterIp: 'haproxy-ingress.github.io/service-upstream',
   },
   {
     controller: /^haproxy\.org\//,
     className: /^haproxy$/,
     client: 'haproxy',
-    decides: NO_ZONES,
-    setting: '',
     source: 'haproxytech/kubernetes-ingress: no setting found',
   },
   {
@@ -112,7 +91,6 @@ export const INGRESS_CONTROLLERS: readonly (Client & { readonly controller: RegE
     className: /^azure[-/]application-gateway$/,
     client: 'azure-application-gateway',
     decides: 'the gateway sends to Pods',
-    setting: '',
     source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
   },
 ];
@@ -127,11 +105,10 @@ export const UNKNOWN_INGRESS: Client = {
 const CONTOUR: Client = {
   client: 'contour',
   decides: 'Envoy sees all endpoints as one locality',
-  setting: '',
   source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
 };
 
-export const GATEWAY_CONTROLLERS: readonly (Client & { readonly controller: RegExp })[] = [
+export const GATEWAY_CONTROLLERS: readonly Controlled[] = [
   {
     controller: /^gateway\.envoyproxy\.io\//,
     client: 'envoy-gateway',
@@ -151,23 +128,20 @@ export const GATEWAY_CONTROLLERS: readonly (Client & { readonly controller: RegE
     controller: /^io\.cilium\/gateway-controller/,
     client: 'cilium-gateway',
     decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
-    setting: '',
     source: 'cilium#48738 (open)',
   },
   {
     controller: /^traefik\.io\//,
     client: 'traefik',
-    decides: NO_ZONES,
     setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
     source: 'traefik/traefik docs/content',
-    usesClusterIp: ['traefik.io/service.nativelb'],
+    usesClusterIp: 'traefik.io/service.nativelb',
   },
   { controller: /^projectcontour\.io\//, ...CONTOUR },
   {
     controller: /^networking\.gke\.io\//,
     client: 'gke-neg',
     decides: "Google's load balancer sends to Pods",
-    setting: '',
     source: 'ingress-gce',
   },
 ];
@@ -183,7 +157,6 @@ export const UNKNOWN_GATEWAY: Client = {
 export const OWN_ROUTES: Readonly<Record<string, Client>> = {
   IngressRoute: {
     client: 'traefik',
-    decides: NO_ZONES,
     setting:
       '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
     source: 'traefik/traefik docs/content',
@@ -191,7 +164,6 @@ export const OWN_ROUTES: Readonly<Record<string, Client>> = {
   HTTPProxy: CONTOUR,
   VirtualServer: {
     client: 'f5-nginx-ingress',
-    decides: NO_ZONES,
     setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
     source: 'nginx/kubernetes-ingress docs/crd',
   },
@@ -202,7 +174,6 @@ export const HEADLESS_TWIN: Client = {
   client: 'headless-twin',
   decides:
     'clients that take addresses of the same Pods from it (rings, brokers, members of a StatefulSet) connect to Pods, whatever hints say',
-  setting: '',
   source: 'Kubernetes documentation "Headless Services"',
 };
 
@@ -224,7 +195,6 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
     {
       client: 'gke-neg',
       decides: "Google's load balancer sends to Pods of network endpoint groups",
-      setting: '',
       source: 'kubernetes/ingress-gce pkg/negannotation',
     },
   ],
@@ -234,7 +204,6 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
     {
       client: 'knative',
       decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
-      setting: '',
       source: 'knative/serving#13581',
     },
   ],
@@ -273,7 +242,6 @@ export const MESHES: Readonly<Record<string, Client>> = {
     client: 'linkerd',
     decides:
       "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
-    setting: '',
     source: 'linkerd/linkerd2 controller/api/destination; #6698',
   },
   kuma: {

@@ -20,7 +20,7 @@ import {
   UNKNOWN_GATEWAY,
   UNKNOWN_INGRESS,
 } from './clients.ts';
-import type { Bypass, Client, EntryObject } from './clients.ts';
+import type { Client, EntryObject } from './clients.ts';
 import { byText } from '../../apis/values.ts';
 
 /** Namespace and selector; undefined without selector. */
@@ -29,27 +29,27 @@ const podsOf = (service: Service): string | undefined => {
   return selector.length === 0 ? undefined : JSON.stringify([serviceRefOf(service).namespace, selector]);
 };
 
+const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
+
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const entries = itemsOf(snapshot.ingresses);
-  const pairs = entries.flatMap((entry) => entry.services.map((service) => [service, entry] as const));
-  const groups = Map.groupBy(pairs, ([service]) => service);
+  const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   const meshed = itemsOf(snapshot.pods).filter(({ mesh }) => mesh !== undefined);
   return {
-    byService: new Map([...groups].map(([service, own]) => [service, own.map(([, entry]) => entry)])),
+    byService: Map.groupBy(ways, ({ service }) => service),
     entries,
     /** Pods with a sidecar by the name of its mesh. */
     meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
     /** Headless Services by what they select. */
-    headless: Map.groupBy(
-      itemsOf(snapshot.services).filter(({ spec }) => spec?.clusterIP === 'None'),
-      podsOf,
-    ),
+    headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), podsOf),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
   };
 };
 
 type BypassIndex = ReturnType<typeof bypassIndex>;
+
+const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
 
 const entryName = ({ kind, namespace, name }: EntryObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
@@ -68,7 +68,7 @@ const ingressClient = (entry: EntryObject, { entries }: BypassIndex): Client => 
   const className = classOf(entry);
   const known = entries.find(({ kind, name }) => kind === 'IngressClass' && name === className)?.controller;
   const row = INGRESS_CONTROLLERS.find(({ controller, className: usual }) =>
-    known === undefined ? className !== '' && usual.test(className) : controller.test(known),
+    known === undefined ? className !== '' && usual?.test(className) : controller.test(known),
   );
   return row ?? UNKNOWN_INGRESS;
 };
@@ -82,40 +82,35 @@ const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): Client => 
   return GATEWAY_CONTROLLERS.find((row) => row.controller.test(controller ?? '')) ?? UNKNOWN_GATEWAY;
 };
 
-const isTrue = (value: string | undefined): boolean => value === 'true';
-
 const clientOf = (entry: EntryObject, index: BypassIndex): Client | undefined => {
   if (API_SERVER_KINDS.has(entry.kind)) return API_SERVER;
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? AWS_TARGETS : undefined;
-  if (entry.kind === 'IngressRoute' && isTrue(entry.settings['nativeLB'])) return undefined;
+  if (entry.kind === 'IngressRoute' && entry.settings['nativeLB'] === 'true') return undefined;
   return OWN_ROUTES[entry.kind] ?? gatewayClient(entry, index);
 };
 
-/** An ALB with instance targets goes through node ports. */
-const passesProxy = (client: Client, entry: EntryObject, service: Service): boolean => {
-  const own = service.metadata?.annotations ?? {};
-  if (client.client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
-  return (client.usesClusterIp ?? []).some((key) => isTrue(entry.annotations[key]) || isTrue(own[key]));
+const passesProxy = ({ client, usesClusterIp = '' }: Client, entry: EntryObject, service: Service): boolean => {
+  // An ALB with instance targets goes through node ports.
+  if (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
+  return [entry.annotations, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 
-const byEntries = (service: Service, index: BypassIndex): Found[] =>
-  (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap((entry) => {
+const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
+  (index.byService.get(key) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
     if (client === undefined || passesProxy(client, entry, service)) return [];
-    const field = entry.kind === 'Ingress' ? 'spec.ingressClassName' : 'service';
-    const value = entry.kind === 'Ingress' ? classOf(entry) : serviceKeyOfRef(serviceRefOf(service));
+    const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     return [{ client, evidence: { object: entryName(entry), field, value: value === '' ? '(default)' : value } }];
   });
 
 const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
   const own = podsOf(service);
-  const twins = own === undefined || service.spec?.clusterIP === 'None' ? [] : (headless.get(own) ?? []);
-  return twins.slice(0, 1).map((twin) => {
-    const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
-    const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
-    return { client: HEADLESS_TWIN, evidence, possible: true };
-  });
+  const [twin] = own === undefined || isHeadless(service) ? [] : (headless.get(own) ?? []);
+  if (twin === undefined) return [];
+  const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
+  const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
+  return [{ client: HEADLESS_TWIN, evidence, possible: true }];
 };
 
 const byMarks = ({ metadata }: Service, name: string): Found[] =>
@@ -128,11 +123,11 @@ const byMarks = ({ metadata }: Service, name: string): Found[] =>
     return [{ client, evidence: { object: `Service ${name}`, field, value } }];
   });
 
-const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daemonSets']): Found[] =>
-  daemonSets
-    .filter((set) => set.name === name)
-    .slice(0, 1)
-    .map((set) => ({ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }));
+const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daemonSets']): Found[] => {
+  const set = daemonSets.find((each) => each.name === name);
+  if (set === undefined) return [];
+  return [{ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }];
+};
 
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
 const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
@@ -148,35 +143,37 @@ const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found
   return [...sidecars, ...byDaemonSet('ztunnel', ISTIO_AMBIENT, daemonSets)];
 };
 
-const DNS = 'kube-system/kube-dns';
-
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
-export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
+export const bypassesOf = (service: Service, index: BypassIndex) => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
-  const isHeadless = service.spec?.clusterIP === 'None';
   const headless = { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' };
   const found: Found[] = [
-    ...(isHeadless ? [{ client: HEADLESS, evidence: headless, all: true }] : []),
-    ...byEntries(service, index),
+    ...(isHeadless(service) ? [{ client: HEADLESS, evidence: headless, all: true }] : []),
+    ...byEntries(service, key, index),
     ...byMarks(service, key),
-    ...(key === DNS ? byDaemonSet('node-local-dns', NODE_LOCAL_DNS, index.daemonSets) : []),
+    ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', NODE_LOCAL_DNS, index.daemonSets) : []),
     ...byMeshes(namespace, index),
     ...byTwins(service, index),
   ];
   return found
-    .map(({ client, evidence, all = false, possible = false }) => ({
-      client: client.client,
-      evidence,
-      decides: client.decides,
-      setting: client.setting
-        .replaceAll('{service}', name)
-        .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
-        .replaceAll('{namespace}', namespace),
-      all,
-      possible,
-      source: client.source,
-    }))
+    .map(
+      ({ client: { client, decides = NO_ZONES, setting = '', source }, evidence, all = false, possible = false }) => ({
+        client,
+        /** What shows it. */
+        evidence,
+        decides,
+        setting: setting
+          .replaceAll('{service}', name)
+          .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
+          .replaceAll('{namespace}', namespace),
+        /** Every client of the Service goes this way. */
+        all,
+        /** Nothing shows that clients of this Service are among them. */
+        possible,
+        source,
+      }),
+    )
     .sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };

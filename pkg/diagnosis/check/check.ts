@@ -1,8 +1,7 @@
-// Checks manifests without a cluster: what their Services ask for, and whether the Pods behind them can be near their clients.
-// What the manifest of a Service asks for, and what a version of Kubernetes or of Cilium makes of it.
-// Whether the Pods behind a Service can be where its clients are: replicas, spread over zones, zones that are allowed.
+// Checks manifests without a cluster: what their Services ask for, what a version of Kubernetes or of Cilium makes of it, and whether the
+// Pods behind them can be where their clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
-import { byText, defined, refOf } from '../../apis/values.ts';
+import { byText, defined, refOf, sumBy } from '../../apis/values.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -136,38 +135,35 @@ const overZones = ({ spread }: Workload): SpreadConstraint[] =>
 /** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
 const spreadRules = (workload: Workload, replicas: number): Said[] =>
   overZones(workload).flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable }): Said[] => {
-    if (!selectsOwn) {
-      const message = `the zone constraint of ${workloadTitle(workload)} selects none of its own Pods`;
-      return [{ severity: 'error', reason: 'SpreadSelectsNothing', message }];
-    }
-    if (replicas > 1 && maxSkew >= replicas && whenUnsatisfiable === 'DoNotSchedule') {
-      const message = `maxSkew ${maxSkew} of ${workloadTitle(workload)} allows all ${replicas} replicas in one zone`;
-      return [{ severity: 'warning', reason: 'SpreadTooWide', message }];
-    }
-    return [];
+    const title = workloadTitle(workload);
+    if (!selectsOwn)
+      return [said('error', 'SpreadSelectsNothing', `the zone constraint of ${title} selects none of its own Pods`)];
+    if (replicas <= 1 || maxSkew < replicas || whenUnsatisfiable !== 'DoNotSchedule') return [];
+    return [
+      said('warning', 'SpreadTooWide', `maxSkew ${maxSkew} of ${title} allows all ${replicas} replicas in one zone`),
+    ];
   });
 
 /** Of a workload behind a Service that asks for routing by zone. */
 const placementRules = (workload: Workload, replicas: number): Said[] => {
-  const { allowedZones, zoneAntiAffinity } = workload;
+  const { allowedZones = [], zoneAntiAffinity } = workload;
+  const has = `${workloadTitle(workload)} has`;
   if (replicas <= 1) {
-    const message = `${workloadTitle(workload)} has ${counted(replicas, 'replica')}: clients in all other zones always cross`;
-    return [{ severity: 'note', reason: 'SingleEndpoint', message }];
+    const message = `${has} ${counted(replicas, 'replica')}: clients in all other zones always cross`;
+    return [said('note', 'SingleEndpoint', message)];
   }
-  if (allowedZones !== undefined && new Set(allowedZones).size === 1) {
-    const message = `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`;
-    return [{ severity: 'warning', reason: 'PinnedToOneZone', message }];
+  if (new Set(allowedZones).size === 1)
+    return [said('warning', 'PinnedToOneZone', `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`)];
+  if (zoneAntiAffinity) return [];
+  const constraints = overZones(workload);
+  if (constraints.length === 0) {
+    const message = `${has} up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
+    return [said('warning', 'PodsNotSpread', message)];
   }
-  const constraints = overZones(workload).filter(({ selectsOwn }) => selectsOwn);
-  if (constraints.length === 0 && !zoneAntiAffinity && overZones(workload).length === 0) {
-    const message = `${workloadTitle(workload)} has up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
-    return [{ severity: 'warning', reason: 'PodsNotSpread', message }];
-  }
-  const soft =
-    constraints.length > 0 && constraints.every(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
-  if (!soft || zoneAntiAffinity) return [];
+  const own = constraints.filter(({ selectsOwn }) => selectsOwn);
+  if (own.length === 0 || own.some(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway')) return [];
   const message = `${workloadTitle(workload)} is spread over zones only as a preference (ScheduleAnyway)`;
-  return [{ severity: 'note', reason: 'SpreadOnlyPreferred', message }];
+  return [said('note', 'SpreadOnlyPreferred', message)];
 };
 
 interface Named {
@@ -185,19 +181,23 @@ const isRouted = ({ spec }: Service): boolean =>
 const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload): boolean =>
   namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
+interface Behind {
+  readonly workload: Workload;
+  readonly replicas: number;
+}
+
 /** Several replicas behind it, and it asks for nothing. */
-const silence = (service: Service, wish: Wish, behind: readonly { workload: Workload; replicas: number }[]): Said[] => {
-  const replicas = behind.reduce((sum, each) => sum + each.replicas, 0);
-  if (saysSomething(service, wish) || replicas < 2) return [];
-  if (service.spec?.internalTrafficPolicy === 'Local') return [];
-  // Scraped endpoint by endpoint: its clients never pass the proxies.
-  const ports = service.spec?.ports ?? [];
-  const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
-  const names = behind.map(({ workload: { kind, name } }) => `${kind} ${name}`).join(', ');
+const silence = (service: Service, wish: Wish, behind: readonly Behind[]): Said[] => {
+  const replicas = sumBy(behind, (each) => each.replicas);
+  const { internalTrafficPolicy, ports = [] } = service.spec ?? {};
+  if (saysSomething(service, wish) || replicas < 2 || internalTrafficPolicy === 'Local') return [];
+  const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const message = `it has no trafficDistribution, and up to ${counted(replicas, 'endpoint')} behind it (${names}): clients use all zones equally`;
+  // Scraped endpoint by endpoint: its clients never pass the proxies.
+  const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
   return scraped
-    ? [{ severity: 'note', reason: 'NotRequested', message: `${message}, unless it is only scraped` }]
-    : [{ severity: 'warning', reason: 'NotRequested', message }];
+    ? [said('note', 'NotRequested', `${message}, unless it is only scraped`)]
+    : [said('warning', 'NotRequested', message)];
 };
 
 type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers'>;
@@ -205,11 +205,9 @@ type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers'>
 export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const { version = NEWEST_KNOWN_VERSION, placeOf } = options;
   const services = itemsOf(manifests.services);
-  const autoscalers = itemsOf(manifests.autoscalers);
-  const workloads = itemsOf(manifests.workloads).map((workload) => ({
-    workload,
-    replicas: mostReplicas(workload, autoscalers),
-  }));
+  const workloads = itemsOf(manifests.workloads).map((workload): Behind => {
+    return { workload, replicas: mostReplicas(workload, itemsOf(manifests.autoscalers)) };
+  });
   const findings: Finding[] = [];
   const report = (object: Named, all: readonly Said[]): void => {
     const place = placeOf?.(findingKeyOf(object));

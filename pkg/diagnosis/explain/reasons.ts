@@ -1,7 +1,7 @@
 // Causes: the codes that only a diagnosis sees, beside those of the models, what each says and its remedy; and how a cause is put in words.
 import { MISSES_LATE_ZONE, REASONS, type Reason } from '../../upstream/index.ts';
 
-interface Said {
+export interface Said {
   /** What it means, for the reference. */
   readonly sentence: string;
   readonly remedy: string;

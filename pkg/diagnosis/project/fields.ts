@@ -29,7 +29,7 @@ export class FieldError extends Error {
 /** What a value is, checked. @throws FieldError where it is not what the API has there. */
 type Read<T> = (value: unknown) => T;
 
-const reader =
+export const reader =
   <T>(expected: string, is: (value: unknown) => value is T): Read<T> =>
   (value) => {
     if (!is(value)) throw new FieldError([], expected, value);
@@ -47,7 +47,7 @@ export const asWhole = reader('a whole number', (value): value is number => Numb
 const asLabel = reader('a string (put quotes around it)', (value) => typeof value === 'string');
 
 /** Runs `read`; the path of an error in it begins with `step`. */
-const within = <T>(step: string | number, read: Read<T>, value: unknown): T => {
+export const readAt = <T>(step: string | number, read: Read<T>, value: unknown): T => {
   try {
     return read(value);
   } catch (error) {
@@ -58,21 +58,21 @@ const within = <T>(step: string | number, read: Read<T>, value: unknown): T => {
 
 /** The field at the key; undefined where there is none. */
 export const fieldAt = <T>(object: Fields, key: string, read: Read<T>): T | undefined =>
-  isAbsent(object[key]) ? undefined : within(key, read, object[key]);
+  isAbsent(object[key]) ? undefined : readAt(key, read, object[key]);
 
-export const requiredTextAt = (object: Fields, key: string): string => within(key, asName, object[key]);
+export const requiredTextAt = (object: Fields, key: string): string => readAt(key, asName, object[key]);
 
 export const listReader =
   <T>(read: Read<T>): Read<T[]> =>
   (value) => {
     if (!Array.isArray(value)) throw new FieldError([], 'a list', value);
-    return value.map((item: unknown, index) => within(index, read, item));
+    return value.map((item: unknown, index) => readAt(index, read, item));
   };
 
 /** A map of strings such as labels. */
 export const asStrings: Read<StringMap> = (value) => {
   const object = asFields(value);
-  for (const key of Object.keys(object)) within(key, asLabel, object[key]);
+  for (const key of Object.keys(object)) readAt(key, asLabel, object[key]);
   return object as StringMap;
 };
 
@@ -87,7 +87,7 @@ export const shape =
     const copy: Record<string, unknown> = {};
     for (const key in fields) {
       const read = fields[key];
-      if (read !== undefined && !isAbsent(object[key])) copy[key] = within(key, read, object[key]);
+      if (read !== undefined && !isAbsent(object[key])) copy[key] = readAt(key, read, object[key]);
     }
     return copy as Shape<R>;
   };

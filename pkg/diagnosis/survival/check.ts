@@ -1,6 +1,6 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import { byText } from '../../apis/values.ts';
+import { byText, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
@@ -15,54 +15,22 @@ import type { SurvivalOptions } from './service.ts';
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;
 
-const ENCODER = new TextEncoder();
-
-/**
- * What an evacuation costs the control plane: `slices` are those that would be written, as they would be, and `proxies` watch them,
- * one on each ready Node.
- */
-export const estimateWrites = (
-  slices: readonly EndpointSlice[],
-  {
-    proxies,
-    requestsPerSecond = CONTROLLER_REQUESTS_PER_SECOND,
-  }: { readonly proxies: number; readonly requestsPerSecond?: number },
-) => {
-  const bytes = slices.reduce((sum, slice) => sum + ENCODER.encode(JSON.stringify(slice)).length, 0);
-  const puts = slices.filter(isControllerSlice).length;
-  return {
-    slices: slices.length,
-    /** As JSON, as far as they are known here: about what they are in storage without managed fields. */
-    bytes,
-    proxies,
-    /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
-    fanOutBytes: bytes * proxies,
-    /**
-     * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
-     * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3). For so many seconds its other work,
-     * new Pods among it, waits its turn.
-     */
-    echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
-  };
-};
-
-export type WritesEstimate = ReturnType<typeof estimateWrites>;
-
 /** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {
   readonly name: string;
   readonly concerns: (service: Service) => boolean;
 }
 
-interface Refusal {
-  readonly reason:
-    'LastZone' | 'NothingToMove' | 'TogetherNoEndpoint' | 'TooManyZones' | 'Overloaded' | 'ConnectionsFail';
-  readonly message: string;
-  /** `--force` goes on all the same; a Service that would have no endpoint, or too many zones, then stays as it is. */
-  readonly forcible: boolean;
-}
+/** `forcible`: `--force` goes on all the same; a Service that would have no endpoint, or too many zones, then stays as it is. */
+const refusal = (
+  reason: 'LastZone' | 'NothingToMove' | 'TogetherNoEndpoint' | 'TooManyZones' | 'Overloaded' | 'ConnectionsFail',
+  message: string,
+  forcible = true,
+) => [{ reason, message, forcible }];
 
-const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusal[] => {
+type Refusals = ReturnType<typeof refusal>;
+
+const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusals => {
   const out = new Set(all.filter(({ percent }) => percent >= 100).map(({ zone }) => zone));
   const nodes = itemsOf(snapshot.nodes).filter(isNodeReady).map(zoneOfNode);
   const zones = nodes.length > 0 ? [...new Set(nodes)].filter((zone) => zone !== '') : zonesOf(snapshot);
@@ -71,21 +39,17 @@ const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusa
   return refusal('LastZone', message, false);
 };
 
-const refusal = (reason: Refusal['reason'], message: string, forcible = true): Refusal[] => [
-  { reason, message, forcible },
-];
-
 const MANY = 3;
 
 const named = (services: SurvivalReport['services']): string => {
-  const names = services.slice(0, MANY).map(serviceKeyOfRef);
-  return services.length > MANY ? `${names.join(', ')} and ${services.length - MANY} more` : names.join(', ');
+  const names = services.slice(0, MANY).map(serviceKeyOfRef).join(', ');
+  return services.length > MANY ? `${names} and ${services.length - MANY} more` : names;
 };
 
 const moving = ({ services }: SurvivalReport): SurvivalReport['services'] =>
   services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
 
-const byServices = (report: SurvivalReport): Refusal[] => {
+const byServices = (report: SurvivalReport): Refusals => {
   const busy = report.services.filter(({ answer }) => answer === 'Overloaded');
   return [
     ...(moving(report).length > 0
@@ -96,7 +60,7 @@ const byServices = (report: SurvivalReport): Refusal[] => {
 };
 
 /** By what the routers of the Nodes do where no hint names the zone of a client: a Node that joins later may be in such a zone. */
-const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
+const byRouters = ({ routers }: SurvivalReport): Refusals =>
   routers
     .filter(({ behaviour }) => behaviour.unmatched === 'none')
     .flatMap(({ title, version, nodes, behaviour: { safeSince } }) => {
@@ -111,7 +75,7 @@ const byLeader = (
   { services }: SurvivalReport,
   wanted: Evacuation,
   others: readonly Evacuation[],
-): Refusal[] => {
+): Refusals => {
   const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
   if (others.length === 0 && clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
@@ -142,14 +106,31 @@ const evacuated = (slice: EndpointSlice, zone: string, clientZones: readonly str
   return { ...slice, endpoints };
 };
 
-/** Every slice of a Service that moves is written: the endpoints that stay take over the clients of the zone. */
-const writesOf = (snapshot: ClusterSnapshot, report: SurvivalReport, zone: string): WritesEstimate => {
+/** What an evacuation costs the control plane: every slice of a Service that moves is written, the endpoints that stay take over. */
+const writesOf = (snapshot: ClusterSnapshot, report: SurvivalReport, zone: string) => {
   const [slices, zones] = [slicesByService(itemsOf(snapshot.slices)), zonesOf(snapshot)];
-  const own = moving(report).flatMap((service) => slices.get(serviceKeyOfRef(service)) ?? []);
-  return estimateWrites(
-    own.map((slice) => evacuated(slice, zone, zones)),
-    { proxies: itemsOf(snapshot.nodes).filter(isNodeReady).length },
-  );
+  const written = moving(report)
+    .flatMap((service) => slices.get(serviceKeyOfRef(service)) ?? [])
+    .map((slice) => evacuated(slice, zone, zones));
+  const bytes = sumBy(written, (slice) => Buffer.byteLength(JSON.stringify(slice)));
+  const proxies = itemsOf(snapshot.nodes).filter(isNodeReady).length;
+  const puts = written.filter(isControllerSlice).length;
+  const requestsPerSecond = CONTROLLER_REQUESTS_PER_SECOND;
+  return {
+    slices: written.length,
+    /** As JSON, as far as they are known here: about what they are in storage without managed fields. */
+    bytes,
+    /** That watch them, one on each ready Node. */
+    proxies,
+    /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
+    fanOutBytes: bytes * proxies,
+    /**
+     * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
+     * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3). For so many seconds its other work,
+     * new Pods among it, waits its turn.
+     */
+    echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
+  };
 };
 
 /** `running`: the others; one of the same zone and scope counts as well, and the larger share of both. */

@@ -11,7 +11,7 @@ import {
 } from '../../evacuation/capacity.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
-import { counted } from '../explain/reasons.ts';
+import { counted, says } from '../explain/reasons.ts';
 import type { ExplainOptions, Facts } from '../explain/facts.ts';
 
 import { serviceKeyOfRef } from '../models/lookup.ts';
@@ -21,31 +21,25 @@ import { itemsOf } from '../snapshot.ts';
 
 /** Stable codes, in the order of a report: worst first. */
 export const ANSWERS = {
-  NoEndpointElsewhere: {
-    sentence:
-      'Every ready endpoint of the Service, or of one of its ports, is in the zone: it is down without the zone.',
-    remedy:
-      'Run replicas in other zones (topology spread constraints with whenUnsatisfiable: DoNotSchedule). An evacuation leaves such a Service as it is.',
-  },
-  Overloaded: {
-    sentence: 'The endpoints of the other zones get more than the limit.',
-    remedy: 'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can handle more.',
-  },
-  Survives: { sentence: 'The endpoints of the other zones take over within the limit.', remedy: 'Nothing to do.' },
-  NoEndpointThere: {
-    sentence: 'No ready endpoint of the Service is in the zone: nothing changes for it.',
-    remedy: 'Nothing to do.',
-  },
-  LessThanOne: {
-    sentence: 'The share to evacuate is less than one endpoint and is rounded down: nothing moves.',
-    remedy: 'Nothing to do, or `--round up`.',
-  },
-  NotTouched: {
-    sentence:
-      'No prediction is possible, and no evacuation changes it: it has no endpoints, or it is the Service of the API server itself.',
-    remedy: 'Nothing to do.',
-  },
-} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+  NoEndpointElsewhere: says(
+    'Every ready endpoint of the Service, or of one of its ports, is in the zone: it is down without the zone.',
+    'Run replicas in other zones (topology spread constraints with whenUnsatisfiable: DoNotSchedule). An evacuation leaves such a Service as it is.',
+  ),
+  Overloaded: says(
+    'The endpoints of the other zones get more than the limit.',
+    'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can handle more.',
+  ),
+  Survives: says('The endpoints of the other zones take over within the limit.', 'Nothing to do.'),
+  NoEndpointThere: says('No ready endpoint of the Service is in the zone: nothing changes for it.', 'Nothing to do.'),
+  LessThanOne: says(
+    'The share to evacuate is less than one endpoint and is rounded down: nothing moves.',
+    'Nothing to do, or `--round up`.',
+  ),
+  NotTouched: says(
+    'No prediction is possible, and no evacuation changes it: it has no endpoints, or it is the Service of the API server itself.',
+    'Nothing to do.',
+  ),
+};
 
 export type Answer = keyof typeof ANSWERS;
 
@@ -70,7 +64,7 @@ export interface SurvivalOptions extends ExplainOptions {
 
 const HUNDRED = 100;
 
-/** Ready endpoints of one family and port: what one connection chooses among. */
+/** What one connection chooses among: ready endpoints of one family and port. */
 interface Path {
   readonly label: string;
   readonly endpoints: readonly { readonly address: string; readonly zone: string }[];
@@ -78,9 +72,8 @@ interface Path {
 
 /** A headless Service has no ports that proxies look at: all its addresses are in DNS. */
 const pathsOf = ({ service, slices, families }: Facts): Path[] => {
-  if (service.spec?.clusterIP === 'None') {
+  if (service.spec?.clusterIP === 'None')
     return families.map(({ family, endpoints }) => ({ label: family, endpoints }));
-  }
   const ports = new Set(slices.flatMap((slice) => (slice.ports ?? []).map(({ name = '' }) => name)));
   return families.flatMap(({ family }) =>
     [...ports].map((port) => ({
@@ -92,9 +85,8 @@ const pathsOf = ({ service, slices, families }: Facts): Path[] => {
 
 /** Fraction of the Nodes of each zone whose proxies keep clients in it now; of a planned strategy none: plans are made anew. */
 const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
-  if (planned !== undefined) return new Map();
-  const zones = Map.groupBy(routes, ({ zone }) => zone);
   const size = (own: Facts['routes']): number => sumBy(own, ({ nodes }) => nodes.length);
+  const zones = planned === undefined ? Map.groupBy(routes, ({ zone }) => zone) : [];
   return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
 };
 
@@ -155,13 +147,14 @@ const otherZones = ({ index, clientZones }: Facts, zones: ReadonlySet<string>): 
 
 /** Of so many endpoints of the zone; where several evacuations are about it, by the one that takes most. */
 const leavingOf = (zone: string, count: number, leaves: readonly Leave[]): number =>
-  leaves
-    .filter((leave) => leave.zone === zone)
-    .map(
-      ({ percent, rounding }) =>
-        (count * Math.min(percent, HUNDRED)) / HUNDRED + (rounding === 'Up' ? 1 - ROUNDING : 0),
-    )
-    .reduce((most, share) => Math.max(most, Math.floor(share)), 0);
+  Math.max(
+    0,
+    ...leaves
+      .filter((leave) => leave.zone === zone)
+      .map(({ percent, rounding }) =>
+        Math.floor((count * Math.min(percent, HUNDRED)) / HUNDRED + (rounding === 'Up' ? 1 - ROUNDING : 0)),
+      ),
+  );
 
 const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: SurvivalOptions, flows: FlowsOf) => {
   const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
@@ -173,16 +166,16 @@ const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: Surv
   const { now, after, limit, zone, tooMuch } = withoutOthers(today, left, scale);
   const there = path.endpoints.filter((endpoint) => zones.has(endpoint.zone)).length;
   const leaving = path.endpoints.length - sumOf(left.values());
-  const answer = (): Exclude<Answer, 'NotTouched'> => {
+  const answer = ((): Exclude<Answer, 'NotTouched'> => {
     if (there === 0) return 'NoEndpointThere';
     if (leaving === 0) return 'LessThanOne';
     if (leaving === path.endpoints.length) return 'NoEndpointElsewhere';
     return tooMuch ? 'Overloaded' : 'Survives';
-  };
-  const short = answer() === 'Overloaded' || answer() === 'NoEndpointElsewhere';
+  })();
+  const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   return {
     path,
-    answer: answer(),
+    answer,
     /** Endpoints in the zones, and those of them that leave. */
     there,
     leaving,
@@ -207,15 +200,16 @@ type Judged = ReturnType<typeof judge>;
 /** Load of the busiest endpoint, before and after. */
 export type LoadReport = Judged['load'];
 
-const excess = ({ load: { after, limit } }: Judged): number => (after ?? Infinity) / limit;
+/** How much of the limit the busiest reaches; 0 where no load is known. */
+export const ofLimit = ({ load }: { readonly load: LoadReport | null }): number =>
+  load === null ? 0 : (load.after ?? Infinity) / load.limit;
 
 const amount = ({ basis }: LoadReport, value: number): string =>
   basis === 'measured'
     ? `${Math.round(value * HUNDRED)} % of its capacity`
     : `${value.toFixed(1)} times a fair share of today`;
 
-const sentenceOf = ({ answer, load, there, leaving, path }: Judged, zones: readonly string[]): string => {
-  const names = zones.join(', ');
+const sentenceOf = ({ answer, load, there, leaving, path }: Judged, names: string): string => {
   const all = counted(path.endpoints.length, 'ready endpoint');
   const part = there === leaving ? '' : `, ${leaving} of which leave`;
   if (answer === 'NoEndpointElsewhere') return `All of ${all} (${path.label}) are in ${names}.`;
@@ -240,7 +234,7 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsO
   const paths = untouched === '' ? pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0) : [];
   const [worst] = paths
     .map((path) => judge(facts, path, leaves, options, flows))
-    .sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || excess(b) - excess(a));
+    .sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || ofLimit(b) - ofLimit(a));
   const endpoints = worst?.path.endpoints ?? [];
   const answer: Answer = worst?.answer ?? 'NotTouched';
   return {
@@ -252,10 +246,7 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsO
     message:
       worst === undefined
         ? untouched || 'No endpoint is ready.'
-        : sentenceOf(
-            worst,
-            leaves.map(({ zone }) => zone),
-          ),
+        : sentenceOf(worst, leaves.map(({ zone }) => zone).join(', ')),
     /** Ready endpoints that leave, of all of the Service's. Of the port and family that is worst off. */
     endpoints: { count: worst?.leaving ?? 0, of: endpoints.length },
     /** Ready endpoints without a zone; they count as being elsewhere. */

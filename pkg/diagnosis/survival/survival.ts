@@ -7,7 +7,7 @@ import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts
 import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { type ServiceSurvival, type SurvivalOptions, rankOf, survivalOf } from './service.ts';
+import { type ServiceSurvival, type SurvivalOptions, ofLimit, rankOf, survivalOf } from './service.ts';
 
 /** Of Nodes and endpoints, in name order. */
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
@@ -30,13 +30,15 @@ export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[])
   return `no Node and no endpoint is in zone "${stranger}"; ${hint}`;
 };
 
-const howMuch = ({ load }: ServiceSurvival): number => (load === null ? 0 : (load.after ?? Infinity) / load.limit);
-
-const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number =>
-  rankOf(a.answer) - rankOf(b.answer) ||
-  (howMuch(a) === howMuch(b) ? 0 : howMuch(b) - howMuch(a)) ||
-  byText(a.namespace, b.namespace) ||
-  byText(a.name, b.name);
+const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number => {
+  const [left, right] = [ofLimit(a), ofLimit(b)];
+  return (
+    rankOf(a.answer) - rankOf(b.answer) ||
+    (left === right ? 0 : right - left) ||
+    byText(a.namespace, b.namespace) ||
+    byText(a.name, b.name)
+  );
+};
 
 const sumUp = (
   services: readonly ServiceSurvival[],

@@ -9,7 +9,6 @@ import {
   monthlyCost,
   parsePrices,
   pricePerGigabyte,
-  regionsOf,
   tariffOf,
 } from '../../../pkg/diagnosis/prices.ts';
 import type { PriceTable, TrafficShares } from '../../../pkg/diagnosis/prices.ts';
@@ -118,22 +117,19 @@ describe('parsePrices', () => {
   }
 });
 
-describe('regionsOf', () => {
+describe('regions of zones', () => {
   it('reads the label of Nodes, the table first', () => {
     const table = { ...parsePrices(minimal), regions: { c: 'eu-9', d: 'eu-4' } };
     const nodes = [nodeIn('a', 'eu-1'), nodeIn('b', ''), nodeIn('c', 'eu-3')];
-    expect([...regionsOf(table, nodes)]).to.deep.equal([
-      ['a', 'eu-1'],
-      ['c', 'eu-9'],
-      ['d', 'eu-4'],
-    ]);
+    const { regions } = tariffOf(table, nodes);
+    expect(Object.fromEntries(regions)).to.deep.equal({ a: 'eu-1', c: 'eu-9', d: 'eu-4' });
   });
 
   it('takes the first Node by name where Nodes of a zone contradict each other, in whatever order they come', () => {
     const nodes = [nodeIn('a', 'eu-2', 'node-2'), nodeIn('a', 'eu-1', 'node-1')];
     const table = parsePrices(minimal);
-    expect(regionsOf(table, nodes).get('a')).to.equal('eu-1');
-    expect(regionsOf(table, [...nodes].reverse()).get('a')).to.equal('eu-1');
+    expect(tariffOf(table, nodes).regions.get('a')).to.equal('eu-1');
+    expect(tariffOf(table, [...nodes].reverse()).regions.get('a')).to.equal('eu-1');
   });
 });
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { checkEvacuation, estimateWrites } from '../../../../pkg/diagnosis/survival/check.ts';
+import { checkEvacuation } from '../../../../pkg/diagnosis/survival/check.ts';
 import type { Evacuation, EvacuationCheck } from '../../../../pkg/diagnosis/survival/check.ts';
 import { BPF, CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
@@ -147,12 +147,9 @@ describe('survival: what an evacuation costs the control plane', () => {
   });
 
   it('counts answers of the EndpointSlice controller for its own slices only', () => {
-    const labels = { 'endpointslice.kubernetes.io/managed-by': 'someone-else' };
-    const slices = [slice(), slice({ metadata: { labels } })];
-    expect(estimateWrites(slices, { proxies: 10, requestsPerSecond: 100 }).echo).to.deep.equal({
-      puts: 1,
-      requestsPerSecond: 100,
-      seconds: 0.01,
-    });
+    const metadata = { name: 'own', labels: { 'endpointslice.kubernetes.io/managed-by': 'someone-else' } };
+    const other = slice({ service: 'web', metadata, endpoints: [endpoint({ zone: A, addresses: ['10.1.0.1'] })] });
+    const { writes } = check([...named('web', [A, B]), other], evacuation(A));
+    expect([writes.slices, writes.echo.puts]).to.deep.equal([2, 1]);
   });
 });
