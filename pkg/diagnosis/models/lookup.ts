@@ -1,11 +1,11 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 // The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
 // The names most like one that does not exist, by edit distance.
-import type { EndpointSlice, Service } from '../../apis/core.ts';
+import { type EndpointSlice, type Service, isEndpointReady } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
-import type { Bounds, Demand, FlowEndpoint, Plan, ZoneFigures } from '../../flow/types.ts';
+import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts';
 import { kubeletVersion } from '../routers/nodes.ts';
@@ -31,15 +31,10 @@ export const sortedServices = (snapshot: ClusterSnapshot): readonly Service[] =>
 
 /** Slices by the full name of the Service that their label names, each list in name order. */
 export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> => {
-  const found = new Map<string, EndpointSlice[]>();
-  for (const slice of slices) {
-    const name = slice.metadata?.labels?.[LABEL_SERVICE_NAME];
-    if (name === undefined) continue;
-    const key = serviceKeyOfRef({ namespace: slice.metadata?.namespace ?? 'default', name });
-    const list = found.get(key);
-    if (list === undefined) found.set(key, [slice]);
-    else list.push(slice);
-  }
+  const found = Map.groupBy(slices, ({ metadata }) => {
+    const name = metadata?.labels?.[LABEL_SERVICE_NAME];
+    return name === undefined ? '' : serviceKeyOfRef({ namespace: metadata?.namespace ?? 'default', name });
+  });
   for (const list of found.values()) list.sort((a, b) => byText(nameOf(a), nameOf(b)));
   return found;
 };
@@ -79,22 +74,6 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
   return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };
 
-export interface PlanReport {
-  readonly plan: {
-    readonly spread: boolean;
-    readonly endpoints: readonly {
-      readonly address: string;
-      /** Empty where it has none. */
-      readonly zone: string;
-      readonly forZones: readonly string[];
-    }[];
-  };
-  readonly zones: Readonly<Record<string, ZoneFigures>>;
-  readonly inZoneShare: number;
-  readonly maxUtilization: number;
-  readonly bounds: Bounds;
-}
-
 export interface PlanOptions {
   /** Cores by client zone. */
   readonly demand: Demand;
@@ -116,42 +95,22 @@ export interface WeightedPlanOptions {
   readonly family?: string;
 }
 
-export interface ReadyEndpoint {
-  readonly address: string;
-  readonly zone: string;
-  readonly nodeName: string;
-  readonly forZones: readonly string[];
-  readonly slice: EndpointSlice;
-}
+export type ReadyEndpoint = ReturnType<typeof readyEndpoints>[number];
 
 /** Ready endpoints as proxies read them, each address once. */
 export const readyEndpoints = (slices: readonly EndpointSlice[], family: string) => {
-  const found = new Map<string, ReadyEndpoint>();
-  for (const slice of slices) {
-    if ((slice.addressType ?? 'IPv4') !== family) continue;
-    for (const { addresses, zone = '', nodeName = '', conditions, hints } of slice.endpoints ?? []) {
-      const address = addresses[0];
-      if (address === undefined || conditions?.ready === false || found.has(address)) continue;
-      const forZones = (hints?.forZones ?? []).map(({ name }) => name);
-      found.set(address, { address, zone, nodeName, forZones, slice });
-    }
-  }
-  return [...found.values()].sort((a, b) => byText(a.address, b.address));
-};
-
-const planOf = (
-  endpoints: readonly Omit<FlowEndpoint, 'capacity'>[],
-  options: PlanOptions | WeightedPlanOptions,
-): Plan => {
-  if ('weights' in options) {
-    return planProportional({ endpoints, weights: options.weights, maxOverload: options.maxOverload });
-  }
-  const { demand, capacity, targetUtilization } = options;
-  return planHints({
-    endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })),
-    demand,
-    targetUtilization,
-  });
+  const all = slices
+    .filter(({ addressType = 'IPv4' }) => addressType === family)
+    .flatMap((slice) =>
+      (slice.endpoints ?? [])
+        .filter(isEndpointReady)
+        .map(({ addresses: [address = ''], zone = '', nodeName = '', hints }) => {
+          const forZones = (hints?.forZones ?? []).map(({ name }) => name);
+          return { address, zone, nodeName, forZones, slice };
+        }),
+    );
+  const first = new Map(all.toReversed().map((endpoint) => [endpoint.address, endpoint]));
+  return [...first.values()].sort((a, b) => byText(a.address, b.address));
 };
 
 /** The strategy `load-aware` at a demand, or `proportional` where weights are given. */
@@ -159,18 +118,26 @@ export const planReport = (
   service: Service,
   slices: readonly EndpointSlice[],
   options: PlanOptions | WeightedPlanOptions,
-): PlanReport => {
+) => {
   const ready = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
   const endpoints = ready.map(({ address, zone, forZones }) => ({ name: address, zone, forZones }));
-  const plan = planOf(endpoints, options);
-  const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
+  const plan =
+    'weights' in options
+      ? planProportional({ endpoints, weights: options.weights, maxOverload: options.maxOverload })
+      : planHints({
+          endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity: options.capacity })),
+          demand: options.demand,
+          targetUtilization: options.targetUtilization,
+        });
+  const zoneOf = new Map(ready.map(({ address, zone }) => [address, zone]));
   const { zones, inZoneShare, maxUtilization, bounds } = plan;
   return {
     plan: {
       spread: plan.spread,
-      endpoints: plan.endpoints.map(({ name, forZones }) => ({
-        address: name,
-        zone: zoneOf.get(name) ?? '',
+      endpoints: plan.endpoints.map(({ name: address, forZones }) => ({
+        address,
+        /** Empty where it has none. */
+        zone: zoneOf.get(address) ?? '',
         forZones,
       })),
     },
@@ -180,6 +147,8 @@ export const planReport = (
     bounds: { lp: bounds.lp, integrality: bounds.integrality },
   };
 };
+
+export type PlanReport = ReturnType<typeof planReport>;
 
 /** Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 export const editDistance = (left: string, right: string): number => {
