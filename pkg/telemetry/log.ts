@@ -45,7 +45,7 @@ export interface LoggerOptions {
   colour?: boolean;
 }
 
-/** What goes through winston's formats. Fields stay in one property of their own, so that one named `level` or `message` replaces nothing. */
+/** What goes through winston. Fields stay in one property of their own, so that one named `level` or `message` replaces nothing. */
 type Entry = Logform.TransformableInfo & { message: string; fields: LogFields };
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
@@ -53,36 +53,20 @@ const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } a
 /** The names that every JSON line has; a field of one of these names is written with `field_` before it. */
 const RESERVED = new Set(['time', 'level', 'logger', 'message']);
 
-/** Masks secrets in message and fields. */
-const redact = formats((info, options) => {
-  const { message, fields } = info as Entry;
-  const { stacks } = options as { stacks: boolean };
-  return { ...info, message: cleanText(message), fields: cleanFields(fields, { stacks }) };
-});
-
-const json = (name: string, now: () => number) =>
-  formats.printf((info) => {
-    const { level, message, fields } = info as Entry;
-    const line: Record<string, unknown> = { time: new Date(now()).toISOString(), level, logger: name, message };
-    for (const [key, value] of Object.entries(fields)) {
-      const shown = RESERVED.has(key) || key === '__proto__' ? `field_${key}` : key;
-      line[shown] = value;
-    }
-    return JSON.stringify(line);
-  });
+const jsonLine = (line: Record<string, unknown>, fields: LogFields): string => {
+  for (const [key, value] of Object.entries(fields))
+    line[RESERVED.has(key) || key === '__proto__' ? `field_${key}` : key] = value;
+  return JSON.stringify(line);
+};
 
 /** Values without spaces and quotes stay bare; JSON otherwise, which also keeps a line one line. */
 const consoleValue = (value: unknown): string =>
   typeof value === 'string' && /^[\w./:@+=[\]-]+$/.test(value) ? value : JSON.stringify(value);
 
-const text = (now: () => number, colour: boolean) =>
-  formats.printf((info) => {
-    const { level, message, fields } = info as Entry;
-    const label = level.toUpperCase().padEnd(5);
-    const shown = colour ? styleText(COLOURS[level as LogLevel], label, { validateStream: false }) : label;
-    const parts = Object.entries(fields).map(([key, value]) => `${key}=${consoleValue(value)}`);
-    return [new Date(now()).toISOString(), shown, message.replaceAll(/\s*[\r\n]+\s*/g, ' '), ...parts].join(' ');
-  });
+const consoleLine = (time: string, level: string, message: string, fields: LogFields): string => {
+  const parts = Object.entries(fields).map(([key, value]) => `${key}=${consoleValue(value)}`);
+  return [time, level, message.replaceAll(/\s*[\r\n]+\s*/g, ' '), ...parts].join(' ');
+};
 
 const wrap = (winston: Winston, fields: LogFields): Logger => {
   const at =
@@ -105,13 +89,20 @@ const wrap = (winston: Winston, fields: LogFields): Logger => {
 export const createLogger = (options: LoggerOptions): Logger => {
   const { name, level = 'info', format = 'json', stream = process.stderr, now = Date.now } = options;
   const { colour = 'isTTY' in stream && stream.isTTY } = options;
+  const lineOf = (info: Logform.TransformableInfo): string => {
+    const entry = info as Entry;
+    const time = new Date(now()).toISOString();
+    const message = cleanText(entry.message);
+    const fields = cleanFields(entry.fields, { stacks: level === 'debug' });
+    if (format === 'json') return jsonLine({ time, level: entry.level, logger: name, message }, fields);
+    const label = entry.level.toUpperCase().padEnd(5);
+    const colours = COLOURS[entry.level as LogLevel];
+    return consoleLine(time, colour ? styleText(colours, label, { validateStream: false }) : label, message, fields);
+  };
   const winston = createWinston({
     levels: { error: 0, warn: 1, info: 2, debug: 3 },
     level,
-    format: formats.combine(
-      redact({ stacks: level === 'debug' }),
-      format === 'json' ? json(name, now) : text(now, colour),
-    ),
+    format: formats.printf(lineOf),
     transports: [new transports.Stream({ stream, eol: '\n' })],
   });
   return wrap(winston, {});

@@ -133,17 +133,14 @@ const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Reco
   guardConnections(server, MAX_CONNECTIONS, logger);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
-  let closed: Promise<void> | undefined;
   return {
     port: actualPort,
-    /** Stops listening, cuts open connections; resolves when the port is free. May be called again. */
-    close(): Promise<void> {
-      closed ??= new Promise((resolve) => {
+    /** Stops listening, cuts open connections; resolves when the port is free. */
+    close: (): Promise<void> =>
+      new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      });
-      return closed;
-    },
+      }),
   };
 };
 

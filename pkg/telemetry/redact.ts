@@ -40,48 +40,39 @@ const QUOTE = String.raw`(?:\\*["'])`;
 const VALUE = String.raw`(?:\\*"[^"\\]*(?:\\+[^"\\]+)*\\*"|'[^'\n]*'|[^\s,;&"'}\])]+)`;
 const SECRET_WORD = String.raw`[\w.-]{0,40}(?:token|pass(?:w(?:or)?d)?|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|tls[-_.]key|kubeconfig|authorization|cookie)`;
 
-/** `$1` is what is kept. */
-const RULES: readonly { readonly pattern: RegExp; readonly put: string }[] = [
+/** What is found, and what is put in its place; `$1` is what is kept. */
+const RULES: readonly (readonly [pattern: RegExp, put: string])[] = [
   // A block whose beginning or end was cut off is key material up to there.
-  {
-    pattern:
-      /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
-    put: REDACTED,
-  },
-  { pattern: /^[\s\S]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----/g, put: REDACTED },
+  [
+    /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
+    REDACTED,
+  ],
+  [/^[\s\S]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----/g, REDACTED],
   // base64 of "-----BEGIN": certificates and keys alike, as kubeconfigs and Secrets hold them.
-  { pattern: /LS0tLS1CRUdJTi[\w+/=-]*/g, put: REDACTED },
+  [/LS0tLS1CRUdJTi[\w+/=-]*/g, REDACTED],
   // JSON Web Tokens begin with base64 of `{"`.
-  { pattern: /\beyJ[\w-]{4,}(?:\.[\w-]*){1,4}/g, put: REDACTED },
-  { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#]*@/gi, put: `$1${REDACTED}@` },
-  { pattern: /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#:@]{0,256}:[^\s"'<>]{0,256}@/gi, put: `$1${REDACTED}@` },
-  { pattern: /\b(bearer\s+)[^\s"',;]+/gi, put: `$1${REDACTED}` },
-  { pattern: /\b([Bb]asic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, put: `$1${REDACTED}` },
-  {
-    pattern: new RegExp(`(${SECRET_WORD}${QUOTE}?\\s*[:=]\\s*)(?!\\[redacted\\])${VALUE}`, 'gi'),
-    put: `$1${REDACTED}`,
-  },
+  [/\beyJ[\w-]{4,}(?:\.[\w-]*){1,4}/g, REDACTED],
+  [/([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#]*@/gi, `$1${REDACTED}@`],
+  [/([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/?#:@]{0,256}:[^\s"'<>]{0,256}@/gi, `$1${REDACTED}@`],
+  [/\b(bearer\s+)[^\s"',;]+/gi, `$1${REDACTED}`],
+  [/\b([Bb]asic\s+)[A-Za-z0-9+/_-]{6,}={0,2}/g, `$1${REDACTED}`],
+  [new RegExp(`(${SECRET_WORD}${QUOTE}?\\s*[:=]\\s*)(?!\\[redacted\\])${VALUE}`, 'gi'), `$1${REDACTED}`],
   // Tokens by the shapes that their issuers give them: bootstrap tokens, GitHub, AWS, Slack, GitLab, npm, Google, OpenAI, Stripe,
   // Hugging Face, DigitalOcean, HashiCorp Vault.
-  { pattern: /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, put: REDACTED },
-  {
-    pattern:
-      /\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[\w-]{10,}|gl[a-z]{1,6}-[\w-]{20,})/g,
-    put: REDACTED,
-  },
-  {
-    pattern:
-      /\b(?:npm_\w{30,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|hf_\w{30,}|dop_v1_\w{40,}|hv[bs]\.[\w-]{20,})/g,
-    put: REDACTED,
-  },
+  [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, REDACTED],
+  [
+    /\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[\w-]{10,}|gl[a-z]{1,6}-[\w-]{20,})/g,
+    REDACTED,
+  ],
+  [
+    /\b(?:npm_\w{30,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|hf_\w{30,}|dop_v1_\w{40,}|hv[bs]\.[\w-]{20,})/g,
+    REDACTED,
+  ],
 ];
 
 /** Text without what looks like a secret; line breaks outside of keys stay. */
-export const maskText = (text: string): string => {
-  let masked = text;
-  for (const { pattern, put } of RULES) masked = masked.replaceAll(pattern, put);
-  return masked;
-};
+export const maskText = (text: string): string =>
+  RULES.reduce((masked, [pattern, put]) => masked.replaceAll(pattern, put), text);
 
 /** `key` is what selectors and tolerations call the name of a label. */
 const isSecret = (name: string): boolean => name !== 'key' && isSecretName(name);
@@ -107,32 +98,24 @@ interface Walk {
   readonly path: Set<object>;
 }
 
-const cleanError = (error: Error, walk: Walk): Record<string, unknown> => {
-  const result: Record<string, unknown> = { name: error.name, message: cleanText(error.message) };
-  for (const [name, value] of Object.entries(error)) {
-    // Own fields such as status, code and reason; a body or a request object would be too much.
-    if (typeof value === 'object' || typeof value === 'function' || name === 'name' || name === 'message') continue;
-    result[name] = isSecretName(name) ? REDACTED : cleanValue(value, walk);
-  }
-  if (walk.stacks && error.stack !== undefined) result['stack'] = cleanText(error.stack);
-  if (error.cause !== undefined) result['cause'] = cleanValue(error.cause, walk);
-  if (error instanceof AggregateError) result['errors'] = cleanValue(error.errors, walk);
+const cleanEntries = (entries: readonly [string, unknown][], walk: Walk): Record<string, unknown> => {
+  // No prototype: a field named __proto__ is then a field like any other.
+  const result = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of entries.slice(0, MAX_ENTRIES))
+    if (value !== undefined) result[name] = isSecretName(name) ? REDACTED : cleanValue(value, walk);
+  if (entries.length > MAX_ENTRIES) result['…'] = 'more entries left out';
   return result;
 };
 
-const cleanEntries = (entries: Iterable<[string, unknown]>, walk: Walk): Record<string, unknown> => {
-  // No prototype: a field named __proto__ is then a field like any other.
-  const result = Object.create(null) as Record<string, unknown>;
-  let count = 0;
-  for (const [name, value] of entries) {
-    count += 1;
-    if (count > MAX_ENTRIES) {
-      result['…'] = 'more entries left out';
-      break;
-    }
-    if (value !== undefined) result[name] = isSecretName(name) ? REDACTED : cleanValue(value, walk);
-  }
-  return result;
+/** With own fields such as status, code and reason; a body or a request object would be too much. */
+const cleanError = (error: Error, walk: Walk): Record<string, unknown> => {
+  const { name, message, stack, cause } = error;
+  const own = Object.entries(error).filter(
+    ([field, value]) => !['object', 'function'].includes(typeof value) && field !== 'name' && field !== 'message',
+  );
+  const rest = { stack: walk.stacks ? stack : undefined, cause };
+  const errors = error instanceof AggregateError ? { errors: error.errors } : {};
+  return cleanEntries(Object.entries({ name, message, ...Object.fromEntries(own), ...rest, ...errors }), walk);
 };
 
 const cleanArray = (items: readonly unknown[], walk: Walk): unknown[] => {
@@ -148,32 +131,18 @@ const cleanObject = (value: object, walk: Walk): unknown => {
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (Array.isArray(value)) return cleanArray(value, walk);
   if (value instanceof Set) return cleanArray([...value], walk);
-  if (value instanceof Map)
-    return cleanEntries(
-      [...value].map(([key, entry]) => [String(key), entry]),
-      walk,
-    );
-  return cleanEntries(Object.entries(value), walk);
+  return cleanEntries(
+    value instanceof Map ? Array.from(value, ([name, entry]) => [String(name), entry]) : Object.entries(value),
+    walk,
+  );
 };
 
 const cleanValue = (value: unknown, walk: Walk): unknown => {
-  switch (typeof value) {
-    case 'string':
-      return cleanText(value);
-    case 'number':
-      return Number.isFinite(value) ? value : String(value);
-    case 'boolean':
-    case 'undefined':
-      return value;
-    case 'bigint':
-    case 'symbol':
-      return String(value);
-    case 'function':
-      return '[function]';
-    case 'object':
-      break;
-  }
-  if (value === null) return null;
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'function') return '[function]';
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
   if (walk.path.has(value)) return '[circular]';
   if (walk.path.size >= MAX_DEPTH) return '[too deep]';
   walk.path.add(value);
