@@ -3,7 +3,7 @@
 // What of an EndpointSlice is this project's, and the operations that remove it, whichever component wrote it.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type Endpoint, type EndpointHints, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
-import { type Fields, isFields } from '../apis/values.ts';
+import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
@@ -16,16 +16,11 @@ import type { HintsDecision } from '../hints/index.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import { type ReadEndpoint, type ReadSlice, readEndpoint, readSlice, strategyOf } from '../hints/table.ts';
 import type { Joining } from './accept.ts';
-import { baseUnder, evacuationPatch, hintOperations, hintsOfBase, parseMark, returnPatch } from './slice.ts';
-import type { EvacuationMark } from './slice.ts';
-import { decideInOrder, markOf } from './decide.ts';
+import { type Evacuated, type SliceContent, baseUnder, evacuationPatch, hintOperations } from './slice.ts';
+import { hintsOfBase, markOf, parseMark, returnPatch } from './slice.ts';
+import { decideInOrder } from './decide.ts';
 
 const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
-
-const hasAnnotations = (object: unknown): boolean => {
-  const metadata = isFields(object) ? object['metadata'] : undefined;
-  return isFields(metadata) && isFields(metadata['annotations']);
-};
 
 const endpointsOf = ({ endpoints }: ReadSlice): ReadEndpoint[] | string => {
   const read: ReadEndpoint[] = [];
@@ -37,15 +32,29 @@ const endpointsOf = ({ endpoints }: ReadSlice): ReadEndpoint[] | string => {
   return read;
 };
 
+/** The decision about a slice as it was sent; `operationsFor` is asked once its endpoints could be read. */
+const decided = (
+  object: unknown,
+  slice: ReadSlice,
+  operationsFor: (content: SliceContent, endpoints: readonly ReadEndpoint[]) => JsonPatchOperation[],
+): HintsDecision => {
+  const endpoints = endpointsOf(slice);
+  if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
+  const { metadata } = object as SliceContent;
+  const operations = operationsFor(defined({ metadata, endpoints }), endpoints);
+  return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
+};
+
 /** A stored slice with the hints that it would have without the evacuation; what is not marked, or no slice, as it is. */
 export const withoutEvacuation = (object: unknown): unknown => {
   const slice = readSlice(object);
-  const mark = typeof slice === 'string' ? undefined : parseMark(slice.annotations[ANNOTATION_EVACUATED]);
-  if (typeof slice === 'string' || mark === undefined || !isFields(object)) return object;
-  const endpoints = endpointsOf(slice);
+  if (typeof slice === 'string' || !isFields(object)) return object;
+  const mark = parseMark(slice.annotations[ANNOTATION_EVACUATED]);
+  const endpoints = mark === undefined ? '' : endpointsOf(slice);
   if (typeof endpoints === 'string') return object;
-  const bare = endpoints.map(({ hints: _hints, ...endpoint }, index) => {
-    const base = hintsOfBase(baseUnder(endpoints[index] ?? { addresses: [] }, mark));
+  const bare = endpoints.map((whole) => {
+    const { hints: _hints, ...endpoint } = whole;
+    const base = hintsOfBase(baseUnder(whole, mark));
     return base === undefined ? endpoint : { ...endpoint, hints: base };
   });
   return { ...object, endpoints: bare };
@@ -55,13 +64,8 @@ export const withoutEvacuation = (object: unknown): unknown => {
 export const decideEvacuated = (object: unknown, isLeft: (zone: string) => boolean): HintsDecision => {
   const slice = readSlice(object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
-  const mark = parseMark(slice.annotations[ANNOTATION_EVACUATED]);
-  if (mark === undefined) return UNCHANGED;
-  const endpoints = endpointsOf(slice);
-  if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
-  const annotations = hasAnnotations(object) ? slice.annotations : undefined;
-  const operations = returnPatch({ endpoints, labels: slice.labels, annotations }, mark, isLeft);
-  return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
+  if (parseMark(slice.annotations[ANNOTATION_EVACUATED]) === undefined) return UNCHANGED;
+  return decided(object, slice, (content) => returnPatch(content, isLeft));
 };
 
 /** What decides; no port and no Pod matters within one slice that all leave. */
@@ -72,8 +76,6 @@ const asEndpoint = (endpoint: ReadEndpoint): Endpoint => ({
   ...(isFields(endpoint.hints) ? { hints: endpoint.hints } : {}),
 });
 
-type Decided = Pick<EvacuationMark, 'evacuated' | 'alsoServe'>;
-
 /**
  * By this slice alone: other slices of the Service may hold what it lacks, so the leader looks again. A new slice all of whose endpoints
  * leave is evacuated as well: hints that name no zone with clients send no one away (pkg/proxy/topology.go takes all endpoints
@@ -83,7 +85,7 @@ const joinedAlone = (
   endpoints: readonly ReadEndpoint[],
   created: boolean,
   { zones, clientZones, forced }: Joining,
-): Decided | undefined => {
+): Evacuated | undefined => {
   const leaves = zones.map((zone) => ({ zone, percent: 100, rounding: 'Up' as const }));
   const alone = endpoints.map(asEndpoint);
   const { decision, refused } = decideInOrder({ slices: [{ endpoints: alone }], clientZones, leaves });
@@ -120,13 +122,9 @@ export const decideJoining = ({ object, created, joiningOf }: JoiningInput): Hin
   if (typeof namespace !== 'string' || addressType === 'FQDN') return UNCHANGED;
   const joining = joiningOf({ namespace, service, labels });
   if (joining === undefined) return UNCHANGED;
-  const endpoints = endpointsOf(slice);
-  if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
-  const next = joinedAlone(endpoints, created, joining);
-  if (next === undefined) return UNCHANGED;
-  const annotations = hasAnnotations(object) ? slice.annotations : undefined;
-  const operations = evacuationPatch({ endpoints, labels: slice.labels, annotations }, undefined, next);
-  return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
+  return decided(object, slice, (content, endpoints) =>
+    evacuationPatch(content, joinedAlone(endpoints, created, joining)),
+  );
 };
 
 const OURS = [ANNOTATION_EVACUATED, ANNOTATION_PLAN, ANNOTATION_TOUCHED];

@@ -2,8 +2,8 @@
 // Its callers (acceptance of a ZoneEvacuation, `evacuate`, `audit --without`) differ only in what they know of clients and endpoints.
 import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { byText, sumOf } from '../apis/values.ts';
-import { type Leave, decideInOrder, markOf } from './decide.ts';
-import { baseUnder, isLeaving } from './slice.ts';
+import { type Leave, decideInOrder } from './decide.ts';
+import { baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
 /** One Service, zones by name; the empty name is for no zone. */
 export interface ZoneLoad {
@@ -161,7 +161,7 @@ export const overloadOf = ({ slices, running, wanted, nodes, measured }: Overloa
         zone: endpoint.zone ?? '',
         stays: before?.kind !== 'moved' || !isLeaving(endpoint, before),
         leaves: decision?.kind === 'moved' && isLeaving(endpoint, decision),
-        hinted: baseUnder(endpoint, markOf(slice)).zones.length > 0,
+        hinted: zonesIn(baseUnder(endpoint, markOf(slice))).length > 0,
       }));
     });
     if (!seen.some(({ leaves, zone }) => leaves && zone === wanted.zone)) return [];

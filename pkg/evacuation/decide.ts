@@ -2,7 +2,7 @@
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
-import { type EvacuationMark, type Leaving, baseUnder, isLeaving, parseMark } from './slice.ts';
+import { type Evacuated, type Leaving, baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
 /** What an evacuation asks of a Service. */
 export interface Leave {
@@ -17,7 +17,7 @@ export type ServiceDecision =
   | { readonly kind: 'untouched' }
   /** It stays as it is: never is a Service left without endpoints. */
   | { readonly kind: 'left'; readonly reason: LeftReason; readonly message: string }
-  | ({ readonly kind: 'moved' } & Pick<EvacuationMark, 'evacuated' | 'alsoServe'>);
+  | ({ readonly kind: 'moved' } & Evacuated);
 
 export type LeftReason = 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
 
@@ -42,10 +42,6 @@ interface Seen {
 const groupOf = ({ addressType, ports }: EndpointSlice): string =>
   JSON.stringify([addressType, (ports ?? []).map(({ name, port }) => `${name ?? ''}=${port ?? ''}`).sort()]);
 
-/** The mark of a slice as it is stored. */
-export const markOf = ({ metadata }: EndpointSlice): EvacuationMark | undefined =>
-  parseMark(metadata?.annotations?.[ANNOTATION_EVACUATED]);
-
 export const isMarked = ({ metadata }: EndpointSlice): boolean =>
   metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
@@ -64,7 +60,7 @@ const seenIn = (slice: EndpointSlice): Seen[] => {
     endpoint,
     name: endpoint.targetRef?.name ?? endpoint.addresses[0] ?? '',
     group,
-    zones: baseUnder(endpoint, mark).zones,
+    zones: zonesIn(baseUnder(endpoint, mark)),
   }));
 };
 

@@ -1,6 +1,5 @@
-// One slice: its hints under a mark, and without. The same for the leader, for admission and for the command line.
-// The hints of an endpoint as they are without an evacuation, as a short text and as the API has them.
-// What an evacuated slice says in its annotation: enough to keep it evacuated, and to undo that, without looking elsewhere.
+// One slice under an evacuation, and without: the same for the leader, for admission and for the command line. Its annotation holds
+// enough to keep it evacuated, and to undo that, without looking elsewhere.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, isFields, parseJson } from '../apis/values.ts';
@@ -21,51 +20,49 @@ import type { ReadEndpoint } from '../hints/table.ts';
 /** As stored, or as sent by a client. */
 type AnyHints = Fields | EndpointHints | null | undefined;
 
-interface BaseHints {
-  readonly zones: readonly string[];
-  readonly nodes: readonly string[];
-}
+/**
+ * The hints that an endpoint has without an evacuation once it is ready, as text: its zones and, behind a bar, its nodes; no name of either
+ * holds a comma or a bar. Empty for none.
+ */
+type Base = string;
 
-const namesOf = (list: unknown): string[] | undefined => {
-  if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) return undefined;
-  const names = list.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
-  return names.every((name) => typeof name === 'string') ? names : undefined;
+const NONE: Base = '';
+
+const baseFrom = (zones: readonly string[], nodes: readonly string[]): Base =>
+  nodes.length === 0 ? zones.join(',') : `${zones.join(',')}|${nodes.join(',')}`;
+
+const namesIn = (base: Base): readonly [zones: string[], nodes: string[]] => {
+  const [zones = '', nodes = ''] = base.split('|');
+  return [zones === '' ? [] : zones.split(','), nodes === '' ? [] : nodes.split(',')];
 };
 
-const isAcceptable = ({ zones, nodes }: BaseHints): boolean =>
-  zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS && zones.every(isZoneHint) && nodes.every(isNodeName);
+export const zonesIn = (base: Base): string[] => namesIn(base)[0];
 
-/** Hints as an endpoint has them when it is ready; what the API could not have stored counts as none. */
-export const baseOf = (hints: AnyHints): BaseHints => {
+const namesOf = (list: unknown): string[] => {
+  const names = Array.isArray(list) ? list.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined)) : [];
+  return names.every((name) => typeof name === 'string') ? names.map(whenReady) : [];
+};
+
+/** What the API could not have stored counts as none. */
+export const baseOf = (hints: AnyHints): Base => {
   const { forZones, forNodes }: Fields = { ...hints };
-  const base = { zones: (namesOf(forZones) ?? []).map(whenReady), nodes: (namesOf(forNodes) ?? []).map(whenReady) };
-  return isAcceptable(base) ? base : { zones: [], nodes: [] };
+  const [zones, nodes] = [namesOf(forZones), namesOf(forNodes)];
+  const few = zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS;
+  return few && zones.every(isZoneHint) && nodes.every(isNodeName) ? baseFrom(zones, nodes) : NONE;
 };
 
 const named = (names: readonly string[]) => names.map((name) => ({ name }));
 
 /** Undefined for none. */
-export const hintsOfBase = ({ zones, nodes }: BaseHints): EndpointHints | undefined => {
-  if (zones.length === 0 && nodes.length === 0) return undefined;
-  return {
-    ...(zones.length === 0 ? {} : { forZones: named(zones) }),
-    ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
-  };
-};
+const hintsFor = (zones: readonly string[], nodes: readonly string[]): EndpointHints | undefined =>
+  zones.length === 0 && nodes.length === 0
+    ? undefined
+    : {
+        ...(zones.length === 0 ? {} : { forZones: named(zones) }),
+        ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
+      };
 
-/** Zones and nodes in their order; no name of either holds a comma or a bar. Empty for none. */
-const textOfBase = ({ zones, nodes }: BaseHints): string =>
-  nodes.length === 0 ? zones.join(',') : `${zones.join(',')}|${nodes.join(',')}`;
-
-const split = (text: string): string[] => (text === '' ? [] : text.split(','));
-
-/** Undefined for a text that says no hints that the API would take. */
-const parseBase = (text: string): BaseHints | undefined => {
-  const [zones = '', nodes = '', more] = text.split('|');
-  const base = { zones: split(zones), nodes: split(nodes) };
-  return more === undefined && isAcceptable(base) ? base : undefined;
-};
+export const hintsOfBase = (base: Base): EndpointHints | undefined => hintsFor(...namesIn(base));
 
 /** Endpoints of one zone that leave: all, or those with these first addresses. */
 export type Leaving = 'all' | ReadonlySet<string>;
@@ -73,8 +70,7 @@ export type Leaving = 'all' | ReadonlySet<string>;
 /** Hints without the evacuation: what most endpoints have, and what the others have, by first address. */
 interface Recorded {
   readonly usual: 'own' | 'none';
-  /** Texts of base hints. */
-  readonly except: ReadonlyMap<string, string>;
+  readonly except: ReadonlyMap<string, Base>;
 }
 
 export interface EvacuationMark {
@@ -98,46 +94,26 @@ export const printMark = ({ evacuated, alsoServe, original }: EvacuationMark): s
     ...(original.except.size === 0 ? {} : { except: Object.fromEntries([...original.except].sort(byName)) }),
   });
 
-const leavingOf = (value: unknown): Leaving | undefined => {
-  if (value === true) return 'all';
-  return Array.isArray(value) && value.every((address) => typeof address === 'string') ? new Set(value) : undefined;
-};
-
-const outOf = (value: unknown): ReadonlyMap<string, Leaving> | undefined => {
-  if (!isFields(value)) return undefined;
-  const evacuated = new Map<string, Leaving>();
-  for (const [zone, said] of Object.entries(value)) {
-    const leaving = leavingOf(said);
-    if (leaving === undefined || !isZoneName(zone)) return undefined;
-    evacuated.set(zone, leaving);
-  }
-  return evacuated.size === 0 ? undefined : evacuated;
-};
-
-const exceptOf = (value: unknown): ReadonlyMap<string, string> | undefined => {
-  if (value === undefined) return new Map();
-  if (!isFields(value)) return undefined;
-  const entries = Object.entries(value);
-  const isText = (text: unknown): boolean => typeof text === 'string' && parseBase(text) !== undefined;
-  return entries.every(([, text]) => isText(text)) ? new Map(entries as [string, string][]) : undefined;
-};
+const areTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string');
+const isLeavingIn = ([zone, leaving]: [string, unknown]): boolean =>
+  isZoneName(zone) && (leaving === true || areTexts(leaving));
+const isBase = (value: unknown): value is Base => typeof value === 'string' && baseOf(hintsOfBase(value)) === value;
 
 /** Undefined where there is none, or none that we could have written: the owner of a slice may write anything there. */
 export const parseMark = (text: unknown): EvacuationMark | undefined => {
   const value = typeof text === 'string' ? parseJson(text) : undefined;
   if (!isFields(value)) return undefined;
-  const { alsoServe, original: usual }: Fields = value;
-  const evacuated = outOf(value['evacuated']);
-  const except = exceptOf(value['except']);
-  if (evacuated === undefined || except === undefined || (usual !== 'own' && usual !== 'none')) return undefined;
-  if (!Array.isArray(alsoServe) || alsoServe.length > MAX_HINTS || !alsoServe.every(isZoneName)) return undefined;
-  return { evacuated, alsoServe: [...new Set(alsoServe)].sort(), original: { usual, except } };
-};
-
-/** The mark with the zones that are still being left; undefined: with none of them. */
-const stillLeft = (mark: EvacuationMark, isLeft: (zone: string) => boolean): EvacuationMark | undefined => {
-  const evacuated = new Map([...mark.evacuated].filter(([zone]) => isLeft(zone)));
-  return evacuated.size === 0 ? undefined : { ...mark, evacuated };
+  const { evacuated, alsoServe, original: usual, except = {} }: Fields = value;
+  if (!isFields(evacuated) || !isFields(except) || (usual !== 'own' && usual !== 'none')) return undefined;
+  if (!areTexts(alsoServe) || alsoServe.length > MAX_HINTS || !alsoServe.every(isZoneName)) return undefined;
+  const zones = Object.entries(evacuated);
+  if (zones.length === 0 || !zones.every(isLeavingIn) || !Object.values(except).every(isBase)) return undefined;
+  return {
+    evacuated: new Map(zones.map(([zone, leaving]) => [zone, areTexts(leaving) ? new Set(leaving) : 'all'])),
+    alsoServe: [...new Set(alsoServe)].sort(),
+    original: { usual, except: new Map(Object.entries(except) as [string, Base][]) },
+  };
 };
 
 type Placed = Pick<ReadEndpoint, 'addresses' | 'zone' | 'conditions'>;
@@ -164,23 +140,14 @@ export const stayingZones = (
 };
 
 /** The hints that an endpoint has under the mark when it is ready, whose hints without it are known. */
-export const evacuatedHints = (endpoint: Placed, base: BaseHints, mark: EvacuationMark): EndpointHints => {
-  const leaving = isLeaving(endpoint, mark);
-  const zones = leaving ? [NOWHERE] : stayingZones(endpoint.zone, base.zones, mark.alsoServe);
+export const evacuatedHints = (endpoint: Placed, base: Base, mark: EvacuationMark): EndpointHints => {
+  const [zones, nodes] = namesIn(base);
+  if (!isLeaving(endpoint, mark)) return hintsFor(stayingZones(endpoint.zone, zones, mark.alsoServe), nodes) ?? {};
   // Where hints name nodes, proxies go by them only while every endpoint has one.
-  const nodes = leaving && base.nodes.length > 0 ? [NOWHERE] : base.nodes;
-  return hintsOfBase({ zones, nodes }) ?? {};
+  return hintsFor([NOWHERE], nodes.length > 0 ? [NOWHERE] : []) ?? {};
 };
 
-const ownBase = ({ zone }: Placed): BaseHints => ({ zones: isZoneName(zone) ? [zone] : [], nodes: [] });
-const NO_HINTS: BaseHints = { zones: [], nodes: [] };
-
-const recordedBase = (endpoint: Placed, { usual, except }: Recorded): BaseHints => {
-  // Hardly any endpoint has an exception, and this is asked for each endpoint of each write.
-  const text = except.get(addressOf(endpoint));
-  const excepted = text === undefined ? undefined : parseBase(text);
-  return excepted ?? (usual === 'own' ? ownBase(endpoint) : NO_HINTS);
-};
+const ownBase = ({ zone }: Placed): Base => (isZoneName(zone) ? zone : NONE);
 
 const equal = (current: AnyHints, wanted: EndpointHints | undefined): boolean =>
   current === undefined || current === null
@@ -188,7 +155,7 @@ const equal = (current: AnyHints, wanted: EndpointHints | undefined): boolean =>
     : wanted !== undefined && sameHints({ ...current }, wanted);
 
 /** Whether these are the hints that an endpoint has under the mark, ready or not. */
-const isEvacuated = (endpoint: HintedEndpoint, base: BaseHints, mark: EvacuationMark): boolean => {
+const isEvacuated = (endpoint: HintedEndpoint, base: Base, mark: EvacuationMark): boolean => {
   const wanted = evacuatedHints(endpoint, base, mark);
   return equal(endpoint.hints, wanted) || equal(endpoint.hints, waitingHints(wanted, endpoint.zone));
 };
@@ -197,41 +164,46 @@ const isEvacuated = (endpoint: HintedEndpoint, base: BaseHints, mark: Evacuation
  * The hints that an endpoint would have without the evacuation when it is ready. Who writes the slice either repeats what the mark made of them,
  * or brings those of its own.
  */
-export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undefined): BaseHints => {
+export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undefined): Base => {
   const sent = baseOf(endpoint.hints);
+  const [zones, nodes] = namesIn(sent);
+  const isNowhere = zones.includes(NOWHERE);
   // Its zone is too long for a hint of an endpoint that is not ready.
-  if (mark === undefined) return sent.zones.includes(NOWHERE) && !isEndpointReady(endpoint) ? ownBase(endpoint) : sent;
-  const recorded = recordedBase(endpoint, mark.original);
-  if (isEvacuated(endpoint, recorded, mark)) return recorded;
+  if (mark === undefined) return isNowhere && !isEndpointReady(endpoint) ? ownBase(endpoint) : sent;
+  const { usual, except } = mark.original;
+  const recorded = except.get(addressOf(endpoint)) ?? (usual === 'own' ? ownBase(endpoint) : NONE);
   // No writer asks for a hint for nowhere: it was made under another mark.
-  if (sent.zones.includes(NOWHERE) || textOfBase(sent) === textOfBase(recorded)) return recorded;
+  if (isNowhere || sent === recorded || isEvacuated(endpoint, recorded, mark)) return recorded;
   if (isLeaving(endpoint, mark)) return sent;
   // The flow controller writes its plan with what has to be covered: that is no part of the plan.
-  const covers = mark.alsoServe.length > 0 && mark.alsoServe.every((zone) => sent.zones.includes(zone));
-  const planned = covers ? sent.zones.filter((zone) => !mark.alsoServe.includes(zone)) : [];
-  return planned.length === 0 ? sent : { ...sent, zones: planned };
+  const covers = mark.alsoServe.length > 0 && mark.alsoServe.every((zone) => zones.includes(zone));
+  const planned = covers ? zones.filter((zone) => !mark.alsoServe.includes(zone)) : [];
+  return planned.length === 0 ? sent : baseFrom(planned, nodes);
 };
 
-const record = (endpoints: readonly HintedEndpoint[], bases: readonly BaseHints[]): Recorded => {
-  const own = endpoints.map((endpoint) => textOfBase(ownBase(endpoint)));
-  const texts = bases.map(textOfBase);
-  const owning = texts.filter((text, index) => text !== '' && text === own[index]).length;
-  const usual = owning > texts.filter((text) => text === '').length ? 'own' : 'none';
-  const except = new Map<string, string>();
-  for (const [index, endpoint] of endpoints.entries()) {
-    const text = texts[index] ?? '';
-    if (text !== (usual === 'own' ? own[index] : '')) except.set(addressOf(endpoint), text);
+const record = (endpoints: readonly HintedEndpoint[], bases: readonly Base[]): Recorded => {
+  const own = endpoints.map(ownBase);
+  const owning = bases.filter((base, index) => base !== NONE && base === own[index]).length;
+  const usual = owning > bases.filter((base) => base === NONE).length ? 'own' : 'none';
+  const except = new Map<string, Base>();
+  for (const [index, base] of bases.entries()) {
+    const endpoint = endpoints[index];
+    if (endpoint !== undefined && base !== (usual === 'own' ? own[index] : NONE)) except.set(addressOf(endpoint), base);
   }
   return { usual, except };
 };
 
-/** What of a slice is read and written here. */
-interface SliceContent {
-  readonly endpoints: readonly HintedEndpoint[];
-  readonly labels: Readonly<Record<string, unknown>> | undefined;
-  /** Undefined: the slice has no annotations at all. */
-  readonly annotations: Readonly<Record<string, unknown>> | undefined;
+type Named = Readonly<Record<string, unknown>> | null;
+
+/** What of a slice is read and written here, as stored or as sent by a client. */
+export interface SliceContent {
+  readonly metadata?: { readonly labels?: Named; readonly annotations?: Named } | null;
+  readonly addressType?: unknown;
+  readonly endpoints?: readonly HintedEndpoint[] | null;
 }
+
+export const markOf = ({ metadata }: Pick<SliceContent, 'metadata'>): EvacuationMark | undefined =>
+  parseMark(metadata?.annotations?.[ANNOTATION_EVACUATED]);
 
 const PATH = `/metadata/annotations/${ANNOTATION_EVACUATED.replaceAll('/', '~1')}`;
 
@@ -247,44 +219,44 @@ export const hintOperations = (
     return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
   });
 
-const markOperations = (annotations: SliceContent['annotations'], wanted: string | undefined): JsonPatchOperation[] => {
+const markOperations = ({ metadata }: SliceContent, wanted: string | undefined): JsonPatchOperation[] => {
+  const annotations = metadata?.annotations;
   const current = annotations?.[ANNOTATION_EVACUATED];
   if (current === wanted) return [];
   if (wanted === undefined) return [{ op: 'remove', path: PATH }];
-  if (annotations === undefined)
-    return [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_EVACUATED]: wanted } }];
-  return [{ op: 'add', path: PATH, value: wanted }];
+  return isFields(annotations)
+    ? [{ op: 'add', path: PATH, value: wanted }]
+    : [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_EVACUATED]: wanted } }];
 };
+
+export type Evacuated = Pick<EvacuationMark, 'evacuated' | 'alsoServe'>;
 
 /**
- * The operations that bring a slice from what it holds under `before` to what `next` says; `next` undefined: back to what it would
- * be without. Empty where nothing is to be done, and applying them makes it so.
+ * The operations that bring a slice from what it holds to what `wanted` says; undefined: back to what it would be without. Empty where nothing
+ * is to be done, and applying them makes it so. A slice without endpoints, or of host names, gets no mark.
  */
-export const evacuationPatch = (
-  { endpoints, labels, annotations }: SliceContent,
-  before: EvacuationMark | undefined,
-  next: Pick<EvacuationMark, 'evacuated' | 'alsoServe'> | undefined,
-): JsonPatchOperation[] => {
+export const evacuationPatch = (slice: SliceContent, wanted: Evacuated | undefined): JsonPatchOperation[] => {
+  const before = markOf(slice);
+  const endpoints = slice.endpoints ?? [];
+  const next = slice.addressType === 'FQDN' ? undefined : wanted;
+  if (before === undefined && (next === undefined || endpoints.length === 0)) return [];
+  const rebuilt = isRebuilt(slice.metadata?.labels ?? undefined);
   const bases = endpoints.map((endpoint) => baseUnder(endpoint, before));
-  const rebuilt = isRebuilt(labels);
-  if (next === undefined) {
-    const returned = endpoints.map((endpoint, index) =>
-      hintsNow(endpoint, hintsOfBase(bases[index] ?? NO_HINTS), rebuilt),
-    );
-    return [...hintOperations(endpoints, returned), ...markOperations(annotations, undefined)];
-  }
-  const mark = { ...next, original: record(endpoints, bases) };
-  const wanted = endpoints.map((endpoint, index) => {
-    const hints = evacuatedHints(endpoint, bases[index] ?? NO_HINTS, mark);
+  const mark = next === undefined ? undefined : { ...next, original: record(endpoints, bases) };
+  const hints = endpoints.map((endpoint, index) => {
+    const base = bases[index] ?? NONE;
+    if (mark === undefined) return hintsNow(endpoint, hintsOfBase(base), rebuilt);
+    const evacuated = evacuatedHints(endpoint, base, mark);
     // An endpoint that leaves has the nowhere hint already, and no zone to return to under this mark.
-    return isLeaving(endpoint, mark) ? hints : hintsNow(endpoint, hints, rebuilt);
+    return isLeaving(endpoint, mark) ? evacuated : hintsNow(endpoint, evacuated, rebuilt);
   });
-  return [...hintOperations(endpoints, wanted), ...markOperations(annotations, printMark(mark))];
+  return [...hintOperations(endpoints, hints), ...markOperations(slice, mark && printMark(mark))];
 };
 
-/** The same for a slice that shows evacuations: without those that are over. */
-export const returnPatch = (
-  slice: SliceContent,
-  mark: EvacuationMark,
-  isLeft: (zone: string) => boolean,
-): JsonPatchOperation[] => evacuationPatch(slice, mark, stillLeft(mark, isLeft));
+/** The same without the evacuations of zones that are not being left any more. */
+export const returnPatch = (slice: SliceContent, isLeft: (zone: string) => boolean): JsonPatchOperation[] => {
+  const mark = markOf(slice);
+  if (mark === undefined) return [];
+  const evacuated = new Map([...mark.evacuated].filter(([zone]) => isLeft(zone)));
+  return evacuationPatch(slice, evacuated.size === 0 ? undefined : { ...mark, evacuated });
+};

@@ -65,14 +65,7 @@ export const useEvacuationCluster = () => {
       leaves: [{ zone, percent: 100, rounding: 'Up' }],
     });
     if (decision.kind !== 'moved') throw new Error(JSON.stringify(decision));
-    const { labels, annotations } = found.metadata ?? {};
-    const content = { endpoints: found.endpoints ?? [], labels, annotations };
-    await client.patch(
-      ENDPOINT_SLICES,
-      { namespace: 'default', name },
-      'json',
-      evacuationPatch(content, undefined, decision),
-    );
+    await client.patch(ENDPOINT_SLICES, { namespace: 'default', name }, 'json', evacuationPatch(found, decision));
   };
   const setStatus = (status: object, name = 'eu-1a'): Promise<unknown> =>
     client.patch(ZONE_EVACUATIONS, { name }, 'merge', { status }, { subresource: 'status' });

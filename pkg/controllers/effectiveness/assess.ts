@@ -2,7 +2,7 @@
 import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
 import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
-import { markOf } from '../../evacuation/decide.ts';
+import { markOf } from '../../evacuation/slice.ts';
 import { endpointsOf, hintedZones } from '../../upstream/features.ts';
 import { type Route, inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
 import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';

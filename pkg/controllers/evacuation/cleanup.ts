@@ -3,7 +3,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
 import { defined, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { markOf } from '../../evacuation/decide.ts';
+import { markOf } from '../../evacuation/slice.ts';
 import { returnPatch } from '../../evacuation/slice.ts';
 import { sleep, systemClock } from '../../kubernetes/wait.ts';
 import {
@@ -34,29 +34,23 @@ export const isMarkedFor = (slice: EndpointSlice, zone?: string): boolean => {
   return mark !== undefined && (zone === undefined || mark.evacuated.has(zone));
 };
 
-/** Slices of the zone's evacuation, or of all, as they are now, and the version of the list. */
-export const listMarked = async (
+const listSlices = async (
   client: Pick<Client, 'pages'>,
-  zone: string | undefined,
+  isWanted: (slice: EndpointSlice) => boolean,
   signal: AbortSignal,
-): Promise<{ readonly slices: EndpointSlice[]; readonly resourceVersion: string }> => {
+) => {
   const slices: EndpointSlice[] = [];
   let resourceVersion = '';
   for await (const { items, metadata } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal)) {
-    slices.push(...items.filter((slice) => isMarkedFor(slice, zone)));
+    slices.push(...items.filter(isWanted));
     resourceVersion = metadata.resourceVersion ?? resourceVersion;
   }
   return { slices, resourceVersion };
 };
 
-/** What brings the slice back, without what it shows of other zones. */
-const returnOperations = (slice: EndpointSlice, zone: string | undefined): JsonPatchOperation[] => {
-  const mark = markOf(slice);
-  if (mark === undefined || !isMarkedFor(slice, zone)) return [];
-  const { endpoints, metadata: { labels, annotations } = {} } = slice;
-  const isLeft = (other: string): boolean => zone !== undefined && other !== zone;
-  return returnPatch({ endpoints: endpoints ?? [], labels, annotations }, mark, isLeft);
-};
+/** Slices of the zone's evacuation, or of all, as they are now, and the version of the list. */
+export const listMarked = (client: Pick<Client, 'pages'>, zone: string | undefined, signal: AbortSignal) =>
+  listSlices(client, (slice) => isMarkedFor(slice, zone), signal);
 
 /** Writes at a time: the API server's answers slow each of them down by itself. */
 const AT_A_TIME = 16;
@@ -65,7 +59,7 @@ const ROUNDS = 10;
 
 interface ReturnOptions {
   readonly client: Pick<Client, 'pages' | 'patch'>;
-  /** Default: all zones. */
+  /** Default: all zones. What slices show of others stays. */
   readonly zone?: string;
   /** What is removed from a slice; empty: nothing. Default: the evacuation. */
   readonly operationsOf?: (slice: EndpointSlice) => JsonPatchOperation[];
@@ -76,43 +70,33 @@ interface ReturnOptions {
 
 /** One slice that cannot be written keeps no other from being written: `left` still have it, and `errors` are those of the last round. */
 export const returnSlices = async (options: ReturnOptions, signal: AbortSignal) => {
-  const { client, zone, fieldManager, onDone } = options;
-  const { operationsOf = (slice) => returnOperations(slice, zone) } = options;
-  const list = async (): Promise<EndpointSlice[]> => {
-    const found: EndpointSlice[] = [];
-    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal))
-      found.push(...items.filter((slice) => operationsOf(slice).length > 0));
-    return found;
-  };
+  const { client, zone, onDone } = options;
+  const ofEvacuation = (slice: EndpointSlice): JsonPatchOperation[] =>
+    isMarkedFor(slice, zone) ? returnPatch(slice, (other) => zone !== undefined && other !== zone) : [];
+  const { operationsOf = ofEvacuation } = options;
+  const manager = defined({ fieldManager: options.fieldManager });
+  const list = async () => (await listSlices(client, (slice) => operationsOf(slice).length > 0, signal)).slices;
   let returned = 0;
   for (let round = 1; ; round += 1) {
     const slices = await list();
-    const waiting = [...slices];
+    if (slices.length === 0 || round > ROUNDS) return { returned, left: slices.length, errors: [] };
+    const waiting = slices.values();
     const errors: unknown[] = [];
     let done = 0;
     const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
-        const written = await client
-          .patch(
-            ENDPOINT_SLICES,
-            refOf(next),
-            'json',
-            locked(next, operationsOf(next)),
-            defined({ fieldManager }),
-            signal,
-          )
-          .then(() => 1)
-          .catch((error: unknown) => {
-            if (!isNotFound(error) && !isStalePatch(error)) errors.push(error);
-            return 0;
-          });
-        returned += written;
+      for (const slice of waiting) {
+        if (signal.aborted) return;
+        try {
+          const operations = locked(slice, operationsOf(slice));
+          await client.patch(ENDPOINT_SLICES, refOf(slice), 'json', operations, manager, signal);
+          returned += 1;
+        } catch (error) {
+          if (!isNotFound(error) && !isStalePatch(error)) errors.push(error);
+        }
         done += 1;
         onDone?.(done, slices.length);
       }
     };
-    if (slices.length === 0) return { returned, left: 0, errors };
-    if (round > ROUNDS) return { returned, left: slices.length, errors };
     await Promise.all(Array.from({ length: AT_A_TIME }, work));
     signal.throwIfAborted();
     if (!errors.every(isPassing)) return { returned, left: (await list()).length, errors };

@@ -4,26 +4,13 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
 import { refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { type Leave, decideInOrder, markOf } from '../../evacuation/decide.ts';
-import { type EvacuationMark, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
+import { type Leave, decideInOrder } from '../../evacuation/decide.ts';
+import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, EventInput, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { View } from './view.ts';
-
-/** What a slice is to be: under a mark, or undefined for without. */
-type Next = Pick<EvacuationMark, 'evacuated' | 'alsoServe'> | undefined;
-
-/** Empty where the slice is as it should be; a slice without endpoints gets no mark. */
-export const operationsFor = (slice: EndpointSlice, next: Next): JsonPatchOperation[] => {
-  const mark = markOf(slice);
-  const endpoints = slice.endpoints ?? [];
-  if (mark === undefined && (next === undefined || endpoints.length === 0)) return [];
-  if (slice.addressType === 'FQDN') return [];
-  const { labels, annotations } = slice.metadata ?? {};
-  return evacuationPatch({ endpoints, labels, annotations }, mark, next);
-};
 
 /** The API server refuses the patch where the slice is not the one that was read. */
 export const locked = (
@@ -33,6 +20,9 @@ export const locked = (
   { op: 'replace', path: '/metadata/resourceVersion', value: metadata?.resourceVersion ?? '' },
   ...operations,
 ];
+
+/** What slices are to be: under a mark, or undefined for without. */
+type Next = Evacuated | undefined;
 
 const leavingIn = ({ endpoints }: EndpointSlice, next: Next): number =>
   next === undefined ? 0 : (endpoints ?? []).filter((endpoint) => isLeaving(endpoint, next)).length;
@@ -71,7 +61,7 @@ const createWriter = ({ client, clock }: Pick<ServicesOptions, 'client' | 'clock
     for (const slice of ordered) {
       const ref = refOf(slice);
       const key = `${ref.namespace}/${ref.name}`;
-      const operations = operationsFor(slice, next);
+      const operations = evacuationPatch(slice, next);
       if (operations.length === 0) {
         guard.confirmed(key, wanted);
         continue;
@@ -169,7 +159,7 @@ export const createServices = (options: ServicesOptions) => {
         wrote.add(key);
       }
       const now = view.slicesOf(key);
-      const settled = now.every((slice) => operationsFor(slice, next).length === 0);
+      const settled = now.every((slice) => evacuationPatch(slice, next).length === 0);
       const found = new Map<string, Outcome>();
       for (const { zone } of leaves) {
         const outcome = outcomeIn(zone, now, ordered, settled);

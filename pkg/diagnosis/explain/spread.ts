@@ -4,7 +4,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
-import { markOf } from '../../evacuation/decide.ts';
+import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, isDrained, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { sharesText } from './given.ts';

@@ -12,7 +12,7 @@ import {
 import { byText, nameOf } from '../../apis/values.ts';
 import { audit } from '../audit/audit.ts';
 import { serviceRefOf } from '../models/lookup.ts';
-import { markOf } from '../../evacuation/decide.ts';
+import { markOf } from '../../evacuation/slice.ts';
 import { mechanismOf } from '../../routing/plan.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { InvalidVersionError, formatVersion, parseVersion } from '../../routing/version.ts';

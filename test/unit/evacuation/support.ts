@@ -1,7 +1,7 @@
 // Endpoints, slices and the model of kube-proxy for the tests of evacuations.
 import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
-import { type Leave, decideInOrder, markOf } from '../../../pkg/evacuation/decide.ts';
+import { type Leave, decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
 import { hintsNow } from '../../../pkg/hints/readiness.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
@@ -34,11 +34,7 @@ export const decide = (slices: EndpointSlice[], leaves: Leave[] = [ALL], clientZ
 export const moved = (slices: EndpointSlice[], leaves: Leave[] | undefined): EndpointSlice[] => {
   const decision = leaves === undefined ? undefined : decide(slices, leaves);
   if (decision !== undefined && decision.kind !== 'moved') return slices;
-  return slices.map((one) => {
-    const { labels, annotations } = one.metadata ?? {};
-    const content = { endpoints: one.endpoints ?? [], labels, annotations };
-    return applyJsonPatch(one, evacuationPatch(content, markOf(one), decision));
-  });
+  return slices.map((one) => applyJsonPatch(one, evacuationPatch(one, decision)));
 };
 
 export const hintsIn = (slices: EndpointSlice[]): unknown[] =>

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, ANNOTATION_TOUCHED, LABEL_STRATEGY, PLAN_ZONES } from '../../../../pkg/apis/names.ts';
-import { operationsFor } from '../../../../pkg/controllers/evacuation/services.ts';
 import { projectSlice as evacuationView } from '../../../../pkg/controllers/evacuation/view.ts';
 import { createResync } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { projectSlice } from '../../../../pkg/controllers/settings/caches.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
+import { evacuationPatch } from '../../../../pkg/evacuation/slice.ts';
 import { patchFor } from '../../../../pkg/flow/assemble/turn.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
@@ -131,7 +131,7 @@ describe('an hour of crash-looping', () => {
         const leaves = evacuated ? [{ zone: LEFT, percent: 100, rounding: 'Up' as const }] : [];
         const seen = evacuationView(stored);
         const { decision } = decideInOrder({ slices: [seen], clientZones: ZONES, leaves });
-        const evacuation = operationsFor(seen, decision.kind === 'moved' ? decision : undefined);
+        const evacuation = evacuationPatch(seen, decision.kind === 'moved' ? decision : undefined);
         if (evacuation.length > 0) {
           writes.evacuation += 1;
           stored = admitted(applyJsonPatch(stored, evacuation), stored, evacuated);
