@@ -11,7 +11,7 @@ import { buildPayload } from '../bench/webhook/payload.ts';
 import { type CallOptions, call, operationsOf, review } from '../fixtures/admission.ts';
 import { endpoint } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { applyJsonPatch } from '../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../sandbox/patch-json.ts';
 import { inFull } from '../support/depth.ts';
 import { good, labelled, useServer } from './webhook-server-support.ts';
 

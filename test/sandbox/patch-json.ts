@@ -44,6 +44,7 @@ const isContainer = (value: unknown): value is Container => typeof value === 'ob
 
 /** The container that holds the last segment, and that segment. */
 const locate = (root: unknown, op: string, path: string): { container: Container; key: string } => {
+  if (!path.startsWith('/')) throw missing(op, path);
   const parts = segments(path);
   const key = parts.pop() ?? '';
   let container: unknown = root;
@@ -162,10 +163,10 @@ export const decodeJsonPatch = (document: unknown): PatchOperation[] => {
 };
 
 /** Applies the operations in order to a copy. Throws PatchError `inapplicable`. */
-export const applyJsonPatch = (target: unknown, operations: readonly PatchOperation[]): unknown => {
-  let root = clone(target);
+export const applyJsonPatch = <T>(target: T, operations: readonly PatchOperation[]): T => {
+  let root: unknown = clone(target);
   for (const operation of operations) root = applyOperation(root, operation);
-  return root;
+  return root as T;
 };
 
 /** RFC 7386: null removes, objects merge, everything else replaces. */

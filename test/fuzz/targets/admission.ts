@@ -11,7 +11,7 @@ import { WRITTEN_CASES } from '../../fixtures/admission-cases.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, startAdmission } from '../../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../../fixtures/admission-server.ts';
 import { type CallOptions, type Reply, call, review } from '../../fixtures/admission.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
 import { type Input, type Sample, type Target, must } from '../types.ts';
 

@@ -18,7 +18,7 @@ import type { Client, EventInput, Reconciler } from '../../../pkg/kubernetes/typ
 import type { LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import { LOOPS } from '../documents/flow.ts';
 import { FLOW_POLICY, NODE, POD, SERVICE, SLICE, type Shape, isNamed, stored } from '../stored.ts';

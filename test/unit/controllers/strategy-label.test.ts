@@ -18,7 +18,7 @@ import { observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
 import { SETTINGS_KINDS, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../fixtures/core.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { mergePatch } from '../routing/support.ts';
 import { ENABLED, context } from './settings/support.ts';
 import { upTo } from '../../support/depth.ts';

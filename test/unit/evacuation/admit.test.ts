@@ -17,7 +17,7 @@ import { joiningOf } from '../../../pkg/evacuation/accept.ts';
 import { decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { slice } from '../../fixtures/core.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import {
   ALL,

@@ -7,7 +7,7 @@ import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
 import { decideEvacuated } from '../../../pkg/evacuation/admit.ts';
 import { type Leave, decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import { slice } from '../../fixtures/core.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import {
   ALL,
   ZONES,

@@ -6,7 +6,7 @@ import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
 import { hintsNow } from '../../../pkg/hints/readiness.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 
 export const ZONES = ['a', 'b', 'c'];
 

@@ -7,7 +7,7 @@ import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/ap
 import { decideHints } from '../../../pkg/hints/decide.ts';
 import { isNodeName, isZoneHint } from '../../../pkg/hints/readiness.ts';
 import type { HintsInput } from '../../../pkg/hints/table.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { CONTROLLER, PLANNER, hints, inputOf, zoneName } from './support.ts';
 

@@ -6,7 +6,7 @@ import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { decideHints } from '../../../pkg/hints/decide.ts';
 import type { HintsInput } from '../../../pkg/hints/table.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 
 export const CONTROLLER = 'system:serviceaccount:kube-system:endpointslice-controller';
 

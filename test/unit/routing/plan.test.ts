@@ -7,7 +7,7 @@ import { check, on, patchOf, plan } from './plan-support.ts';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { keepSettings } from '../../../pkg/routing/keep.ts';
 import { applyMergePatch, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
-import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { SETTINGS_CASES, type SettingsCase } from '../../fixtures/settings-cases.ts';
 
 const SAME_ZONE = 'topology.extensions.gardener.cloud/same-zone';

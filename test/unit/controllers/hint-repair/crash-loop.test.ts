@@ -13,7 +13,7 @@ import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../../sandbox/patch-json.ts';
 import { LEFT, ZONES, admitted, led, rebuilt } from '../../../fixtures/readiness-worlds.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 

@@ -7,7 +7,7 @@ import { NOWHERE } from '../../../../pkg/apis/names.ts';
 import { differs, patchFor, revertPatch } from '../../../../pkg/flow/assemble/turn.ts';
 import { type FlowSliceEndpoint, createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { HintsInForce } from '../../../../pkg/flow/demand/arrivals.ts';
-import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../../sandbox/patch-json.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 
 const LOCK = { op: 'replace', path: '/metadata/resourceVersion', value: '7' };

@@ -12,7 +12,7 @@ import {
 import { UNTOUCHED_SERVICES } from '../../../../pkg/routing/keep.ts';
 import type { AdmissionRequest, JsonPatchOperation } from '../../../../pkg/apis/admission.ts';
 import { SETTINGS_KINDS, createRoutingSettingsHandler } from '../../../../pkg/webhook/routing-settings.ts';
-import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../../sandbox/patch-json.ts';
 
 const RECONCILER = 'system:serviceaccount:garden:settings-reconciler';
 const OWNER = 'system:serviceaccount:garden:gardenlet';

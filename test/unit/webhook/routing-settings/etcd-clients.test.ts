@@ -14,7 +14,7 @@ import {
 } from '../../../../pkg/apis/names.ts';
 import { applyMergePatch, createEtcdClientsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
-import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { applyJsonPatch } from '../../../sandbox/patch-json.ts';
 
 interface ClientService {
   readonly labels?: Record<string, string>;
