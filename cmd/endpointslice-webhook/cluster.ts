@@ -22,9 +22,13 @@ import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
-import { type RegistrationKeeper, createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
+import {
+  type RegistrationKeeper,
+  createRegistrationKeeper,
+  unregister,
+  buildRegistration,
+} from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
-import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import { type EvacuationWatch, createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
 

@@ -5,7 +5,7 @@ import { type Pair, type YAMLMap, isCollection, isMap, isScalar, parseDocument, 
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
-import { buildRegistration } from '../../pkg/webhook/registration.ts';
+import { buildRegistration } from '../../pkg/webhook/register.ts';
 import type { Generator } from './types.ts';
 
 const CHART = 'charts/gardener-extension-topology-aware-routing';

@@ -12,12 +12,27 @@ import {
   LABEL_SERVICE_NAME,
   isNowhere,
 } from '../apis/names.ts';
-import type { HintsDecision } from '../hints/index.ts';
+import {
+  type HintsDecision,
+  type ReadEndpoint,
+  type ReadSlice,
+  readEndpoint,
+  readSlice,
+  strategyOf,
+} from '../hints/table.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
-import { type ReadEndpoint, type ReadSlice, readEndpoint, readSlice, strategyOf } from '../hints/table.ts';
 import type { Joining } from './accept.ts';
-import { type Evacuated, type SliceContent, baseUnder, evacuationPatch, hintOperations } from './slice.ts';
-import { hintsOfBase, markOf, parseMark, returnPatch } from './slice.ts';
+import {
+  type Evacuated,
+  type SliceContent,
+  baseUnder,
+  evacuationPatch,
+  hintOperations,
+  hintsOfBase,
+  markOf,
+  parseMark,
+  returnPatch,
+} from './slice.ts';
 import { decideInOrder } from './decide.ts';
 
 const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });

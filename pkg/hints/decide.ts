@@ -4,14 +4,18 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
-import { readEndpoint, readSlice, sameZone, strategyOf } from './table.ts';
-import type { HintStrategy, HintsDecision, HintsInput, ReadEndpoint, ReadSlice, WantedHints } from './table.ts';
-
-/** Hints to keep for an endpoint, or undefined where the stored slice holds none for it. */
-type CarryOver = (endpoint: ReadEndpoint) => EndpointHints | undefined;
-
-/** Two stored endpoints with one identity and different hints: none of them can be trusted. A plan is never empty. */
-const AMBIGUOUS = '';
+import {
+  readEndpoint,
+  readSlice,
+  sameZone,
+  strategyOf,
+  type HintStrategy,
+  type HintsDecision,
+  type HintsInput,
+  type ReadEndpoint,
+  type ReadSlice,
+  type WantedHints,
+} from './table.ts';
 
 /**
  * Address, zone and target UID as one unambiguous string. Proxies look at the first address only, so that one identifies.
@@ -38,35 +42,29 @@ const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
   return names.every(isZoneName) && new Set(names).size === names.length ? names : undefined;
 };
 
-const remember = (plans: Map<string, string>, endpoint: ReadEndpoint): void => {
-  const zones = isZoneName(endpoint.zone) ? plannedZones(endpoint.hints) : undefined;
-  if (zones === undefined) return;
-  const identity = identityOf(endpoint);
-  const plan = zones.join(',');
-  const known = plans.get(identity);
-  plans.set(identity, known === undefined || known === plan ? plan : AMBIGUOUS);
-};
-
 /**
- * A look-up into the stored slice, linear in its size. A stored slice that is no slice, or that asked for another
- * strategy, holds nothing to keep.
+ * Looks hints to keep up in the stored slice, in time linear in its size. A stored slice that is no slice, or that asked for another
+ * strategy, holds none.
  */
-const carryOverFrom = (oldObject: unknown, strategy: HintStrategy): CarryOver => {
-  const old = readSlice(oldObject);
-  if (typeof old === 'string' || strategyOf(old.labels) !== strategy) return () => undefined;
-  const plans = new Map<string, string>();
-  for (const unchecked of old.endpoints) {
-    const endpoint = readEndpoint(unchecked);
-    if (typeof endpoint !== 'string') remember(plans, endpoint);
-  }
+const carryOverFrom = (oldObject: unknown, strategy: HintStrategy) => {
+  /** Undefined for two stored endpoints with one identity and different hints: none of them can be trusted. */
+  const kept = new Map<string, EndpointHints | undefined>();
+  /** Plans repeat: one hints object a plan. */
   const hintsOf = new Map<string, EndpointHints>();
-  return (endpoint) => {
-    const plan = plans.get(identityOf(endpoint));
-    if (plan === undefined || plan === AMBIGUOUS) return undefined;
-    const hints = hintsOf.get(plan) ?? { forZones: plan.split(',').map((name) => ({ name })) };
+  const old = readSlice(oldObject);
+  const asked = typeof old !== 'string' && strategyOf(old.labels) === strategy ? old.endpoints : [];
+  for (const unchecked of asked) {
+    const endpoint = readEndpoint(unchecked);
+    if (typeof endpoint === 'string' || !isZoneName(endpoint.zone)) continue;
+    const zones = plannedZones(endpoint.hints);
+    if (zones === undefined) continue;
+    const plan = zones.join(',');
+    const hints = hintsOf.get(plan) ?? { forZones: zones.map((name) => ({ name })) };
     hintsOf.set(plan, hints);
-    return hints;
-  };
+    const identity = identityOf(endpoint);
+    kept.set(identity, kept.has(identity) && kept.get(identity) !== hints ? undefined : hints);
+  }
+  return (endpoint: ReadEndpoint): EndpointHints | undefined => kept.get(identityOf(endpoint));
 };
 
 type Names = readonly { readonly name: string }[];
@@ -95,8 +93,6 @@ export const sameHints = (current: Fields, wanted: EndpointHints): boolean => {
 
 /** What one endpoint should carry, for the slice and the writer that the rule was made for. */
 type Rule = (endpoint: ReadEndpoint) => WantedHints;
-
-const none: Rule = () => 'none';
 
 /** Zone names repeat: one hints object a zone saves building, comparing and printing it for each endpoint. */
 const ownZoneHints = (): ((zone: string | undefined) => EndpointHints | undefined) => {
@@ -128,26 +124,25 @@ const heedingReadiness = (rule: Rule, rebuilt: boolean): Rule => {
   };
 };
 
-/** The rule of each strategy; the compiler demands one of a new strategy. */
-const zonesOf = (strategy: HintStrategy, { nodeHints, oldObject }: HintsInput): Rule => {
+/**
+ * The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. The compiler demands one of a new
+ * strategy.
+ */
+const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
   const ownZone = ownZoneHints();
   switch (strategy.name) {
     case 'same-zone':
       return ({ zone }) => ownZone(zone) ?? 'untouched';
     case 'same-node':
-      return ({ zone, nodeName }) => (nodeHints ? withOwnNode(ownZone(zone), nodeName) : ownZone(zone)) ?? 'untouched';
+      return ({ zone, nodeName }) => withOwnNode(ownZone(zone), input.nodeHints ? nodeName : undefined) ?? 'untouched';
     case 'proportional':
     case 'load-aware': {
-      const carriedOver = carryOverFrom(oldObject, strategy);
+      if (input.flowControllerUsers.has(input.userName)) return undefined;
+      if (slice.spread || !input.plannerAlive) return () => 'none';
+      const carriedOver = carryOverFrom(input.oldObject, strategy);
       return (endpoint) => (ownZone(endpoint.zone) && carriedOver(endpoint)) ?? ownZone(endpoint.zone) ?? 'untouched';
     }
   }
-};
-
-/** The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. */
-const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
-  if (strategy.planned && input.flowControllerUsers.has(input.userName)) return undefined;
-  return strategy.planned && (slice.spread || !input.plannerAlive) ? none : zonesOf(strategy, input);
 };
 
 const unchanged: HintsDecision = Object.freeze({ kind: 'unchanged' });

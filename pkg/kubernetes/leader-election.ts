@@ -2,7 +2,7 @@
 // Work that only the holder of the Lease does: for as long as it serves, or once, for a cleanup.
 import type { Logger } from '../telemetry/log.ts';
 import { type Deadline, aborted, createDeadline, sleep, within } from './wait.ts';
-import { type Attempt, type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lease.ts';
+import { type Attempt, type LeaseLockOptions, createLeaseLock } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
 export interface LeaderElectionOptions {
@@ -58,42 +58,6 @@ const checkOptions = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs, identit
   if (identity === '') throw new RangeError('identity must not be empty');
 };
 
-/** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
-const attempt = async (
-  lock: LeaseLock,
-  limitMs: number,
-  settings: LeaderElectionOptions,
-  signal: AbortSignal,
-): Promise<Attempt> => {
-  const { clock, logger } = settings;
-  const deadline = createDeadline(clock, limitMs, signal);
-  try {
-    return await lock.tryAcquireOrRenew(deadline.signal);
-  } catch (error) {
-    if (!signal.aborted)
-      logger.warn('cannot reach the lease', { error: deadline.expired ? 'request timed out' : error });
-    return { kind: 'contended' };
-  } finally {
-    deadline.dispose();
-  }
-};
-
-/** Resolves with the moment (monotonic) from which leadership counts, or undefined when the signal aborts first. */
-const acquire = async (
-  lock: LeaseLock,
-  settings: LeaderElectionOptions,
-  signal: AbortSignal,
-): Promise<number | undefined> => {
-  const { clock, random, retryPeriodMs, renewDeadlineMs } = settings;
-  while (!signal.aborted) {
-    const result = await attempt(lock, renewDeadlineMs, settings, signal);
-    // A late answer is not trusted: the deadline of leadership counts from before the request.
-    if (result.kind === 'held' && clock.monotonic() < result.sentAt + renewDeadlineMs) return result.sentAt;
-    await sleep(clock, retryPeriodMs * (1 + random() * JITTER), signal).catch(() => undefined);
-  }
-  return undefined;
-};
-
 /** One leadership: the deadline that ends it unless renewed, and why it was lost. */
 interface Term {
   readonly deadline: Deadline;
@@ -103,86 +67,6 @@ interface Term {
 }
 
 /**
- * Renews until the term ends. The term's deadline counts from when the last successful renewal was *sent*, and
- * candidates wait from when they *saw* it, which is later: with a lease longer than the deadline the leader is
- * first, whatever the clocks say.
- */
-const renew = async (lock: LeaseLock, term: Term, settings: LeaderElectionOptions): Promise<void> => {
-  const { clock, retryPeriodMs, renewDeadlineMs } = settings;
-  const { signal } = term.deadline;
-  while (!signal.aborted) {
-    await sleep(clock, retryPeriodMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    // Half the deadline, so that a connection that hangs leaves time for a second try.
-    const result = await attempt(lock, renewDeadlineMs / 2, settings, signal);
-    if (result.kind === 'held') {
-      term.renewedAt = result.sentAt;
-      term.deadline.restart(Math.max(0, result.sentAt + renewDeadlineMs - clock.monotonic()));
-    } else if (result.kind === 'other') {
-      term.stolenBy = result.holder;
-      term.deadline.abort(new Error(`lease is held by ${result.holder}`));
-    }
-  }
-};
-
-const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: LeaderElectionOptions): Lost | undefined => {
-  if (stolenBy !== undefined)
-    return { kind: 'lost', reason: 'LeaseStolen', message: `the lease is held by ${stolenBy}` };
-  if (!deadline.expired) return undefined;
-  return {
-    kind: 'lost',
-    reason: 'RenewDeadlineExceeded',
-    message: `the lease could not be renewed for ${renewDeadlineMs} ms`,
-  };
-};
-
-const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: LeaderElectionOptions): Promise<void> => {
-  const deadline = createDeadline(clock, renewDeadlineMs / 2);
-  try {
-    await lock.release(deadline.signal);
-    logger.info('released the lease');
-  } catch (error) {
-    logger.warn('cannot release the lease; other replicas wait until it expires', { error });
-  } finally {
-    deadline.dispose();
-  }
-};
-
-const lead = async (
-  lock: LeaseLock,
-  since: number,
-  settings: LeaderElectionOptions,
-  signal: AbortSignal,
-): Promise<LeaderElectionResult> => {
-  const { clock, logger, leaseDurationMs, renewDeadlineMs } = settings;
-  const deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
-  const term: Term = { deadline, renewedAt: since };
-  const holds = (): boolean => term.stolenBy === undefined && !deadline.check();
-  // A microtask later, so that a synchronous throw is a rejection.
-  const work = Promise.resolve()
-    .then(() => settings.onStartedLeading(deadline.signal, holds))
-    .then(
-      (): LeaderElectionResult => ({ kind: 'ended' }),
-      (error: unknown): LeaderElectionResult => ({ kind: 'failed', error }),
-    );
-  const renewals = renew(lock, term, settings);
-  try {
-    const early = await Promise.race([work, aborted(deadline.signal)]);
-    const loss = lossOf(term, settings);
-    if (loss !== undefined) logger.error('lost leadership', { reason: loss.reason, detail: loss.message });
-    deadline.abort(new Error('leadership ended'));
-    const patienceMs = Math.max(0, term.renewedAt + leaseDurationMs - clock.monotonic());
-    if (!(await within(Promise.all([work, renewals]), patienceMs, clock))) {
-      logger.error("the leader's work did not stop before its lease ends");
-    } else if (loss === undefined) await release(lock, settings);
-    return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
-  } finally {
-    deadline.dispose();
-    logger.info('stopped leading');
-  }
-};
-
-/**
  * Waits for leadership, works, and resolves when the election is over for this process: the signal aborted, the lease
  * was lost, or the work ended. Throws RangeError for durations that do not fit each other; rejects otherwise never.
  */
@@ -190,16 +74,107 @@ export const runLeaderElection = async (
   options: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<LeaderElectionResult> => {
-  const { namespace, name, identity } = options;
-  const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
   checkOptions(options);
-  const settings = { ...options, logger };
+  const { namespace, name, identity, clock, random, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
+  const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
   const onHolder = (holder: string): void => logger.info('observed leader', { leader: holder });
-  const lock = createLeaseLock({ ...settings, onHolder });
-  const since = await acquire(lock, settings, signal);
+  const lock = createLeaseLock({ ...options, onHolder });
+
+  /** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
+  const attempt = async (limitMs: number, until: AbortSignal): Promise<Attempt> => {
+    const deadline = createDeadline(clock, limitMs, until);
+    try {
+      return await lock.tryAcquireOrRenew(deadline.signal);
+    } catch (error) {
+      if (!until.aborted)
+        logger.warn('cannot reach the lease', { error: deadline.expired ? 'request timed out' : error });
+      return { kind: 'contended' };
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  /** Resolves with the moment (monotonic) from which leadership counts, or undefined when the signal aborts first. */
+  const acquire = async (): Promise<number | undefined> => {
+    while (!signal.aborted) {
+      const result = await attempt(renewDeadlineMs, signal);
+      // A late answer is not trusted: the deadline of leadership counts from before the request.
+      if (result.kind === 'held' && clock.monotonic() < result.sentAt + renewDeadlineMs) return result.sentAt;
+      await sleep(clock, retryPeriodMs * (1 + random() * JITTER), signal).catch(() => undefined);
+    }
+    return undefined;
+  };
+
+  /**
+   * Renews until the term ends. The term's deadline counts from when the last successful renewal was *sent*, and
+   * candidates wait from when they *saw* it, which is later: with a lease longer than the deadline the leader is
+   * first, whatever the clocks say.
+   */
+  const renew = async (term: Term): Promise<void> => {
+    const until = term.deadline.signal;
+    while (!until.aborted) {
+      await sleep(clock, retryPeriodMs, until).catch(() => undefined);
+      if (until.aborted) return;
+      // Half the deadline, so that a connection that hangs leaves time for a second try.
+      const result = await attempt(renewDeadlineMs / 2, until);
+      if (result.kind === 'held') {
+        term.renewedAt = result.sentAt;
+        term.deadline.restart(Math.max(0, result.sentAt + renewDeadlineMs - clock.monotonic()));
+      } else if (result.kind === 'other') {
+        term.stolenBy = result.holder;
+        term.deadline.abort(new Error(`lease is held by ${result.holder}`));
+      }
+    }
+  };
+
+  const lossOf = ({ deadline, stolenBy }: Term): Lost | undefined => {
+    if (stolenBy !== undefined)
+      return { kind: 'lost', reason: 'LeaseStolen', message: `the lease is held by ${stolenBy}` };
+    if (!deadline.expired) return undefined;
+    const message = `the lease could not be renewed for ${renewDeadlineMs} ms`;
+    return { kind: 'lost', reason: 'RenewDeadlineExceeded', message };
+  };
+
+  const release = async (): Promise<void> => {
+    const deadline = createDeadline(clock, renewDeadlineMs / 2);
+    try {
+      await lock.release(deadline.signal);
+      logger.info('released the lease');
+    } catch (error) {
+      logger.warn('cannot release the lease; other replicas wait until it expires', { error });
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  const since = await acquire();
   if (since === undefined) return { kind: 'stopped' };
   logger.info('started leading');
-  return lead(lock, since, settings, signal);
+  const deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
+  const term: Term = { deadline, renewedAt: since };
+  const holds = (): boolean => term.stolenBy === undefined && !deadline.check();
+  // A microtask later, so that a synchronous throw is a rejection.
+  const work = Promise.resolve()
+    .then(() => options.onStartedLeading(deadline.signal, holds))
+    .then(
+      (): LeaderElectionResult => ({ kind: 'ended' }),
+      (error: unknown): LeaderElectionResult => ({ kind: 'failed', error }),
+    );
+  const renewals = renew(term);
+  try {
+    const early = await Promise.race([work, aborted(deadline.signal)]);
+    const loss = lossOf(term);
+    if (loss !== undefined) logger.error('lost leadership', { reason: loss.reason, detail: loss.message });
+    deadline.abort(new Error('leadership ended'));
+    const patienceMs = Math.max(0, term.renewedAt + leaseDurationMs - clock.monotonic());
+    if (!(await within(Promise.all([work, renewals]), patienceMs, clock))) {
+      logger.error("the leader's work did not stop before its lease ends");
+    } else if (loss === undefined) await release();
+    return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
+  } finally {
+    deadline.dispose();
+    logger.info('stopped leading');
+  }
 };
 
 /** Whether this process may write: set with leadership, yes where there is no election. */

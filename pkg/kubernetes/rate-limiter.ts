@@ -41,11 +41,6 @@ export const createTokenBucket = ({
       tokens -= 1;
       return true;
     },
-    /** True when nothing was taken that has not flowed back: a full bucket can be forgotten. */
-    get full(): boolean {
-      refill();
-      return tokens >= burst;
-    },
   };
 };
 

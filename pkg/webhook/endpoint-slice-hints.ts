@@ -10,7 +10,8 @@ import {
 } from '../apis/names.ts';
 import { ENDPOINT_SLICES } from '../apis/resources.ts';
 import { withoutEvacuation } from '../evacuation/admit.ts';
-import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS, decideHints, patchText } from '../hints/index.ts';
+import { decideHints, patchText } from '../hints/decide.ts';
+import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS } from '../hints/table.ts';
 import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler } from './review.ts';
 

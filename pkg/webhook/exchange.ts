@@ -2,10 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defined } from '../apis/values.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { allowedText, patchedText, readReview, statusText } from './review.ts';
-import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './review.ts';
-import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, MAX_BODY_ITEMS, createBodyBuffers, readBody } from './body.ts';
-import type { Body, Budget, TakeTurn } from './body.ts';
+import {
+  allowedText,
+  patchedText,
+  readReview,
+  statusText,
+  type AdmissionDecision,
+  type AdmissionRoute,
+  type UnservedReason,
+} from './review.ts';
+import {
+  BODY_TIMEOUT_MS,
+  MAX_BODY_BYTES,
+  MAX_BODY_ITEMS,
+  createBodyBuffers,
+  readBody,
+  type Body,
+  type Budget,
+  type TakeTurn,
+} from './body.ts';
 import type { AdmissionMetrics, Outcome } from './metrics.ts';
 
 export interface ExchangeOptions {
@@ -90,11 +105,11 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
     }
     if (decision.kind === 'unserved') return unserved(request.uid, decision.reason, decision.message);
     if (decision.kind === 'unchanged') {
-      return { status: 200, text: allowedText(request.uid, decision.warning), outcome: 'unchanged' };
+      return { status: 200, text: allowedText(request.uid), outcome: 'unchanged' };
     }
     const { namespace, name, operation } = request;
     logger.info('admission patch returned', { namespace, name, operation, operations: decision.operations });
-    return { status: 200, text: patchedText(request.uid, decision.patch, decision.warning), outcome: 'patched' };
+    return { status: 200, text: patchedText(request.uid, decision.patch), outcome: 'patched' };
   };
 
   const answerBody = (body: Body): Answer => {

@@ -1,17 +1,66 @@
-// Keeps the MutatingWebhookConfiguration in the cluster as it should be, or takes it away.
+// Builds the MutatingWebhookConfiguration by which API servers know the webhook, keeps it so in the cluster, or takes it away.
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
 import { defined, isFields, nameOf } from '../apis/values.ts';
-import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
+import { ANNOTATION_REGISTERED, COMMANDS, EXTENSION_NAME, GROUP } from '../apis/names.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS as RESOURCE, apiVersionOf } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { aborted, createBell, sleep } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { MAY_FAIL } from './endpoint-slice-hints.ts';
+import { atLeast } from '../routing/version.ts';
+import { MAY_FAIL, hintsEntries } from './endpoint-slice-hints.ts';
+import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
+import { settingsEntries } from './routing-settings.ts';
+import { evacuationEntry } from './zone-evacuation.ts';
+
+const clientConfigOf = (
+  address: ServerAddress,
+  path: string,
+  caBundle: string | undefined,
+): MutatingWebhook['clientConfig'] => {
+  const ca = caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle, 'utf8').toString('base64') };
+  if (address.kind === 'url') return { url: `${address.url}${path}`, ...ca };
+  const { namespace, name, port } = address;
+  return { service: { namespace, name, port, path }, ...ca };
+};
+
+/** Every field with a default is written out, so that what the API server stores is what is compared later. */
+const webhookOf = (entry: WebhookEntry, options: RegistrationOptions): MutatingWebhook => {
+  const { path, matchConditions, ...selected } = entry;
+  return {
+    ...selected,
+    clientConfig: clientConfigOf(options.address, path, options.caBundle),
+    failurePolicy: MAY_FAIL.has(entry.name) ? (options.failurePolicy ?? 'Ignore') : 'Ignore',
+    matchPolicy: 'Equivalent',
+    ...(matchConditions !== undefined && atLeast(options.version, 28) ? { matchConditions } : {}),
+    sideEffects: 'None',
+    timeoutSeconds: options.timeoutSeconds,
+    admissionReviewVersions: ['v1'],
+    reinvocationPolicy: 'Never',
+  };
+};
+
+/** What the configuration should be without other writers; see `mergeRegistration` for those. */
+export const buildRegistration = (options: RegistrationOptions): MutatingWebhookConfiguration => ({
+  apiVersion: apiVersionOf(RESOURCE),
+  kind: RESOURCE.kind,
+  metadata: {
+    name: options.name,
+    labels: { 'app.kubernetes.io/name': EXTENSION_NAME, 'app.kubernetes.io/component': COMMANDS.endpointSliceWebhook },
+  },
+  webhooks: (options.off === true
+    ? []
+    : [
+        ...(options.claimed !== false ? hintsEntries(options) : []),
+        ...settingsEntries(options),
+        ...(options.evacuating !== undefined && options.claimed !== false ? [evacuationEntry(options.evacuating)] : []),
+      ]
+  ).map((entry) => webhookOf(entry, options)),
+});
 
 const DEFAULT_TIMEOUT_SECONDS = 5;
 
@@ -108,7 +157,6 @@ export const mergeRegistration = ({
   current,
   keepFailurePolicy,
 }: {
-  /** From `buildRegistration`. */
   readonly wanted: MutatingWebhookConfiguration;
   /** As the server holds it; undefined where it is to be created. */
   readonly current: MutatingWebhookConfiguration | undefined;
@@ -141,7 +189,6 @@ export const mergeRegistration = ({
   return isDeepStrictEqual(next, current) ? undefined : next;
 };
 
-const RESOURCE = MUTATING_WEBHOOK_CONFIGURATIONS;
 /** Replicas that start together write at the same time; each of these rounds lets at least one of them win. */
 const MAX_ROUNDS = 10;
 

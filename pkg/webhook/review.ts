@@ -10,14 +10,13 @@ import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
  * webhook's failures are ignored.
  */
 export type AdmissionDecision =
-  | { readonly kind: 'unchanged'; readonly warning?: string }
+  | { readonly kind: 'unchanged' }
   | {
       readonly kind: 'patch';
       /** JSON text of a JSON Patch (RFC 6902) that applies to the request's object. */
       readonly patch: string;
       /** Number of operations in it, for the log. */
       readonly operations: number;
-      readonly warning?: string;
     }
   | {
       readonly kind: 'unserved';
@@ -119,16 +118,15 @@ const warningText = (warning: string): string => {
   return line.length <= MAX_WARNING_LENGTH ? line : `${line.slice(0, MAX_WARNING_LENGTH - 3)}...`;
 };
 
-const warningsField = (warning: string | undefined): string =>
-  warning === undefined ? '' : `,"warnings":[${JSON.stringify(warningText(warning))}]`;
-
-export const allowedText = (uid: string, warning?: string): string =>
-  `${OPENING}${JSON.stringify(uid)},"allowed":true${warningsField(warning)}}}`;
+export const allowedText = (uid: string, warning?: string): string => {
+  const warnings = warning === undefined ? '' : `,"warnings":[${JSON.stringify(warningText(warning))}]`;
+  return `${OPENING}${JSON.stringify(uid)},"allowed":true${warnings}}}`;
+};
 
 /** Allowed, with the JSON Patch whose text is given. */
-export const patchedText = (uid: string, patch: string, warning?: string): string => {
+export const patchedText = (uid: string, patch: string): string => {
   const encoded = Buffer.from(patch, 'utf8').toString('base64');
-  return `${OPENING}${JSON.stringify(uid)},"allowed":true,"patchType":"JSONPatch","patch":"${encoded}"${warningsField(warning)}}}`;
+  return `${OPENING}${JSON.stringify(uid)},"allowed":true,"patchType":"JSONPatch","patch":"${encoded}"}}`;
 };
 
 /** A meta/v1 Status that says why there is no review in the answer. */

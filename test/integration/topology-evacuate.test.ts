@@ -8,7 +8,7 @@ import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import type { Namespace } from '../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_HINTS, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
-import { buildRegistration } from '../../pkg/webhook/registration.ts';
+import { buildRegistration } from '../../pkg/webhook/register.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
 
 describe('kubectl topology evacuate, evacuations, return', function onCluster() {

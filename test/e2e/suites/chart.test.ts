@@ -8,7 +8,7 @@ import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.t
 import { HEARTBEAT_LEASE, LABEL_CONSIDER, LABEL_STRATEGY, TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { excludedNamespacesOf } from '../../../pkg/hints/readiness.ts';
 import { parseKubernetesVersion } from '../../../pkg/routing/version.ts';
-import { buildRegistration } from '../../../pkg/webhook/registration.ts';
+import { buildRegistration } from '../../../pkg/webhook/register.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { useBed } from '../bed/index.ts';
 import {
@@ -30,8 +30,10 @@ import {
   RECONCILER,
   useRenderings,
   WEBHOOK,
+  type Component,
+  type Rendered,
+  type Rendering,
 } from '../chart.ts';
-import type { Component, Rendered, Rendering } from '../chart.ts';
 import { apply, applyDefinitions } from '../commands.ts';
 
 const COMPONENT = 'app.kubernetes.io/component';

@@ -4,15 +4,19 @@ import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.t
 import type { OwnerReference } from '../../../pkg/apis/meta.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { createRegistrationKeeper, register, unregister } from '../../../pkg/webhook/register.ts';
-import type { KeepRegisteredOptions } from '../../../pkg/webhook/register.ts';
+import {
+  createRegistrationKeeper,
+  register,
+  unregister,
+  type KeepRegisteredOptions,
+  buildRegistration,
+} from '../../../pkg/webhook/register.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
-import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 
 const ref = { name: 'webhooks' };
 const ownerOf = (uid: string): OwnerReference => ({ apiVersion: 'v1', kind: 'Namespace', name: 'own', uid });

@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { ANNOTATION_REGISTERED } from '../../../pkg/apis/names.ts';
-import { mergeRegistration } from '../../../pkg/webhook/register.ts';
+import { mergeRegistration, buildRegistration } from '../../../pkg/webhook/register.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
-import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 
 const build = (more: Partial<RegistrationOptions> = {}): MutatingWebhookConfiguration =>
   buildRegistration({

@@ -8,7 +8,7 @@ import {
   STRATEGIES,
 } from '../../../pkg/apis/names.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
-import { buildRegistration } from '../../../pkg/webhook/registration.ts';
+import { buildRegistration } from '../../../pkg/webhook/register.ts';
 
 const optionsOf = (more: Partial<RegistrationOptions> = {}): RegistrationOptions => ({
   name: 'gardener-extension-topology-aware-routing',
