@@ -1,20 +1,18 @@
 // What an API server stores of a document: fields of another type than its schema's never get there, all values do.
+import type { AnySchemaObject } from 'ajv';
+import { FLOW_POLICY_STATUS_SCHEMA } from '../../pkg/apis/flow-policy.ts';
 import { isFields } from '../../pkg/apis/values.ts';
 
 /** `text`, `number` or `flag`; a list of one schema; `map` of texts; `labels`, whose values are checked; `any`; an object of fields. */
 export type Shape =
   'text' | 'number' | 'flag' | 'map' | 'labels' | 'any' | readonly [Shape] | { readonly [field: string]: Shape };
 
-const texts = (value: unknown): Record<string, string> | undefined => {
-  if (!isFields(value)) return undefined;
-  const kept = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return Object.fromEntries(kept);
-};
-
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-const labels = (value: unknown): Record<string, string> =>
-  Object.fromEntries(Object.entries(texts(value) ?? {}).filter(([, text]) => LABEL_VALUE.test(text)));
+const texts = (value: unknown, pattern = /^/): object | undefined =>
+  isFields(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === 'string' && pattern.test(text)))
+    : undefined;
 
 const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape);
 
@@ -25,7 +23,7 @@ export const stored = (shape: Shape, value: unknown): unknown => {
   if (shape === 'number') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   if (shape === 'flag') return typeof value === 'boolean' ? value : undefined;
   if (shape === 'map') return texts(value);
-  if (shape === 'labels') return labels(value);
+  if (shape === 'labels') return texts(value, LABEL_VALUE) ?? {};
   if (isList(shape)) {
     if (!Array.isArray(value)) return undefined;
     return value.map((item: unknown) => stored(shape[0], item)).filter((item) => item !== undefined);
@@ -115,32 +113,19 @@ export const EXTENSION: Shape = {
   },
 };
 
+const shapeOf = ({ type, properties = {}, items }: AnySchemaObject): Shape => {
+  if (type === 'array') return [shapeOf(items as AnySchemaObject)];
+  if (type === 'object') {
+    const fields = Object.entries(properties as Record<string, AnySchemaObject>);
+    return Object.fromEntries(fields.map(([name, field]) => [name, shapeOf(field)]));
+  }
+  if (type === 'boolean') return 'flag';
+  return type === 'string' ? 'text' : 'number';
+};
+
 /** The spec may be older than the definition; the status has its types, and nothing in it is required. */
 export const FLOW_POLICY: Shape = {
   metadata: METADATA,
   spec: 'any',
-  status: {
-    observedGeneration: 'number',
-    source: 'text',
-    demand: 'text',
-    endpoints: 'number',
-    inZonePercent: 'number',
-    maxUtilizationPercent: 'number',
-    bounds: { lpPercent: 'number', integralityPercent: 'number' },
-    zones: [
-      { zone: 'text', demand: 'text', endpoints: 'number', utilizationPercent: 'number', spillPercent: 'number' },
-    ],
-    plan: { spread: 'flag', endpoints: [{ name: 'text', forZones: ['text'] }], omitted: 'number' },
-    conditions: [
-      {
-        type: 'text',
-        status: 'text',
-        reason: 'text',
-        message: 'text',
-        lastTransitionTime: 'text',
-        observedGeneration: 'number',
-      },
-    ],
-    lastChanges: [{ time: 'text', reason: 'text', message: 'text' }],
-  },
+  status: shapeOf(FLOW_POLICY_STATUS_SCHEMA),
 };

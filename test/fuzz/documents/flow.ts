@@ -4,11 +4,11 @@ import {
   ANNOTATION_PLAN,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
-  LABEL_SERVICE_NAME,
   LABEL_STRATEGY,
-  LABEL_ZONE,
   PLAN_ZONES,
 } from '../../../pkg/apis/names.ts';
+import { endpoint, node, service, slice } from '../../fixtures/core.ts';
+import { ZONES } from '../../fixtures/gardener.ts';
 import type { Sample } from '../types.ts';
 
 /** Every field that there is. */
@@ -35,8 +35,6 @@ export const FLOW_POLICY_SPEC: FlowPolicySpec = {
   safeMode: 'SameZone',
 };
 
-const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
-
 /** One a quarter of a minute: load moves from zone to zone. */
 export const OBSERVATIONS: readonly object[] = [0, 1, 2, 3].map((at) => ({
   time: at * 15,
@@ -53,55 +51,56 @@ export const OBSERVATIONS: readonly object[] = [0, 1, 2, 3].map((at) => ({
   })),
 }));
 
-const POD_CPU = { requests: { cpu: '1' }, limits: { cpu: '2' } };
+const VERSIONED = { namespace: 'shop', resourceVersion: '1' };
+const PODS = [0, 1, 2, 3, 4];
 
 /** A Service with its loop, and everything that the loop looks at; `reading` is what its source of load says. */
-const loopOf = (strategy: string, policy: object | undefined): object => ({
-  service: {
-    metadata: {
-      name: 'web',
-      namespace: 'shop',
-      uid: 'u-1',
-      resourceVersion: '1',
-      labels: { [LABEL_STRATEGY]: strategy },
-      annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` },
-    },
-    spec: { selector: { app: 'web' } },
-  },
-  ...(policy === undefined ? {} : { policy }),
-  nodes: ZONES.map((zone) => ({
-    metadata: { name: `node-${zone}`, resourceVersion: '1', labels: { [LABEL_ZONE]: zone } },
-    status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '4' } },
-  })),
-  pods: [0, 1, 2, 3, 4].map((index) => ({
-    metadata: { name: `web-${index}`, namespace: 'shop', resourceVersion: '1' },
-    spec: { containers: [{ name: 'web', resources: POD_CPU }] },
-  })),
-  slices: ['IPv4', 'IPv6'].map((addressType) => ({
-    metadata: {
-      name: `web-${addressType.toLowerCase()}`,
-      namespace: 'shop',
-      uid: 's-1',
-      resourceVersion: '7',
-      labels: { [LABEL_SERVICE_NAME]: 'web', [LABEL_STRATEGY]: strategy },
-      annotations: { [ANNOTATION_PLAN]: PLAN_ZONES },
-    },
-    addressType,
-    endpoints: [0, 1, 2, 3, 4].map((index) => ({
-      addresses: [addressType === 'IPv4' ? `10.0.0.${index + 1}` : `fd00::${index + 1}`],
-      conditions: { ready: true, serving: true, terminating: false },
-      nodeName: `node-${ZONES[index % 3]}`,
-      zone: ZONES[index % 3],
-      targetRef: { kind: 'Pod', name: `web-${index}`, namespace: 'shop', uid: `p-${index}` },
-      hints: { forZones: [{ name: ZONES[index % 3] }] },
+const loopOf = (strategy: string, policy: object | undefined): object => {
+  const labels = { [LABEL_STRATEGY]: strategy };
+  return {
+    service: service({
+      metadata: {
+        ...VERSIONED,
+        name: 'web',
+        uid: 'u-1',
+        labels,
+        annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` },
+      },
+    }),
+    ...(policy === undefined ? {} : { policy }),
+    nodes: ZONES.map((zone) => node({ zone, metadata: { resourceVersion: '1' } })),
+    pods: PODS.map((index) => ({
+      metadata: { ...VERSIONED, name: `web-${index}` },
+      spec: { containers: [{ name: 'web', resources: { requests: { cpu: '1' }, limits: { cpu: '2' } } }] },
     })),
-  })),
-  reading: {
-    kind: 'pods',
-    samples: [0, 1, 2, 3, 4].map((index) => ({ pod: `web-${index}`, load: 0.2 * index, age: 1, window: 15 })),
-    problems: [],
-  },
-});
+    slices: (['IPv4', 'IPv6'] as const).map((addressType) =>
+      slice({
+        service: 'web',
+        metadata: {
+          ...VERSIONED,
+          name: `web-${addressType.toLowerCase()}`,
+          uid: 's-1',
+          labels,
+          annotations: { [ANNOTATION_PLAN]: PLAN_ZONES },
+        },
+        addressType,
+        endpoints: PODS.map((index) =>
+          endpoint({
+            zone: ZONES[index % 3] ?? '',
+            addresses: [addressType === 'IPv4' ? `10.0.0.${index + 1}` : `fd00::${index + 1}`],
+            targetRef: { kind: 'Pod', name: `web-${index}`, namespace: 'shop', uid: `p-${index}` },
+            hints: { forZones: [{ name: ZONES[index % 3] ?? '' }] },
+          }),
+        ),
+      }),
+    ),
+    reading: {
+      kind: 'pods',
+      samples: PODS.map((index) => ({ pod: `web-${index}`, load: 0.2 * index, age: 1, window: 15 })),
+      problems: [],
+    },
+  };
+};
 
 const policyOf = (spec: FlowPolicySpec, status?: object): object => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'f-1', resourceVersion: '1', generation: 3 },

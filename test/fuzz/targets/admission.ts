@@ -137,8 +137,7 @@ export const checkAnswer = (reply: Pick<Reply, 'status' | 'text'>, text: Buffer,
   checkReview(JSON.parse(reply.text) as Fields, request, path);
 };
 
-export const admission: Target = {
-  name: 'admission',
+export const target: Target = {
   bytes: true,
   async open() {
     const fixture = await startAdmission();

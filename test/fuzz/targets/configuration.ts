@@ -8,97 +8,13 @@ import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/sett
 import { FLOW_POLICY_API_VERSION, createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { type RoutingConfigReader, createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
+import { everyField } from '../documents/every-field.ts';
 import { FLOW_POLICY_SPEC } from '../documents/flow.ts';
 import { PROVIDER_CONFIG } from '../documents/landscape.ts';
-import { print } from '../print.ts';
 import { type Input, type OpenTarget, type Sample, type Target, must } from '../types.ts';
-import { yamlStyle } from '../yaml-style.ts';
+import { print, yamlStyle } from '../inputs.ts';
 
 const FILE = 'config.yaml';
-
-const common = {
-  health: { port: 8081, bindAddress: '127.0.0.1' },
-  metrics: { port: 0 },
-  log: { level: 'debug', format: 'console' },
-};
-const leaderElection = { enabled: true, namespace: 'garden', name: 'a-lease' };
-
-const DOCUMENTS: Readonly<Record<string, object>> = {
-  [ENDPOINTSLICE_WEBHOOK_CONFIGURATION.kind]: {
-    kubernetesVersion: '1.33',
-    server: { port: 10_250, bindAddress: '::', drainSeconds: 5, maxInFlightRequests: 256 },
-    certificates: { directory: '/etc/tls' },
-    flowController: {
-      users: ['system:serviceaccount:garden:flow-controller'],
-      lease: { namespace: 'garden', name: 'l' },
-    },
-    settingsReconciler: { user: 'system:serviceaccount:garden:settings-reconciler' },
-    registration: {
-      mode: 'self',
-      name: 'hints',
-      address: { service: { namespace: 'garden', name: 'webhook', port: 443 } },
-      failurePolicy: 'Fail',
-      timeoutSeconds: 5,
-      strategyAnnotation: true,
-      keepSettings: false,
-      includedNamespaces: ['default'],
-      excludedNamespaces: ['a', 'b'],
-    },
-    ...common,
-  },
-  [SETTINGS_RECONCILER_CONFIGURATION.kind]: {
-    modes: {
-      garden: { namespace: 'garden', gardener: { version: 'v1.144.0', featureGates: { IstioTLSTermination: true } } },
-      seed: {
-        seedName: 'aws-eu',
-        seed: {
-          name: 'aws-eu',
-          spec: { provider: { zones: ['a', 'b'] }, settings: { topologyAwareRouting: { enabled: true } } },
-        },
-        extensionServices: true,
-      },
-      cluster: { namespaces: ['shop'] },
-    },
-    excludedNamespaces: ['kube-system'],
-    keep: 'auto',
-    drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
-    kubernetesVersion: { override: '1.31', rereadSeconds: 60, stableSeconds: 300 },
-    hintRepair: {
-      enabled: true,
-      writesPerSecond: 20,
-      backoffSeconds: 60,
-      includedNamespaces: ['kube-system'],
-      excludedNamespaces: ['x'],
-    },
-    leaderElection,
-    ...common,
-  },
-  [FLOW_CONTROLLER_CONFIGURATION.kind]: {
-    namespaceSelector: {
-      matchLabels: { team: 'shop' },
-      matchExpressions: [{ key: 'stage', operator: 'In', values: ['prod', 'test'] }],
-    },
-    excludedNamespaces: ['kube-system'],
-    metricSources: [
-      { type: 'ResourceMetrics', name: 'metrics.k8s.io', cacheSeconds: 10, timeoutSeconds: 8 },
-      {
-        type: 'Prometheus',
-        name: 'prometheus',
-        url: 'https://prometheus.example:9090/prefix',
-        query: 'sum by (namespace, pod) (rate(container_cpu_usage_seconds_total{namespace="$namespace"}[1m]))',
-        sampleTimeQuery: 'timestamp(up)',
-        windowSeconds: 60,
-        cacheSeconds: 10,
-        timeoutSeconds: 8,
-        labels: { namespace: 'namespace', pod: 'pod', sourceZone: 's', destinationZone: 'd' },
-      },
-    ],
-    status: { create: true, minIntervalSeconds: 60 },
-    nodeGroups: { enabled: false, touchesPerSecond: 5 },
-    leaderElection,
-    ...common,
-  },
-};
 
 const KINDS: readonly ConfigKind<unknown>[] = [
   ENDPOINTSLICE_WEBHOOK_CONFIGURATION as ConfigKind<unknown>,
@@ -109,9 +25,21 @@ const KINDS: readonly ConfigKind<unknown>[] = [
 const POLICY = 'FlowPolicy';
 const PROVIDER = 'providerConfig';
 
+/** Of a webhook, the address is a Service or a URL. */
+const WITHOUT_URL = JSON.stringify(everyField(ENDPOINTSLICE_WEBHOOK_CONFIGURATION.schema)).replace(
+  /,"url":"[^"]*"/,
+  '',
+);
+
+const documentOf = ({ kind, schema }: ConfigKind<unknown>): object =>
+  kind === ENDPOINTSLICE_WEBHOOK_CONFIGURATION.kind ? (JSON.parse(WITHOUT_URL) as object) : everyField(schema);
+
 const samples: readonly Sample[] = [
   { name: PROVIDER, value: PROVIDER_CONFIG },
-  ...KINDS.map(({ kind }) => ({ name: kind, value: { apiVersion: CONFIG_API_VERSION, kind, ...DOCUMENTS[kind] } })),
+  ...KINDS.map((one) => ({
+    name: one.kind,
+    value: { apiVersion: CONFIG_API_VERSION, kind: one.kind, ...documentOf(one) },
+  })),
   {
     name: POLICY,
     value: {
@@ -174,8 +102,7 @@ const tolerated = (text: string, load: () => void): void => {
   }
 };
 
-export const configuration: Target = {
-  name: 'configuration',
+export const target: Target = {
   bytes: true,
   open: () => {
     const checkSpec = createSpecCheck();
@@ -197,6 +124,6 @@ export const configuration: Target = {
     };
     const asText: OpenTarget['print'] = (value, random, sample) =>
       sample === PROVIDER ? print(value) : yamlStyle(value, random);
-    return Promise.resolve({ samples, print: asText, run });
+    return { samples, print: asText, run };
   },
 };

@@ -5,9 +5,8 @@ import { parse } from 'yaml';
 import { CLUSTERS, type Ran, clusterFile, runTopology } from '../../fixtures/topology-command.ts';
 import { clusterSamples } from '../documents/cluster.ts';
 import { OBSERVATIONS } from '../documents/flow.ts';
-import { print } from '../print.ts';
 import { type Input, type OpenTarget, type Sample, type Target, must } from '../types.ts';
-import { yamlStyle } from '../yaml-style.ts';
+import { print, yamlStyle } from '../inputs.ts';
 
 const PRICES = 'prices';
 const REPLAY = 'observations';
@@ -71,8 +70,7 @@ const replay = async ({ text }: Input): Promise<void> => {
   }
 };
 
-export const files: Target = {
-  name: 'files',
+export const target: Target = {
   bytes: true,
   async open(folder) {
     const prices = parse(readFileSync(join(CLUSTERS, '../../../example/topology/prices.yaml'), 'utf8')) as unknown;

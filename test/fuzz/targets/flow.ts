@@ -222,8 +222,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
 const TURNS = 3;
 const never = new AbortController().signal;
 
-export const flow: Target = {
-  name: 'flow',
+export const target: Target = {
   bytes: false,
   open: () => {
     const run = async ({ text }: Input): Promise<void> => {
@@ -244,6 +243,6 @@ export const flow: Target = {
       );
       checkMetrics(await metrics());
     };
-    return Promise.resolve({ samples: LOOPS, run });
+    return { samples: LOOPS, run };
   },
 };

@@ -7,7 +7,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   configuration: 10,
   kubeconfig: 8,
   files: 12,
-  names: 2,
   load: 12,
   lists: 6,
   flow: 8,
@@ -16,22 +15,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   settings: 5,
 };
 
-const LOADERS: Readonly<Record<string, () => Promise<Target>>> = {
-  admission: async () => (await import('./admission.ts')).admission,
-  configuration: async () => (await import('./configuration.ts')).configuration,
-  kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigs,
-  files: async () => (await import('./files.ts')).files,
-  names: async () => (await import('./names.ts')).names,
-  load: async () => (await import('./load.ts')).load,
-  lists: async () => (await import('./lists.ts')).lists,
-  flow: async () => (await import('./flow.ts')).flow,
-  memory: async () => (await import('./memory.ts')).memory,
-  planner: async () => (await import('./planner.ts')).planner,
-  settings: async () => (await import('./settings.ts')).settings,
-};
-
-export const loadTarget = async (name: string): Promise<Target> => {
-  const load = LOADERS[name];
-  if (load === undefined) throw new Error(`there is no target ${name}: ${Object.keys(LOADERS).join(', ')}`);
-  return load();
-};
+/** Each file exports its target as `target`. */
+export const loadTarget = async (name: string): Promise<Target> =>
+  ((await import(`./${name}.ts`)) as { target: Target }).target;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { KubeConfigError, type KubeConfigSource, loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { type Input, type Sample, type Target, must } from '../types.ts';
-import { yamlStyle } from '../yaml-style.ts';
+import { yamlStyle } from '../inputs.ts';
 
 const SECRET = 'hunter2-hunter2-hunter2';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -103,8 +103,7 @@ const checkCredentials = async (source: KubeConfigSource): Promise<void> => {
   }
 };
 
-export const kubeconfigs: Target = {
-  name: 'kubeconfig',
+export const target: Target = {
   bytes: true,
   async open(folder) {
     const samples = samplesIn(folder);

@@ -1,7 +1,4 @@
 // Bodies of lists and watches, over HTTP to the real client and an informer's cache: objects with names and versions, or a documented error.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Node } from '../../../pkg/apis/core.ts';
 import { NODES } from '../../../pkg/apis/resources.ts';
 import { projectNode } from '../../../pkg/controllers/settings/caches.ts';
@@ -11,6 +8,7 @@ import { type Store, createStore } from '../../../pkg/kubernetes/store.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import { serveAnswers } from '../answers.ts';
 import { type Input, type Sample, type Target, must } from '../types.ts';
 
 const NAMES = ['node-0', 'node-1', 'node-2'];
@@ -74,23 +72,14 @@ const readWatch = async (client: Client, cache: Store<Node>): Promise<void> => {
   }
 };
 
-export const lists: Target = {
-  name: 'lists',
+export const target: Target = {
   bytes: true,
   async open() {
-    let text = Buffer.alloc(0);
-    const server = createServer((request, response) => {
-      request.resume();
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(text);
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const client = createClient({ config: testConfig(url), userAgent: 'fuzz' });
+    const server = await serveAnswers();
+    const client = createClient({ config: testConfig(server.url), userAgent: 'fuzz' });
 
-    const run = async ({ text: body, sample }: Input): Promise<void> => {
-      text = Buffer.from(body);
+    const run = async ({ text, sample }: Input): Promise<void> => {
+      server.answer({ text });
       const cache = filledCache();
       const watches = sample === 'watch';
       try {
@@ -109,7 +98,6 @@ export const lists: Target = {
       run,
       async close() {
         await client.close();
-        server.closeAllConnections();
         server.close();
       },
     };

@@ -1,7 +1,4 @@
 // Answers of Prometheus and of metrics.k8s.io, over HTTP to the real sources: finite loads of the Pods asked for, or a LoadError.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
@@ -10,6 +7,7 @@ import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from '..
 import type { Random } from '../../e2e/chaos-faults.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
 import { NAMESPACE, NOW, POD_METRICS_ANSWERS, PODS, PROMETHEUS_ANSWERS } from '../documents/load.ts';
+import { serveAnswers } from '../answers.ts';
 import { type Input, type Target, must } from '../types.ts';
 
 /** Queries with the names put in; what is no name is refused. */
@@ -42,21 +40,11 @@ const checkReading = (reading: LoadReading, { pods }: LoadQuery): void => {
 const never = new AbortController().signal;
 const clock = { ...systemClock, now: () => NOW * 1_000 };
 
-export const load: Target = {
-  name: 'load',
+export const target: Target = {
   bytes: true,
   async open() {
-    let answer: { status: number; text: Buffer } = { status: 200, text: Buffer.alloc(0) };
-    const server = createServer((request, response) => {
-      request.resume();
-      request.once('end', () => {
-        response.writeHead(answer.status, { 'content-type': 'application/json' });
-        response.end(answer.text);
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const server = await serveAnswers();
+    const { url } = server;
     const client = createClient({ config: testConfig(url), userAgent: 'fuzz', clock });
     const prometheus = createPrometheus({
       config: { name: 'p', type: 'Prometheus', url, timeoutSeconds: 8, cacheSeconds: 0, windowSeconds: 60 },
@@ -69,7 +57,7 @@ export const load: Target = {
     const run = async ({ text, sample, random }: Input): Promise<void> => {
       const source: LoadSource = ofPrometheus.has(sample) ? prometheus : resourceMetrics;
       const status = random.below(10) > 0 ? 200 : random.pick([400, 403, 404, 422, 302]);
-      answer = { status: sample === 'Status' ? 403 : status, text };
+      server.answer({ status: sample === 'Status' ? 403 : status, text });
       const asked = query(random);
       try {
         checkReading(await source.read(asked, never), asked);
@@ -85,7 +73,6 @@ export const load: Target = {
       async close() {
         await prometheus.close();
         await client.close();
-        server.closeAllConnections();
         server.close();
       },
     };

@@ -1,9 +1,9 @@
 // Services that are hard to plan through the loop's step: each plan is one that the API takes, within effort and deadline.
+import fc from 'fast-check';
 import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState, Observation, ObservedEndpoint } from '../../../pkg/flow/loop/types.ts';
 import { MAX_HINTS } from '../../../pkg/hints/readiness.ts';
-import { HARDSHIPS, type Hardship } from '../documents/planner.ts';
 import { type Input, type Target, must } from '../types.ts';
 
 /** What the flow-controller gives a step before it ends it; here in CPU time of the thread, which a busy machine does not change. */
@@ -14,29 +14,34 @@ const cpuMs = (): number => {
   return (user + system) / 1_000;
 };
 
-const within = (value: unknown, least: number, most: number): number =>
-  Math.min(most, Math.max(least, typeof value === 'number' && Number.isFinite(value) ? value : least));
+/** Mostly what is usual, so that the others show what each of them does. */
+const mostly = <T>(usual: readonly T[], other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: other });
+const whole = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max });
+const real = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true });
 
-const MOST_ENDPOINTS = 1_500;
+/** How the endpoints of a Service, and the demand on it, are drawn: as its owner may make it hard to plan. */
+const HARDSHIP = fc.record({
+  seed: fc.nat(),
+  zones: mostly([3, 8], whole(1, 12)),
+  endpoints: mostly([27, 60, 400], whole(1, 1_500)),
+  /** Zones without clients that endpoints name. */
+  strays: mostly([0, 50], whole(0, 1_000)),
+  /** How many capacities there are. */
+  capacities: mostly([27, 60, 400], whole(1, 1_500)),
+  /** Cores; the largest is so many times the smallest. */
+  smallest: mostly([0.1], real(1e-9, 1e6)),
+  range: mostly([40], real(1, 1e9)),
+  /** Demand as a fraction of the capacity. */
+  load: mostly([0.65, 1.3], real(0, 1e3)),
+  /** How much of it is zone a's. */
+  skew: mostly([0.5, 0.9], real(0, 1)),
+  minEndpoints: mostly([1], whole(1, 5_000)),
+  /** 0: all pairs of zones cost the same. */
+  prices: mostly([0, 4], whole(0, 1_000)),
+});
 
-const hardshipOf = (text: string): Hardship => {
-  const value = (JSON.parse(text) ?? {}) as Partial<Record<keyof Hardship, unknown>>;
-  const whole = (field: keyof Hardship, most: number): number => Math.floor(within(value[field], 0, most));
-  const smallest = within(value.smallest, 1e-9, 1e6);
-  return {
-    seed: whole('seed', 2 ** 31),
-    zones: 1 + whole('zones', 11),
-    endpoints: 1 + whole('endpoints', MOST_ENDPOINTS),
-    strays: whole('strays', 1_000),
-    capacities: 1 + whole('capacities', MOST_ENDPOINTS),
-    smallest,
-    largest: Math.max(smallest, within(value.largest, 1e-9, 1e9)),
-    load: within(value.load, 0, 1e3),
-    skew: within(value.skew, 0, 1),
-    minEndpoints: 1 + whole('minEndpoints', 5_000),
-    prices: whole('prices', 1_000),
-  };
-};
+type Hardship = typeof HARDSHIP extends fc.Arbitrary<infer T> ? T : never;
 
 const numbersFrom = (seed: number): (() => number) => {
   let state = seed;
@@ -47,14 +52,14 @@ const zoneNames = (count: number): string[] => Array.from({ length: count }, (_,
 
 /** Endpoints whose loads show that demand through own zones. */
 const observationOf = (hardship: Hardship): Observation => {
-  const { seed, strays, capacities, smallest, largest, load, skew } = hardship;
+  const { seed, strays, capacities, smallest, range, load, skew } = hardship;
   const next = numbersFrom(seed);
   const zones = zoneNames(hardship.zones);
   const drawn = Array.from({ length: hardship.endpoints }, (_, index) => {
     const stray = strays > 0 && next() < 0.2;
     const zone = stray ? `stray-${Math.floor(next() * strays)}` : (zones[Math.floor(next() ** 2 * zones.length)] ?? '');
     const rank = Math.floor(next() * capacities) / capacities;
-    return { name: `pod-${index}`, zone, capacity: smallest * (largest / smallest) ** rank };
+    return { name: `pod-${index}`, zone, capacity: smallest * range ** rank };
   });
   const capacity = drawn.reduce((sum, one) => sum + one.capacity, 0);
   const endpoints = drawn.map((one): ObservedEndpoint => {
@@ -72,7 +77,7 @@ const policyOf = ({ minEndpoints, prices }: Hardship): LoopPolicy => ({
 });
 
 const run = ({ text }: Input): void => {
-  const hardship = hardshipOf(text.toString());
+  const hardship = JSON.parse(text.toString()) as Hardship;
   const policy = policyOf(hardship);
   const observation = observationOf(hardship);
   const silent = observation.endpoints.map((one) => ({ ...one, load: null, sampledAt: null }));
@@ -92,8 +97,7 @@ const run = ({ text }: Input): void => {
   }
 };
 
-export const planner: Target = {
-  name: 'planner',
+export const target: Target = {
   bytes: false,
-  open: () => Promise.resolve({ samples: HARDSHIPS, run }),
+  open: () => ({ samples: [], texts: HARDSHIP.map((hardship) => Buffer.from(JSON.stringify(hardship))), run }),
 };

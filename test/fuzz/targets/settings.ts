@@ -108,8 +108,7 @@ const filled = async (objects: Objects, log: RecordingLogger, stop: AbortControl
   return caches;
 };
 
-export const settings: Target = {
-  name: 'settings',
+export const target: Target = {
   bytes: false,
   open: () => {
     const run = async ({ text, random }: Input): Promise<void> => {
@@ -128,6 +127,6 @@ export const settings: Target = {
         stop.abort();
       }
     };
-    return Promise.resolve({ samples: LANDSCAPES, run });
+    return { samples: LANDSCAPES, run };
   },
 };
