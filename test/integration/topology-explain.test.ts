@@ -280,7 +280,7 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
 
   it('gives troubles that let nothing cross after the verdict, as something to look at', async () => {
     const held = textOf('load-aware-effective')
-      .replace("status: 'True',\n        reason: MetricsFresh", "status: 'False',\n        reason: MetricsStale")
+      .replace("status: 'True', reason: MetricsFresh", "status: 'False', reason: MetricsStale")
       .replace('samples from metrics.k8s.io are fresh', 'the plan is kept');
     const report = await explained(held);
     expect(report.verdict).to.equal('Effective');
@@ -292,15 +292,15 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
 
   it('says what is wrong with admission before that the plan is lost again', async () => {
     const lost = textOf('load-aware-metrics-lost')
-      .replace("status: 'True',\n        reason: Spread", "status: 'False',\n        reason: WebhookUnavailable")
+      .replace("status: 'True', reason: Spread", "status: 'False', reason: WebhookUnavailable")
       .replace('MetricsLost', 'MetricsFresh')
-      .replace("status: 'False',\n        reason: MetricsFresh", "status: 'True',\n        reason: MetricsFresh");
+      .replace("status: 'False', reason: MetricsFresh", "status: 'True', reason: MetricsFresh");
     const { causes } = await explained(lost);
     expect(causes.map(({ reason }) => reason)).to.deep.equal(['WebhookSkipped', 'PlanNotInForce']);
   });
 
   it('has no status yet, right after it was asked for', async () => {
-    const fresh = `${textOf('load-aware-metrics-lost').split('\nstatus:\n  observedGeneration')[0] ?? ''}\n`;
+    const fresh = `${textOf('load-aware-metrics-lost').split('\nstatus:\n  source')[0] ?? ''}\n`;
     const [first] = (await explained(fresh)).causes;
     expect(first).to.deep.include({ reason: 'PlanNotInForce', evidence: 'FlowPolicy shop/web has no status yet.' });
   });

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { parseAllDocuments } from 'yaml';
+import { readYaml } from '../../cmd/kubectl-topology/input/documents.ts';
 import { snapshotDocument } from '../../cmd/kubectl-topology/input/snapshot-file.ts';
 import { createCollector } from '../../pkg/diagnosis/project/collect.ts';
 import { type ClusterSnapshot, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
@@ -15,11 +15,11 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
-const objectsOf = (name: string): unknown[] =>
-  parseAllDocuments(readFileSync(clusterFile(name), 'utf8')).flatMap((document) => {
-    const object: unknown = document.toJS();
-    return object === null ? [] : [object];
-  });
+const objectsOf = (name: string): unknown[] => {
+  const objects: unknown[] = [];
+  readYaml(readFileSync(clusterFile(name), 'utf8'), name, (object) => objects.push(object));
+  return objects;
+};
 
 /** As text of a file; `missing`: why a collection is not known. */
 const snapshotOf = (
@@ -86,11 +86,8 @@ describe('kubectl topology snapshot', () => {
     const names = await namesInHelp();
     for (const file of readdirSync(CLUSTERS).sort()) {
       const name = file.replace(/\.yaml$/, '');
-      const flat = objectsOf(name).flatMap((object) => {
-        const { items } = object as { items?: unknown[] };
-        return items ?? [object];
-      }) as { kind: string }[];
-      const left = flat.filter(({ kind }) => !names.has(RESOURCES[kind] ?? kind));
+      const objects = objectsOf(name) as { kind: string }[];
+      const left = objects.filter(({ kind }) => !names.has(RESOURCES[kind] ?? kind));
       // The plug-in's own kinds are what other commands of it have written.
       expect(
         [...new Set(left.map(({ kind }) => kind))].filter((kind) => !kind.startsWith('Topology')),
