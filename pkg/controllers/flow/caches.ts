@@ -21,7 +21,7 @@ import type { PodCpu } from '../../flow/assemble/turn.ts';
 import { type GroupNode, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import { type KeysOf, type Watch, changes, objects } from '../../kubernetes/watches.ts';
+import { type KeysOf, type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { routingMeta } from '../routers/evidence.ts';
@@ -172,18 +172,6 @@ export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowContro
 
 export type FlowCaches = ReturnType<typeof openFlowCaches>;
 
-/** What of a Node can change a plan. */
-const relevant = ({ metadata, status }: Node): string =>
-  JSON.stringify([
-    routingMeta(metadata).labels,
-    picked(metadata?.labels, NODE_LABELS),
-    status?.conditions,
-    status?.allocatable,
-  ]);
-
-const isRelevant = (node: Node, previous: Node | undefined, deleted: boolean): boolean =>
-  deleted || previous === undefined || relevant(node) !== relevant(previous);
-
 /** Pods that may not be read say nothing of their CPU. */
 const UNKNOWN: PodCpu = { requests: null, limits: null };
 
@@ -194,14 +182,15 @@ export const createSnapshots = (
     excludedNamespaces,
   }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
 ) => {
-  let zones: ClientZones | undefined;
-  // Asked in every turn: thousands of Nodes are not to be listed for it.
-  let anyNode = false;
-  nodes.onChange((...change) => {
-    if (!isRelevant(...change)) return;
-    zones = undefined;
-    anyNode = false;
+  let looked: { readonly zones: ClientZones; readonly any: boolean } | undefined;
+  nodes.onChange((node, previous, deleted) => {
+    if (deleted || hasChanged(node, previous)) looked = undefined;
   });
+  /** Asked in every turn: thousands of Nodes are not to be listed for it. */
+  const look = (): NonNullable<typeof looked> => {
+    const all = looked === undefined ? nodes.list() : [];
+    return (looked ??= { zones: clientZonesOf(all), any: all.length > 0 });
+  };
   const isOurs = (namespace: string): boolean =>
     !excludedNamespaces.includes(namespace) &&
     matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
@@ -209,22 +198,18 @@ export const createSnapshots = (
     const ref = refOfKey(key);
     const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
     if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
-    zones ??= clientZonesOf(nodes.list());
     return {
       service,
       slices: slicesOf(slices, key),
       policy: policies.get(ref),
-      zones,
+      zones: look().zones,
       podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
     };
   };
   const selects = Object.keys(namespaceSelector).length > 0;
   return {
     /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
-    known: (): boolean => {
-      anyNode ||= nodes.list().length > 0;
-      return anyNode && (!selects || namespaces.state === 'synced');
-    },
+    known: (): boolean => look().any && (!selects || namespaces.state === 'synced'),
     /** Undefined: there is no such Service, or it is not served. */
     snapshot: (key: string): Snapshot | undefined => snapshotIn(key, true),
     // What is excluded may be another planner's.
@@ -255,16 +240,8 @@ export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
   };
 };
 
-const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
-  left.service === right.service &&
-  left.strategy === right.strategy &&
-  left.mark === right.mark &&
-  JSON.stringify(left.endpoints) === JSON.stringify(right.endpoints);
-
-const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
-  if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
-  return [flowKeyOf(slice)];
-};
+const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) =>
+  slice.service !== '' && (deleted || hasChanged(slice, previous)) ? [flowKeyOf(slice)] : [];
 
 /** A status that was written changes nothing for the loop. */
 const ofPolicy: KeysOf<FlowPolicy> = (policy, previous, deleted) => {
@@ -276,13 +253,11 @@ export const flowWatches = (
   { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
   snapshots: Pick<Snapshots, 'services'>,
 ): Watch[] => {
-  const ofPod: KeysOf<FlowPod> = (pod, previous, deleted) => {
-    const resized = JSON.stringify(pod.cpu) !== JSON.stringify(previous?.cpu);
-    return !deleted && (previous === undefined || resized) ? servicesOfPod(slices, pod) : [];
-  };
+  const ofPod: KeysOf<FlowPod> = (pod, previous, deleted) =>
+    !deleted && hasChanged(pod, previous) ? servicesOfPod(slices, pod) : [];
   const ofNode: KeysOf<Node> = (node, previous, deleted) => {
     const zone = previous?.metadata?.labels?.[LABEL_ZONE] ?? node.metadata?.labels?.[LABEL_ZONE];
-    return isRelevant(node, previous, deleted) && zone !== undefined ? snapshots.services() : [];
+    return (deleted || hasChanged(node, previous)) && zone !== undefined ? snapshots.services() : [];
   };
   const ofNamespace: KeysOf<Namespace> = (namespace, previous, deleted) => {
     if (isSwitching(namespace, previous)) return snapshots.services();

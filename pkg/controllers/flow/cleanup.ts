@@ -3,11 +3,11 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { refOf } from '../../apis/values.ts';
+import { nameOf, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { revertPatch } from '../../flow/assemble/turn.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
-import { isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -20,32 +20,20 @@ export interface CleanupOptions {
   logger: Logger;
 }
 
-/** Objects that were changed. */
-export interface CleanupReport {
-  readonly slices: number;
-  readonly services: number;
-  readonly policies: number;
-}
-
 /** A concurrent writer causes a write conflict; that does not happen many times in a row. */
 const PASSES = 5;
 
 /** All objects of a resource that fit; none where it is not served. */
 const find = async <T extends KubernetesObject>(
-  { client, serves }: CleanupOptions,
+  { client, serves }: Pick<CleanupOptions, 'serves'> & { readonly client: Pick<Client, 'pages'> },
   resource: Resource,
   fits: (object: T) => boolean,
   signal: AbortSignal,
 ): Promise<T[]> => {
-  const found: T[] = [];
-  try {
-    for await (const { items } of client.pages<T>(resource, {}, signal)) {
-      found.push(...items.filter((item) => serves(item.metadata?.namespace ?? '') && fits(item)));
-    }
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-  return found;
+  const pages = Array.fromAsync(client.pages<T>(resource, {}, signal), ({ items }) =>
+    items.filter((item) => serves(item.metadata?.namespace ?? '') && fits(item)),
+  );
+  return ((await ifFound(pages)) ?? []).flat();
 };
 
 /**
@@ -59,21 +47,19 @@ export const servedNamespaces = async (
 ): Promise<CleanupOptions['serves']> => {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return () => true;
-  const served = new Set<string>();
-  for await (const { items } of client.pages<Namespace>(NAMESPACES, {}, signal)) {
-    for (const { metadata } of items) {
-      if (matchesSelector(selector, metadata?.labels ?? {})) served.add(metadata?.name ?? '');
-    }
-  }
-  return (namespace) => served.has(namespace);
+  const selected = ({ metadata }: Namespace): boolean => matchesSelector(selector, metadata?.labels ?? {});
+  const served = await find({ client, serves: () => true }, NAMESPACES, selected, signal);
+  const names = new Set(served.map(nameOf));
+  return (namespace) => names.has(namespace);
 };
 
 /**
  * Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. What others wrote meanwhile
  * is found again by the next pass.
  */
-export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
+export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal) => {
   const { client, logger } = options;
+  /** Objects that were changed. */
   const report = { slices: 0, services: 0, policies: 0 };
   const project = createSliceProjection();
   const isLabelled = (service: Service): boolean => revertLabel(service).kind === 'patch';
@@ -90,9 +76,7 @@ export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal)
       throw new Error(`Services and EndpointSlices are written by others: not clean after ${pass} passes`);
   }
   for (const policy of await find<FlowPolicy & KubernetesObject>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
-    await client.delete(FLOW_POLICIES, refOf(policy), {}, signal).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await ifFound(client.delete(FLOW_POLICIES, refOf(policy), {}, signal));
     report.policies += 1;
   }
   logger.info('cleaned up', { ...report });

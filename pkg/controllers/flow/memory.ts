@@ -41,28 +41,20 @@ interface Memory {
   plan: HintsInForce | undefined;
   /** Why its plan is not all that a search could have found. */
   limited: PlanLimit | undefined;
-  /** What the last plan was asked for, beside time and load. */
-  basis: Basis | undefined;
+  /** What the last plan was made of. */
+  basis: readonly unknown[];
   readonly strategy: PlannedStrategy;
 }
 
-/** Slices and zones are those of the caches: the same objects as long as nothing changed. */
-interface Basis extends Pick<Snapshot, 'slices' | 'zones'> {
-  readonly spec: string;
-}
-
-export const basisOf = ({ slices, zones, policy }: Snapshot): Basis => ({
-  slices,
+/** What a plan is made of, beside time and load. Slices and zones are those of the caches: the same objects as long as nothing changed. */
+export const basisOf = ({ slices, zones, policy }: Snapshot): readonly unknown[] => [
   zones,
-  spec: JSON.stringify(policy?.spec),
-});
+  JSON.stringify(policy?.spec),
+  ...slices,
+];
 
-export const isSameBasis = (one: Basis | undefined, other: Basis): boolean =>
-  one !== undefined &&
-  one.zones === other.zones &&
-  one.spec === other.spec &&
-  one.slices.length === other.slices.length &&
-  one.slices.every((slice, index) => slice === other.slices[index]);
+export const isSameBasis = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((part, index) => part === other[index]);
 
 export const createMemories = () => {
   const memories = new Map<string, Memory>();
@@ -72,7 +64,7 @@ export const createMemories = () => {
     of(key: string, strategy: PlannedStrategy): Memory {
       const known = memories.get(key);
       if (known?.strategy === strategy) return known;
-      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, basis: undefined, strategy };
+      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, basis: [], strategy };
       memories.set(key, fresh);
       return fresh;
     },

@@ -14,7 +14,7 @@ import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
-import { isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
@@ -234,9 +234,8 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
       if (service === undefined || policy === undefined) return;
       if (isOwnPolicy(policy)) {
         const preconditions = defined({ uid: policy.metadata.uid });
-        return client.delete(FLOW_POLICIES, refOf(policy), { preconditions }, signal).catch((error: unknown) => {
-          if (!isNotFound(error)) throw error;
-        });
+        await ifFound(client.delete(FLOW_POLICIES, refOf(policy), { preconditions }, signal));
+        return;
       }
       const { conditions = [] } = policy.status ?? {};
       if (!conditions.some(({ reason }) => reason !== NOT_REQUESTED.reason)) return;

@@ -4,7 +4,7 @@ import { defined } from '../../apis/values.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts';
-import { isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
@@ -57,12 +57,8 @@ export const createServiceResync = (options: {
   const touch = async ({ metadata }: Service, signal: AbortSignal): Promise<void> => {
     const { namespace = '', name = '' } = metadata ?? {};
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
-    try {
-      await client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal);
-      onTouch?.('touched');
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const touched = await ifFound(client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal));
+    if (touched !== undefined) onTouch?.('touched');
   };
 
   const giveUp = (key: string, { metadata }: Service, behind: readonly string[], attempt: Attempt): Result => {

@@ -39,16 +39,12 @@ export const writeZone = async (
   }
 };
 
-const listAll = async <T extends KubernetesObject>(
+export const listAll = async <T extends KubernetesObject>(
   client: Pick<Client, 'pages'>,
   resource: Resource,
   selection: Selection,
   signal: AbortSignal,
-): Promise<T[]> => {
-  const items: T[] = [];
-  for await (const page of client.pages<T>(resource, selection, signal)) items.push(...page.items);
-  return items;
-};
+): Promise<T[]> => (await Array.fromAsync(client.pages<T>(resource, selection, signal), ({ items }) => items)).flat();
 
 /**
  * The decision, unless a new zone would cut Pods of the Node off from their volumes.
