@@ -1,27 +1,23 @@
-// Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
-// Which Nodes a NodeGroup has, and what it says about their zone.
-// The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
-// Reduces a Node to what decisions about its zone read: labels, our record, and who wrote the two labels that matter.
+// Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing. An annotation on the Node
+// remembers which zone we gave it and which it had before, so that this one can come back.
 import type { Node, NodeGroup } from '../apis/core.ts';
-import { defined, nameOf, parseJson } from '../apis/values.ts';
-import type { KubernetesObject, ObjectMeta, StringMap } from '../apis/meta.ts';
+import { type Fields, byText, defined, nameOf, parseJson } from '../apis/values.ts';
+import type { KubernetesObject, ObjectMeta } from '../apis/meta.ts';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_BELONGING_TO, LABEL_ZONE } from '../apis/names.ts';
 
-/** No labels select no Node, as in KubeEdge: a group that is only a list of names has none. */
-const matches = (selector: StringMap, labels: StringMap): boolean => {
-  const wanted = Object.entries(selector);
-  return wanted.length > 0 && wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+/** By name or by labels, as KubeEdge's controller selects; no labels select no Node: a group that is only a list of names has none. */
+export const isMember = (node: KubernetesObject, { spec }: NodeGroup): boolean => {
+  const labels = new Map(Object.entries(node.metadata?.labels ?? {}));
+  const wanted = Object.entries(spec?.matchLabels ?? {});
+  const selected = wanted.length > 0 && wanted.every(([key, value]) => labels.get(key) === value);
+  return selected || (spec?.nodes ?? []).includes(nameOf(node));
 };
-
-/** By name or by labels, as KubeEdge's controller selects. */
-export const isMember = ({ metadata }: KubernetesObject, { spec }: NodeGroup): boolean =>
-  (spec?.nodes ?? []).includes(metadata?.name ?? '') || matches(spec?.matchLabels ?? {}, metadata?.labels ?? {});
 
 /** The groups of a Node in name order; more than one is a mistake that KubeEdge does not accept either. A group on its way out has no Nodes. */
 export const groupsOf = (node: KubernetesObject, groups: readonly NodeGroup[]): NodeGroup[] =>
   groups
     .filter((group) => group.metadata?.deletionTimestamp === undefined && isMember(node, group))
-    .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+    .sort((left, right) => byText(nameOf(left), nameOf(right)));
 
 /** Whether the members of the group get its name as their zone. */
 export const isTopologyEnabled = ({ spec }: NodeGroup): boolean => spec?.topologyEnabled === true;
@@ -77,19 +73,17 @@ export interface GroupNode extends KubernetesObject {
   readonly memberManagers: readonly string[];
 }
 
-type Fields = Record<string, unknown>;
+/** An entry of `metadata.managedFields`, as far as labels go. */
+interface ManagedFields {
+  readonly manager?: string;
+  readonly fieldsV1?: { readonly 'f:metadata'?: { readonly 'f:labels'?: Fields } };
+}
 
-const inner = (fields: unknown, key: string): unknown =>
-  typeof fields === 'object' && fields !== null && Object.hasOwn(fields, key) ? (fields as Fields)[key] : undefined;
-
-const ownsLabel = (entry: unknown, label: string): boolean =>
-  inner(inner(inner(inner(entry, 'fieldsV1'), 'f:metadata'), 'f:labels'), `f:${label}`) !== undefined;
-
-/** Names of the field managers that own a label, from `metadata.managedFields`. */
+/** Names of the field managers that own a label. */
 export const managersOf = (managedFields: readonly unknown[] | undefined, label: string): string[] =>
-  (managedFields ?? []).flatMap((entry) => {
-    const manager = inner(entry, 'manager');
-    return typeof manager === 'string' && ownsLabel(entry, label) ? [manager] : [];
+  ((managedFields ?? []) as readonly ManagedFields[]).flatMap(({ manager, fieldsV1 }) => {
+    const owned = fieldsV1?.['f:metadata']?.['f:labels']?.[`f:${label}`] !== undefined;
+    return manager !== undefined && owned ? [manager] : [];
   });
 
 export const projectGroupNode = ({ metadata = {} }: Node): GroupNode => {
@@ -215,18 +209,16 @@ const kubeEdges = (one: Case, groups: readonly string[]): ZoneDecision =>
     `Node ${one.name}: KubeEdge's own controller wrote ${field} ${quote(one.zone)}${before(one)}. Nothing is written here, nor restored later`,
   );
 
-const previousOf = (previous: string | undefined): { previous?: string } => defined({ previous });
-
 /** Gives the Node the group's name as its zone; what stands there now is remembered. */
 const assign = (
   one: Case,
   group: string,
   reason: 'Assigned' | 'Reasserted',
-  record: Omit<ZoneRecord, 'zone'>,
+  record: { previous: string | undefined; losses: number; lostAt?: number },
 ): ZoneDecision =>
   write(one, [group], reason, {
     zone: group,
-    record: { zone: group, ...record },
+    record: { zone: group, ...defined(record) },
     message: `Node ${one.name} is in NodeGroup ${group}: ${field} from ${quote(one.zone)} to ${quote(group)}`,
   });
 
@@ -238,7 +230,7 @@ const inPlace = (one: Case, group: string): ZoneDecision => {
   if (record === undefined) return { kind: 'settled', reason: 'AlreadyInZone', groups: [group], message };
   if (record.zone === group) return { kind: 'settled', reason: 'Assigned', groups: [group], message };
   // Another writer moved it to the new group before us: the zone to give back at the end is still the one that we remember.
-  const adopted = { zone: group, ...previousOf(record.previous), losses: 0 };
+  const adopted = { ...record, zone: group, losses: 0 };
   return write(one, [group], 'Adopted', { zone: group, record: adopted, message });
 };
 
@@ -250,8 +242,7 @@ const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean): 
   if (losses >= MAX_LOSSES)
     return takenAway(one, [group], `remove the annotation ${ANNOTATION_GROUP_ZONE} to try it again`);
   if (zone !== undefined && !takeover) return foreign(one, group);
-  const next = { ...previousOf(zone ?? record.previous), losses: losses + 1, lostAt: now };
-  return assign(one, group, 'Reasserted', next);
+  return assign(one, group, 'Reasserted', { previous: zone ?? record.previous, losses: losses + 1, lostAt: now });
 };
 
 const restore = (one: Case, groups: readonly string[], { previous }: ZoneRecord, why: string): ZoneDecision =>
@@ -272,19 +263,15 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   }
   const ours = isOurs(one);
   if (ours && record?.previous !== undefined && !takeover) {
-    return restore(
-      one,
-      [target],
-      record,
-      `keeps its own zone, since NodeGroup ${target} may not take it over any more`,
-    );
+    const why = `keeps its own zone, since NodeGroup ${target} may not take it over any more`;
+    return restore(one, [target], record, why);
   }
   if (zone === target) return inPlace(one, target);
-  if (ours) return assign(one, target, 'Assigned', { ...previousOf(record?.previous), losses: 0 });
+  if (ours) return assign(one, target, 'Assigned', { previous: record?.previous, losses: 0 });
   if (record !== undefined) return lost(one, target, record, takeover);
   if (isKubeEdges(one.node)) return kubeEdges(one, [target]);
   if (zone !== undefined && !takeover) return foreign(one, target);
-  return assign(one, target, 'Assigned', { ...previousOf(zone), losses: 0 });
+  return assign(one, target, 'Assigned', { previous: zone, losses: 0 });
 };
 
 /** No group asks for a zone any more: what was set is reverted, and nothing else. */

@@ -35,7 +35,7 @@ describe('who wrote a label of a Node', () => {
   for (const { name, fields } of [
     { name: 'no managed fields', fields: undefined },
     { name: 'an entry that owns no labels', fields: [{ manager: 'x', fieldsV1: { 'f:metadata': {} } }] },
-    { name: 'an entry without fields', fields: [{ manager: 'x' }, null, 'text', { fieldsV1: null }] },
+    { name: 'an entry without fields', fields: [{ manager: 'x' }] },
     { name: 'an entry without a name', fields: [{ ...owns('x', LABEL_ZONE), manager: undefined }] },
     { name: 'an entry that owns other labels', fields: [owns('x', LABEL_BELONGING_TO)] },
   ])
