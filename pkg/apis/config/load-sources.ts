@@ -167,59 +167,46 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
 
 type Problem = Omit<CrossFieldProblem, 'path'> & { readonly path: readonly string[] };
 
-type ServerConfiguration = Pick<PrometheusSourceConfiguration, 'url' | 'tls' | 'bearerTokenFile' | 'headers'>;
-
-const urlProblems = ({ url: address, bearerTokenFile, tls: secured }: ServerConfiguration): Problem[] => {
-  if (!URL.canParse(address)) return [{ path: ['url'], message: `is ${JSON.stringify(address)}, which is not a URL.` }];
-  const { protocol, hostname } = new URL(address);
-  if (protocol !== 'http:') return [];
-  // A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so.
-  if (bearerTokenFile !== undefined && !LOOPBACK.test(hostname))
-    return [{ path: ['bearerTokenFile'], message: 'would be sent unencrypted: the url is not https.' }];
-  return secured === undefined ? [] : [{ path: ['tls'], message: 'has no effect: the url is not https.' }];
-};
-
 /** What authenticates or frames a request is not for a list of headers. */
 const RESERVED = /^(?:authorization|cookie|host|connection|upgrade|expect|te|(?:content|transfer|proxy|accept)-.*)$/iu;
 
-const headerProblems = ({ headers: given = {} }: ServerConfiguration): Problem[] =>
-  Object.keys(given)
-    .filter((name) => RESERVED.test(name))
-    .map((name) => ({ path: ['headers', name], message: 'is not for this list.' }));
-
-/** What the schema of a server cannot say. */
-const serverProblems = (configured: ServerConfiguration): Problem[] => {
-  const problems = [...urlProblems(configured), ...headerProblems(configured)];
-  const { certFile, keyFile } = configured.tls ?? {};
-  if ((certFile === undefined) === (keyFile === undefined)) return problems;
-  const missing = certFile === undefined ? 'certFile' : 'keyFile';
-  return [...problems, { path: ['tls', missing], message: 'is required: certFile and keyFile belong together.' }];
-};
-
-const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
-  const { sampleTimeQuery, query, policyQueries } = configured;
-  const problems = serverProblems(configured);
-  if (sampleTimeQuery !== undefined && query === undefined)
-    problems.push({ path: ['sampleTimeQuery'], message: 'belongs to query, which is missing.' });
-  if (policyQueries === false && query === undefined)
-    problems.push({ path: ['query'], message: 'is required where policyQueries is false.' });
-  return problems;
-};
-
-const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] => {
-  const { url: address } = configured;
-  if (address !== undefined) return serverProblems({ ...configured, url: address });
-  return Object.keys(asked)
-    .filter((field) => Object.hasOwn(configured, field))
-    .map((field) => ({ path: [field], message: 'has no effect without url.' }));
-};
-
+/** What the schema cannot say of one source. */
 const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
-  if (configured.type === 'ResourceMetrics') return [];
-  const problems = configured.type === 'Prometheus' ? prometheusProblems(configured) : meterProblems(configured);
-  return configured.name === RESOURCE_METRICS
-    ? [...problems, { path: ['name'], message: `is ${RESOURCE_METRICS}, the name of the metrics API.` }]
-    : problems;
+  const problems: Problem[] = [];
+  const check = (isRight: boolean, message: string, ...path: string[]): void => {
+    if (!isRight) problems.push({ path, message });
+  };
+  if (configured.type === 'ResourceMetrics') return problems;
+  check(configured.name !== RESOURCE_METRICS, `is ${RESOURCE_METRICS}, the name of the metrics API.`, 'name');
+  if (configured.type === 'Prometheus') {
+    const { sampleTimeQuery, query, policyQueries } = configured;
+    check(
+      query !== undefined || sampleTimeQuery === undefined,
+      'belongs to query, which is missing.',
+      'sampleTimeQuery',
+    );
+    check(query !== undefined || policyQueries !== false, 'is required where policyQueries is false.', 'query');
+  }
+  const { url: address, tls: secured, bearerTokenFile, headers: given = {} } = configured;
+  if (address === undefined) {
+    for (const field of Object.keys(asked))
+      check(!Object.hasOwn(configured, field), 'has no effect without url.', field);
+    return problems;
+  }
+  const server = URL.canParse(address) ? new URL(address) : undefined;
+  check(server !== undefined, `is ${JSON.stringify(address)}, which is not a URL.`, 'url');
+  if (server?.protocol === 'http:') {
+    // A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so.
+    const safe = bearerTokenFile === undefined || LOOPBACK.test(server.hostname);
+    check(safe, 'would be sent unencrypted: the url is not https.', 'bearerTokenFile');
+    check(secured === undefined, 'has no effect: the url is not https.', 'tls');
+  }
+  for (const name of Object.keys(given)) check(!RESERVED.test(name), 'is not for this list.', 'headers', name);
+  const { certFile, keyFile } = secured ?? {};
+  const missing = certFile === undefined ? 'certFile' : 'keyFile';
+  const both = (certFile === undefined) === (keyFile === undefined);
+  check(both, 'is required: certFile and keyFile belong together.', 'tls', missing);
+  return problems;
 };
 
 /** What the schema cannot say; `field` is the name of the list. */
