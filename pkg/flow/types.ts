@@ -30,7 +30,7 @@ export interface PlanInput {
   /** At least so many endpoints for each zone with demand, or all there are. Default 1. */
   readonly minEndpoints?: number;
   /** Default: every pair of different zones costs 1. */
-  readonly cost?: ZoneCost;
+  readonly cost?: ZoneCost | undefined;
   /**
    * Hints in force stay while a better plan would save less than this fraction of the demand (times the dearest cost
    * where `cost` is given). Never at the price of overload. Default 0: they stay only where nothing is better.
@@ -43,7 +43,7 @@ export interface PlanInput {
    * not timed, so that the same input gives the same plan. Default 12 million, some tenths of a second; 0 leaves own zones, no
    * hints and those in force to choose from.
    */
-  readonly effort?: number;
+  readonly effort?: number | undefined;
 }
 
 export interface ZoneFigures {

@@ -15,7 +15,7 @@ interface Known {
   seenAt: number;
   /** The last reading found it honored. */
   honored: boolean;
-  published: { readonly verdict: Verdict; readonly at: number } | undefined;
+  published?: { readonly verdict: Verdict; readonly at: number };
 }
 
 const isSame = (left: Verdict, right: Verdict): boolean =>
@@ -42,9 +42,17 @@ export const createHonored = ({
       known.published = { verdict, at: now };
   };
 
-  const judge = (now: number): void => {
+  const once = async (signal: AbortSignal): Promise<void> => {
+    // Without a reading verdicts grow old like those of quiet Services.
+    const readings = await read(signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.warn('cannot read the traffic-meters', { error });
+      return new Map<string, ServiceCounts>();
+    });
+    const now = clock.monotonic();
+    window.add(now, readings);
     for (const [key, nodes] of window.evidence()) {
-      const known = services.get(key) ?? { seenAt: now, honored: false, published: undefined };
+      const known = services.get(key) ?? { seenAt: now, honored: false };
       services.set(key, known);
       known.seenAt = now;
       const verdict = verdictOf(nodes);
@@ -59,17 +67,6 @@ export const createHonored = ({
         publish(known, verdictOf(new Map()), now);
       }
     }
-  };
-
-  const once = async (signal: AbortSignal): Promise<void> => {
-    // Without a reading verdicts grow old like those of quiet Services.
-    const readings = await read(signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      logger.warn('cannot read the traffic-meters', { error });
-      return new Map<string, ServiceCounts>();
-    });
-    window.add(clock.monotonic(), readings);
-    judge(clock.monotonic());
   };
 
   return {

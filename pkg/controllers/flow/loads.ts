@@ -5,7 +5,7 @@ import type { Load } from '../../flow/assemble/turn.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import { createDeadline, within } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
-import { LoadError, type LoadQuery, type LoadReading, type LoadSource } from '../../metrics/types.ts';
+import { LoadError, type LoadQuery, type LoadSource } from '../../metrics/types.ts';
 
 export interface LoadReaderOptions {
   /** By name; the first one is the default. */
@@ -51,11 +51,9 @@ const EARLIER = 1 / 15;
 
 /** End of the newest window, seconds since 1970; undefined without any. */
 const newestOf = (load: Load | undefined): number | undefined => {
-  const samples =
-    load === undefined ? [] : [...load.samples, ...(load.kind === 'zone-pairs' ? (load.counts?.pods ?? []) : [])];
-  return samples.length === 0
-    ? undefined
-    : samples.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
+  const pods = load?.kind === 'zone-pairs' ? (load.counts?.pods ?? []) : [];
+  const ends = [...(load?.samples ?? []), ...pods].map(({ sampledAt }) => sampledAt);
+  return ends.length === 0 ? undefined : ends.reduce((newest, end) => Math.max(newest, end));
 };
 
 /** What a reading adds to what is remembered of when the source has something new. */
@@ -66,18 +64,9 @@ const cadenceOf = (
   intervalMs: number,
 ): Pick<Remembered, 'newAt' | 'cadenceMs'> => {
   const [last, now] = [newestOf(before?.load), newestOf(load)];
-  if (before !== undefined && now === last) return { newAt: before.newAt, cadenceMs: before.cadenceMs };
+  if (before !== undefined && now === last) return before;
   return { newAt: readAt, cadenceMs: last === undefined || now === undefined ? intervalMs : (now - last) * 1_000 };
 };
-
-const problemOf = (error: unknown): Problem =>
-  error instanceof LoadError
-    ? { reason: error.reason, message: error.message }
-    : { reason: 'Unreachable', message: errorText(error) };
-
-/** A partial reading is reported, and still used. */
-const partialOf = ({ problems }: LoadReading): Problem | undefined =>
-  problems.length === 0 ? undefined : { reason: 'PartialMetrics', message: problems.slice(0, 3).join('; ') };
 
 /** A reading under way. */
 interface Asked {
@@ -101,12 +90,15 @@ const askOnce = async (
   try {
     const reading = await source.read(query, deadline.signal);
     done('success');
-    return { load: reading, problem: partialOf(reading) };
+    // A partial reading is reported, and still used.
+    const message = reading.problems.slice(0, 3).join('; ');
+    return { load: reading, problem: message === '' ? undefined : { reason: 'PartialMetrics', message } };
   } catch (error) {
-    const timeout = new LoadError('Timeout', `${source.name} did not answer within ${TIMEOUT_MS} ms`);
-    const problem = problemOf(deadline.expired ? timeout : error);
-    done(problem.reason);
-    return { load: before, problem };
+    const timeout = `${source.name} did not answer within ${TIMEOUT_MS} ms`;
+    const failure = error instanceof LoadError ? error.reason : 'Unreachable';
+    const reason = deadline.expired ? 'Timeout' : failure;
+    done(reason);
+    return { load: before, problem: { reason, message: deadline.expired ? timeout : errorText(error) } };
   } finally {
     deadline.dispose();
   }
@@ -129,7 +121,7 @@ export const createLoadReader = (options: LoadReaderOptions) => {
         if (asked.get(key) !== entry) return;
         asked.delete(key);
         const readAt = entry.late ? clock.monotonic() : startedAt;
-        known.set(key, { question, readAt, ...cadenceOf(before, answer.load, readAt, intervalMs), ...answer });
+        known.set(key, { ...cadenceOf(before, answer.load, readAt, intervalMs), question, readAt, ...answer });
         if (entry.late) options.onLate(key);
       }),
     };

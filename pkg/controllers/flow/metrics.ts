@@ -15,41 +15,21 @@ export interface ServiceFigures {
   readonly sampleAge: number | undefined;
 }
 
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | undefined];
+
 /** How many Services ask for each strategy and are in each condition. */
-const countByCondition = (services: readonly ServiceFigures[]) => {
-  const counts = new Map<string, { readonly labels: Record<'strategy' | 'condition' | 'reason', string>; n: number }>();
+const countByCondition = (services: readonly ServiceFigures[]): Sample[] => {
+  const counts = new Map<string, { readonly labels: Record<string, string>; n: number }>();
   for (const { strategy, findings } of services) {
     for (const [condition, { reason }] of Object.entries(findings)) {
       const key = `${strategy} ${condition} ${reason}`;
-      const known = counts.get(key);
-      if (known === undefined) counts.set(key, { labels: { strategy, condition, reason }, n: 1 });
-      else known.n += 1;
+      const known = counts.get(key) ?? { labels: { strategy, condition, reason }, n: 0 };
+      known.n += 1;
+      counts.set(key, known);
     }
   }
-  return [...counts.values()];
+  return [...counts.values()].map(({ labels, n }) => [labels, n]);
 };
-
-type OfService = readonly [name: string, help: string, value: (service: ServiceFigures) => number | undefined];
-const OF_SERVICES: readonly OfService[] = [
-  ['flow_sample_age_seconds', 'Age of the newest load sample.', ({ sampleAge }) => sampleAge],
-  [
-    'flow_in_zone_ratio',
-    'Share of the demand that stays in its zone under the plan.',
-    ({ figures }) => figures?.inZoneShare,
-  ],
-  [
-    'flow_busiest_endpoint_ratio',
-    'Load of the busiest endpoint under the plan, by its capacity.',
-    ({ figures }) => figures?.maxUtilization,
-  ],
-];
-
-type OfZone = readonly [name: string, help: string, field: 'demand' | 'spill' | 'utilization'];
-const OF_ZONES: readonly OfZone[] = [
-  ['flow_demand', "Demand of a zone's clients, in the unit of capacity (cores).", 'demand'],
-  ['flow_spill_ratio', "Share of a zone's demand that other zones serve.", 'spill'],
-  ['flow_utilization_ratio', "Load of a zone's endpoints by their capacity.", 'utilization'],
-];
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. `services`: in an order that stays. */
 export const showFlow = (
@@ -69,45 +49,50 @@ export const showFlow = (
     }
     return current;
   };
-  metrics.gauge({
-    name: 'flow_services',
-    help: 'Services that request a plan, by strategy, condition and its reason.',
-    labels: ['strategy', 'condition', 'reason'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { labels, n } of lookOnce().counts) gauge.set(labels, n);
-    },
-  });
-  metrics.gauge({
-    name: 'services_without_series',
-    help: 'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
-    collect: (gauge) => gauge.set(lookOnce().omitted),
-  });
-  for (const [name, help, value] of OF_SERVICES)
-    metrics.gauge({
+  const show = (name: string, help: string, labels: readonly string[], samples: () => Sample[]): void =>
+    void metrics.gauge({
       name,
       help,
-      labels: SERVICE_LABELS,
+      labels,
       collect(gauge) {
         gauge.reset();
-        for (const shown of lookOnce().shown) {
-          const number = value(shown);
-          if (number !== undefined) gauge.set(seriesLabels(shown), number);
-        }
+        for (const [of, value] of samples()) if (value !== undefined) gauge.set(of, value);
       },
     });
-  for (const [name, help, field] of OF_ZONES)
-    metrics.gauge({
-      name,
-      help,
-      labels: [...SERVICE_LABELS, 'zone'],
-      collect(gauge) {
-        gauge.reset();
-        for (const shown of lookOnce().shown)
-          for (const zone of shown.figures?.zones ?? [])
-            gauge.set({ ...seriesLabels(shown), zone: zone.zone }, zone[field]);
-      },
-    });
+  const ofServices = (name: string, help: string, value: (service: ServiceFigures) => number | undefined): void =>
+    show(name, help, SERVICE_LABELS, () => lookOnce().shown.map((shown) => [seriesLabels(shown), value(shown)]));
+  const ofZones = (name: string, help: string, field: 'demand' | 'spill' | 'utilization'): void =>
+    show(name, help, [...SERVICE_LABELS, 'zone'], () =>
+      lookOnce().shown.flatMap((shown) =>
+        (shown.figures?.zones ?? []).map((of): Sample => [{ ...seriesLabels(shown), zone: of.zone }, of[field]]),
+      ),
+    );
+  show(
+    'flow_services',
+    'Services that request a plan, by strategy, condition and its reason.',
+    ['strategy', 'condition', 'reason'],
+    () => lookOnce().counts,
+  );
+  show(
+    'services_without_series',
+    'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
+    [],
+    () => [[{}, lookOnce().omitted]],
+  );
+  ofServices('flow_sample_age_seconds', 'Age of the newest load sample.', ({ sampleAge }) => sampleAge);
+  ofServices(
+    'flow_in_zone_ratio',
+    'Share of the demand that stays in its zone under the plan.',
+    ({ figures }) => figures?.inZoneShare,
+  );
+  ofServices(
+    'flow_busiest_endpoint_ratio',
+    'Load of the busiest endpoint under the plan, by its capacity.',
+    ({ figures }) => figures?.maxUtilization,
+  );
+  ofZones('flow_demand', "Demand of a zone's clients, in the unit of capacity (cores).", 'demand');
+  ofZones('flow_spill_ratio', "Share of a zone's demand that other zones serve.", 'spill');
+  ofZones('flow_utilization_ratio', "Load of a zone's endpoints by their capacity.", 'utilization');
 };
 
 export const createFlowCounters = (metrics: Metrics) => {

@@ -1,5 +1,5 @@
 // What a Service's turn asks the planner, as data that can be sent to another thread, and the answer.
-import { defined, sumBy, sumOf } from '../../apis/values.ts';
+import { sumBy, sumOf } from '../../apis/values.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, sharingOf } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
@@ -66,15 +66,10 @@ export const loopFiguresOf = (
 
 /** What no plan at the target could beat; undefined without demand or endpoints. */
 export const boundsOf = (observation: Observation, demand: Demand, policy: LoopPolicy): Bounds | undefined => {
+  const { endpoints } = observation;
+  if (sumOf(Object.values(demand)) === 0 || endpoints.length === 0) return undefined;
   const { targetUtilization, minEndpoints, cost } = policy;
-  if (sumOf(Object.values(demand)) === 0 || observation.endpoints.length === 0) return undefined;
-  return boundsAtTarget({
-    endpoints: observation.endpoints,
-    demand,
-    targetUtilization,
-    minEndpoints,
-    ...defined({ cost }),
-  });
+  return boundsAtTarget({ endpoints, demand, targetUtilization, minEndpoints, cost });
 };
 
 interface Common {

@@ -315,7 +315,7 @@ export const planByWeight = (
   const endpoints = viewsOfEndpoints(slices)
     .filter(({ ready }) => ready)
     .map(({ name, zone }) => ({ name, zone, forZones: current.spread ? [] : (known.get(name) ?? [zone]) }));
-  const input = { weights, endpoints, spreadInForce: current.spread, ...defined({ effort }) };
+  const input = { weights, endpoints, spreadInForce: current.spread, effort };
   const tolerated = planProportional({ ...input, ...TOLERATED });
   const plan = tolerated.changes === 0 ? tolerated : planProportional({ ...input, ...WANTED });
   return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints, cutShort: plan.cutShort };

@@ -1,6 +1,7 @@
 // Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
+import { sumBy, sumOf } from '../../apis/values.ts';
 import { type Demand, amountOf } from '../types.ts';
-import { type Matrix, at, inverse, matrixOf, minimiseNonNegative, matrixRank, times } from './matrix.ts';
+import { type Matrix, at, dot, inverse, matrixOf, minimiseNonNegative, matrixRank, times } from './matrix.ts';
 
 /** A normal distribution of demand; plain numbers, so that it can be stored. */
 export interface Estimate {
@@ -20,6 +21,11 @@ const DRIFT_SECONDS = 15;
 /** Standard deviation of a measured demand, as a fraction of it. */
 const BELIEF_NOISE = 0.05;
 
+const squared = (value: number): number => value * value;
+
+const diagonal = (values: readonly number[]): Matrix =>
+  matrixOf(values.length, (row, column) => (row === column ? (values[row] ?? 0) : 0));
+
 export const meanOf = ({ zones, mean }: Estimate): Record<string, number> =>
   Object.fromEntries(zones.map((zone, index) => [zone, mean[index] ?? 0]));
 
@@ -30,14 +36,14 @@ export const meanOf = ({ zones, mean }: Estimate): Record<string, number> =>
  */
 export const firstEstimate = (zones: readonly string[], total: number, weights: Demand, time: number): Estimate => {
   const sorted = [...zones].sort();
-  const sum = sorted.reduce((all, zone) => all + amountOf(weights, zone), 0);
+  const sum = sumBy(sorted, (zone) => amountOf(weights, zone));
   const mean = sorted.map((zone) => total * (sum > 0 ? amountOf(weights, zone) / sum : 1 / sorted.length));
   const floor = total / Math.max(1, sorted.length);
   const deviation = mean.map((value) => Math.max(value, floor, 1e-6));
   return {
     zones: sorted,
     mean,
-    covariance: matrixOf(sorted.length, (row, column) => (row === column ? (deviation[row] ?? 0) ** 2 : 0)),
+    covariance: diagonal(deviation.map(squared)),
     time,
   };
 };
@@ -49,9 +55,7 @@ export const exactly = (zones: readonly string[], demand: Demand, time: number, 
   return {
     zones: sorted,
     mean,
-    covariance: matrixOf(sorted.length, (row, column) =>
-      row === column ? (Math.max(BELIEF_NOISE, doubt) * (mean[row] ?? 0)) ** 2 : 0,
-    ),
+    covariance: diagonal(mean.map((value) => squared(Math.max(BELIEF_NOISE, doubt) * value))),
     time,
   };
 };
@@ -60,18 +64,15 @@ export const exactly = (zones: readonly string[], demand: Demand, time: number, 
 export const aged = (estimate: Estimate, time: number): Estimate => {
   const elapsed = Math.max(0, time - estimate.time);
   if (elapsed === 0) return estimate;
-  const average = estimate.mean.reduce((sum, value) => sum + value, 0) / Math.max(1, estimate.mean.length);
+  const average = sumOf(estimate.mean) / Math.max(1, estimate.mean.length);
   const growth = DRIFT ** 2 * (elapsed / DRIFT_SECONDS);
   const drift = estimate.mean.map((value) => growth * Math.max(value, 0.2 * average, 1e-6) ** 2);
-  const size = estimate.mean.length;
-  return {
-    ...estimate,
-    time: estimate.time + elapsed,
-    covariance: matrixOf(
-      size,
-      (row, column) => at(estimate.covariance, row, column) + (row === column ? (drift[row] ?? 0) : 0),
-    ),
-  };
+  const more = diagonal(drift);
+  const covariance = matrixOf(
+    drift.length,
+    (row, column) => at(estimate.covariance, row, column) + at(more, row, column),
+  );
+  return { ...estimate, time: estimate.time + elapsed, covariance };
 };
 
 /** The estimate about other zones: what is known of those that stay is kept, a new zone is expected to have its weight's share. */
@@ -79,7 +80,7 @@ export const forZones = (estimate: Estimate, zones: readonly string[], weights: 
   const sorted = [...zones].sort();
   if (sorted.length === estimate.zones.length && sorted.every((zone, index) => zone === estimate.zones[index]))
     return estimate;
-  const total = estimate.mean.reduce((sum, value) => sum + value, 0);
+  const total = sumOf(estimate.mean);
   const fresh = firstEstimate(sorted, total, weights, estimate.time);
   const known = sorted.map((zone) => estimate.zones.indexOf(zone));
   return {
@@ -116,23 +117,11 @@ export const SATURATION = 0.95;
 
 /** Rows in the order of their first samples. */
 export const rowsOf = (samples: readonly LoadSample[]): LoadRow[] => {
-  const groups = new Map<string, LoadSample[]>();
-  for (const sample of samples) {
-    const key = [sample.capacity, ...sample.shares].join(' ');
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [sample]);
-    else group.push(sample);
-  }
+  const groups = Map.groupBy(samples, ({ capacity, shares }) => [capacity, ...shares].join(' '));
   return [...groups.values()].map((group) => {
     const [{ capacity, shares } = { capacity: 0, shares: [] }] = group;
-    const mean = group.reduce((sum, { load }) => sum + load, 0) / group.length;
-    return {
-      capacity,
-      shares,
-      load: mean,
-      count: group.length,
-      saturated: mean >= SATURATION * capacity,
-    };
+    const load = sumBy(group, (sample) => sample.load) / group.length;
+    return { capacity, shares, load, count: group.length, saturated: load >= SATURATION * capacity };
   });
 };
 
@@ -156,10 +145,7 @@ const NOISE_FLOOR = 0.005;
 /** A row this many standard deviations away from what was believed says that demand has jumped. */
 const SURPRISE = 3;
 
-const squared = (value: number): number => value * value;
-
-const expected = ({ shares }: LoadRow, mean: readonly number[]): number =>
-  shares.reduce((sum, share, index) => sum + share * (mean[index] ?? 0), 0);
+const expected = ({ shares }: LoadRow, mean: readonly number[]): number => dot(shares, mean);
 
 const varianceOf = ({ load, count, capacity }: LoadRow): number =>
   squared(NOISE * load) / count + squared(NOISE_FLOOR * capacity);
@@ -171,10 +157,7 @@ const loadOf = (row: LoadRow, mean: readonly number[], beyond: number): number =
 /** How much wider the estimate has to be for these samples not to be a surprise, ≥ 1. */
 const widening = (rows: readonly LoadRow[], { mean, covariance }: Estimate, beyond: number): number =>
   rows.reduce((most, row) => {
-    const spread = times(covariance, row.shares).reduce(
-      (sum, value, index) => sum + value * (row.shares[index] ?? 0),
-      0,
-    );
+    const spread = dot(times(covariance, row.shares), row.shares);
     const excess = squared(loadOf(row, mean, beyond) - expected(row, mean)) / squared(SURPRISE) - varianceOf(row);
     return spread > 0 ? Math.max(most, (excess * squared(SURPRISE)) / spread) : most;
   }, 1);
@@ -194,7 +177,7 @@ const falls = (rows: readonly LoadRow[], { mean }: Estimate): boolean =>
 const rankOfRows = (rows: readonly LoadRow[], size: number): number =>
   matrixRank(
     matrixOf(size, (left, right) =>
-      rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
+      sumBy(rows, ({ shares, count }) => count * (shares[left] ?? 0) * (shares[right] ?? 0)),
     ),
   );
 

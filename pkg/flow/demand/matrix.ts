@@ -10,8 +10,10 @@ export const matrixOf = (size: number, value: (row: number, column: number) => n
 
 export const at = (matrix: Matrix, row: number, column: number): number => matrix[row]?.[column] ?? 0;
 
-export const times = (matrix: Matrix, vector: readonly number[]): number[] =>
-  matrix.map((row) => row.reduce((sum, value, index) => sum + value * (vector[index] ?? 0), 0));
+export const dot = (left: readonly number[], right: readonly number[]): number =>
+  left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
+
+export const times = (matrix: Matrix, vector: readonly number[]): number[] => matrix.map((row) => dot(row, vector));
 
 /**
  * Solves `matrix · x = vector` for a symmetric positive definite matrix, by Cholesky's decomposition.

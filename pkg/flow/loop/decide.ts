@@ -1,5 +1,5 @@
 // Whether a Service's hints change now, and to what: the step rule.
-import { defined, sumBy, sumOf } from '../../apis/values.ts';
+import { sumBy, sumOf } from '../../apis/values.ts';
 import { type HintsInForce, endpointsWithHints } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { amountOf } from '../types.ts';
@@ -36,24 +36,20 @@ const levelsOf = ({ targetUtilization, upperUtilization }: Limits, load: number)
  * loads all the same: the limit has to rise with what cannot be avoided.
  */
 export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 'demand' | 'spreadInForce'>): Plan => {
-  const { minEndpoints, worthwhileSaving, cost, effort } = limits;
-  const optional = defined({ cost, effort });
+  const { minEndpoints, worthwhileSaving: stickiness, cost, effort } = limits;
+  const problem = { ...input, cost, effort };
   const demand = sumOf(Object.values(input.demand));
   const whole = sumOf(input.endpoints.map(({ capacity }) => capacity));
   const lost = Math.max(0, demand - whole);
   let plan: Plan | undefined;
   for (const targetUtilization of levelsOf(limits, demand / whole)) {
-    plan = planHints({ ...input, ...optional, minEndpoints, stickiness: worthwhileSaving, targetUtilization });
-    if (plan.overload <= NEGLIGIBLE) return rejoined(plan, { ...input, ...optional, targetUtilization });
+    plan = planHints({ ...problem, minEndpoints, stickiness, targetUtilization });
+    if (plan.overload <= NEGLIGIBLE) return rejoined(plan, { ...problem, targetUtilization });
   }
   if (plan === undefined || plan.overload <= lost + TOLERATED_LOSS * demand)
-    return plan ?? planHints({ ...input, ...optional, targetUtilization: 1 });
-  const figures = evaluatePlan({
-    ...optional,
-    endpoints: input.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity })),
-    demand: input.demand,
-    targetUtilization: 1,
-  });
+    return plan ?? planHints({ ...problem, targetUtilization: 1 });
+  const bare = input.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
+  const figures = evaluatePlan({ ...problem, endpoints: bare, targetUtilization: 1 });
   if (figures.overload >= plan.overload) return plan;
   return {
     ...plan,
@@ -162,25 +158,18 @@ export const figuresUnder = (
   endpoints: readonly FlowEndpoint[],
   demand: Demand,
   { targetUtilization, cost }: LoopPolicy,
-): PlanFigures =>
-  evaluatePlan({
-    endpoints: endpointsWithHints(plan, endpoints),
-    demand,
-    targetUtilization,
-    ...defined({ cost }),
-  });
+): PlanFigures => evaluatePlan({ endpoints: endpointsWithHints(plan, endpoints), demand, targetUtilization, cost });
 
 const hintsIn = ({ spread, endpoints }: Plan): HintsInForce => ({ spread, endpoints: spread ? [] : endpoints });
 
 /** The largest demand of each zone within the down dwell. */
-const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
-  const most: Record<string, number> = { ...demand };
-  for (const entry of past) {
-    for (const [zone, value] of Object.entries(entry.demand))
-      if (Object.hasOwn(most, zone)) most[zone] = Math.max(most[zone] ?? 0, value);
-  }
-  return most;
-};
+const largest = (past: readonly PastDemand[], demand: Demand): Demand =>
+  Object.fromEntries(
+    Object.entries(demand).map(([zone, now]) => [
+      zone,
+      past.reduce((most, entry) => Math.max(most, amountOf(entry.demand, zone)), now),
+    ]),
+  );
 
 /** A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. */
 const relieve = (input: DecideInput): Found => {
@@ -199,16 +188,17 @@ const returned = (input: DecideInput): Found => {
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return NOTHING;
   const { endpoints, current, policy } = input;
-  const { targetUtilization, upperUtilization, minEndpoints, worthwhileSaving, cost, effort } = policy;
+  const { minEndpoints, cost, effort } = policy;
   const most = {
     endpoints,
     demand: largest(input.past, input.demand),
     // The largest of many estimates is above their mean by noise: half of what is left to the threshold is for that.
-    targetUtilization: (targetUtilization + upperUtilization) / 2,
+    targetUtilization: (policy.targetUtilization + policy.upperUtilization) / 2,
     minEndpoints,
-    stickiness: worthwhileSaving,
+    stickiness: policy.worthwhileSaving,
     spreadInForce: current.spread,
-    ...defined({ cost, effort }),
+    cost,
+    effort,
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.
@@ -238,15 +228,12 @@ export const UNSEEN_GROWTH = 4;
  */
 const hedge = (input: DecideInput): Choice => {
   const { policy, endpoints, demand, current } = input;
-  const most = Object.values(demand).reduce((peak, value) => Math.max(peak, value), 0);
-  const capacity = endpoints.reduce((sum, endpoint) => sum + endpoint.capacity, 0) / endpoints.length;
+  const most = Math.max(0, ...Object.values(demand));
+  const capacity = sumBy(endpoints, (endpoint) => endpoint.capacity) / endpoints.length;
   const needed = Math.ceil((UNSEEN_GROWTH * most) / (policy.upperUtilization * capacity));
   const minEndpoints = Math.max(policy.minEndpoints, Math.min(endpoints.length, needed));
-  const { cutShort, ...plan } = planWithin(
-    { ...policy, minEndpoints },
-    { endpoints, demand, spreadInForce: current.spread },
-  );
-  return { plan: hintsIn({ ...plan, cutShort }), reason: 'MetricsStale', safe: true, cutShort };
+  const plan = planWithin({ ...policy, minEndpoints }, { endpoints, demand, spreadInForce: current.spread });
+  return { plan: hintsIn(plan), reason: 'MetricsStale', safe: true, cutShort: plan.cutShort };
 };
 
 const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice => ({

@@ -1,7 +1,6 @@
 // What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
 import { nanoCpu, parseDuration } from '../../apis/quantity.ts';
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
-import { defined } from '../../apis/values.ts';
 import type { ZoneCost } from '../types.ts';
 import type { LoopPolicy } from './types.ts';
 
@@ -38,14 +37,12 @@ export interface FlowSettings {
   readonly intervalSeconds: number | undefined;
 }
 
-/** Cores, or whatever the unit is. */
-const coresOfSpec = (quantity: string | undefined): number => Number(nanoCpu(quantity)) / 1e9;
-
 const secondsOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : (parseDuration(text) ?? fallback);
 
 const capacityOf = ({ capacity }: FlowPolicySpec): CapacitySource => {
-  if (capacity?.from === 'Value') return { from: 'Value', cores: coresOfSpec(capacity.value) };
+  // Cores, or whatever the unit is.
+  if (capacity?.from === 'Value') return { from: 'Value', cores: Number(nanoCpu(capacity.value)) / 1e9 };
   return { from: capacity?.from ?? 'Requests' };
 };
 
@@ -76,7 +73,7 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     safeMode: spec.safeMode === 'SameZone' ? 'same-zone' : 'spread',
     minEndpoints: spec.minEndpointsPerZone ?? fallback.minEndpoints,
     worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
-    ...defined({ cost: costOf(spec.zoneCosts) }),
+    cost: costOf(spec.zoneCosts),
   };
 };
 

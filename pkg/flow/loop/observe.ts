@@ -1,5 +1,5 @@
 // From an observation to what the loop believes: which samples count, and what they say about demand.
-import { sumOf } from '../../apis/values.ts';
+import { sumBy, sumOf } from '../../apis/values.ts';
 import { coresPerUnit, hintsOf, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
 import type { ZoneCpu } from '../demand/arrivals.ts';
 import { SATURATION, aged, estimateDemand, exactly, firstEstimate, forZones, rowsOf } from '../demand/estimate.ts';
@@ -58,17 +58,15 @@ const weightsOf = ({ clients, zones }: Observation): Demand =>
 
 /** The demand that the rows together show, as if endpoints without sample had the mean load of the others. */
 const totalOf = (rows: readonly LoadRow[], endpoints: number): number => {
-  const sampled = rows.reduce((sum, { count }) => sum + count, 0);
-  const load = rows.reduce((sum, row) => sum + row.load * row.count, 0);
-  return sampled === 0 ? 0 : (load / sampled) * endpoints;
+  const sampled = sumBy(rows, ({ count }) => count);
+  return sampled === 0 ? 0 : (sumBy(rows, ({ load, count }) => load * count) / sampled) * endpoints;
 };
 
 /** Newest first end of a window that any ready endpoint has, whether it counts or not. */
-const newestSample = (observation: Observation): number =>
-  readyOf(observation).reduce((newest, { load, sampledAt }) => {
-    if (load === null || sampledAt === null || sampledAt > observation.time) return newest;
-    return Math.max(newest, sampledAt);
-  }, -Infinity);
+const newestSample = ({ time, endpoints }: Observation): number =>
+  endpoints
+    .filter(({ ready, load, sampledAt }) => ready && load !== null && sampledAt !== null && sampledAt <= time)
+    .reduce((newest, { sampledAt }) => Math.max(newest, sampledAt ?? -Infinity), -Infinity);
 
 /** How much of a rise is expected to come still: a jump lies anywhere in the window that first shows it. */
 const STILL_TO_COME = 0.5;
@@ -89,14 +87,11 @@ const SURPRISE = 3;
 /** Whether a zone's demand differs by more than noise explains, the same way for all zones that do. */
 const differs = (before: Estimate, after: Estimate, sign: 1 | -1): boolean =>
   after.mean.some((now, index) => {
-    const [was, variance] = [
-      before.mean[index] ?? 0,
-      entryOf(after.covariance, index, index) + entryOf(before.covariance, index, index),
-    ];
-    return sign * (now - was) > SURPRISE * Math.sqrt(variance);
+    const variance = entryOf(after.covariance, index, index) + entryOf(before.covariance, index, index);
+    return sign * (now - (before.mean[index] ?? 0)) > SURPRISE * Math.sqrt(variance);
   });
 
-const capacityOf = (observation: Observation): number => sumOf(readyOf(observation).map(({ capacity }) => capacity));
+const capacityOf = (observation: Observation): number => sumBy(readyOf(observation), ({ capacity }) => capacity);
 
 const roomOf = ({ targetUtilization }: LoopPolicy, observation: Observation): number =>
   targetUtilization * capacityOf(observation);
@@ -129,8 +124,8 @@ const observeMeasured = (
 const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
   const known = ready.filter(({ load }) => load !== null);
   // A Pod may use more than it requests: what it does beyond that is no reason to leave room on others unused.
-  const load = sumOf(known.map((endpoint) => Math.min(endpoint.load ?? 0, endpoint.capacity)));
-  return load >= SATURATION * sumOf(known.map(({ capacity }) => capacity));
+  const load = sumBy(known, (endpoint) => Math.min(endpoint.load ?? 0, endpoint.capacity));
+  return load >= SATURATION * sumBy(known, ({ capacity }) => capacity);
 };
 
 /** A saturated endpoint is taken to be asked for this much more than it gave, and for more where that was guessed before and was too little. */
@@ -200,7 +195,7 @@ const zoneCpu = (observation: Observation, learnedAt: Demand): ZoneCpu[] =>
     if (ends.includes(null)) return [];
     const [first, last] = [Math.min(...ends.map(Number)), Math.max(...ends.map(Number))];
     if (first <= (ownValue(learnedAt, zone) ?? -Infinity) || last > observation.time) return [];
-    const cores = sumOf(endpoints.map(({ load }) => load ?? 0));
+    const cores = sumBy(endpoints, ({ load }) => load ?? 0);
     return [{ zone, cores, at: last, window: observation.window + last - first }];
   });
 
@@ -227,41 +222,24 @@ const countingOf = (before: Counting | undefined, observation: Observation): Cou
 /** Less sure than this, demand is estimated from the load of the endpoints as without a meter. */
 const SURE_ENOUGH = 0.3;
 
-/** Demand in the unit of capacity by what was counted; undefined while it is not known well enough what one of it takes. */
-const countedDemand = (
-  counting: Counting | undefined,
-):
-  | { readonly measured: MeasuredDemand; readonly rose: boolean; readonly fell: boolean; readonly uncertainty: number }
-  | undefined => {
-  const [each, rate, newest] = [
-    coresPerUnit(counting?.known ?? null),
-    steadyRate(counting?.past ?? []),
-    counting?.past.at(-1),
-  ];
-  if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
-    return undefined;
-  const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
-  return {
-    measured: { demand, sampledAt: newest.at },
-    rose: rate.rose,
-    fell: rate.fell,
-    uncertainty: each.uncertainty,
-  };
-};
-
-/** By what was counted; a rise needs no guess, it is all there. */
+/**
+ * By what was counted, in the unit of capacity; undefined while it is not known well enough what one of it takes. A rise needs no guess,
+ * it is all there.
+ */
 const observeCounted = (
   policy: LoopPolicy,
   observation: Observation,
-  { measured, rose, fell, uncertainty }: NonNullable<ReturnType<typeof countedDemand>>,
+  { known, past }: Counting,
   nothing: Observed,
-): Observed => {
-  const seen = observeMeasured(policy, observation, measured, nothing, uncertainty);
+): Observed | undefined => {
+  const [each, rate, newest] = [coresPerUnit(known), steadyRate(past), past.at(-1)];
+  if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
+    return undefined;
+  const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
+  const seen = observeMeasured(policy, observation, { demand, sampledAt: newest.at }, nothing, each.uncertainty);
   if (seen.countedAt === null) return seen;
-  const ready = readyOf(observation);
-  const demand = sumOf(Object.values(measured.demand));
-  const full = demand >= SATURATION * sumOf(ready.map(({ capacity }) => capacity));
-  return { ...seen, full, jump: rose ? measured.demand : null, fall: fell };
+  const full = sumOf(Object.values(demand)) >= SATURATION * capacityOf(observation);
+  return { ...seen, full, jump: rate.rose ? demand : null, fall: rate.fell };
 };
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
@@ -281,9 +259,8 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
   };
   const counting = countingOf(state.counting, observation);
   if (counting !== undefined) {
-    const known = countedDemand(counting);
-    if (known !== undefined) return { ...observeCounted(policy, observation, known, nothing), counting };
-    return { ...observeLoads(policy, state, observation, nothing), counting };
+    const counted = observeCounted(policy, observation, counting, nothing);
+    return { ...(counted ?? observeLoads(policy, state, observation, nothing)), counting };
   }
   if (measured !== undefined)
     return measured.sampledAt > time ? nothing : observeMeasured(policy, observation, measured, nothing);

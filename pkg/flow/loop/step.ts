@@ -2,7 +2,7 @@
 import { defined } from '../../apis/values.ts';
 import { type Estimate, meanOf } from '../demand/estimate.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
-import { times } from '../demand/matrix.ts';
+import { dot, times } from '../demand/matrix.ts';
 import type { Demand, FlowEndpoint } from '../types.ts';
 import { type Choice, type DecideInput, decidePlan, figuresUnder } from './decide.ts';
 import { type Observed, observe } from './observe.ts';
@@ -37,13 +37,11 @@ export const excessOf = (
     zones.map((zone, index) =>
       orphans.includes(zone) || hints(endpoint).includes(zone) ? 1 / (sharers[index] ?? 1) : 0,
     );
-  const along = (left: readonly number[], right: readonly number[]): number =>
-    left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
   return endpoints.reduce((most, endpoint) => {
     const shares = served(endpoint);
-    const utilization = along(shares, mean) / endpoint.capacity;
+    const utilization = dot(shares, mean) / endpoint.capacity;
     if (utilization <= upperUtilization) return most;
-    const deviation = Math.sqrt(Math.max(0, along(shares, times(covariance, shares)))) / endpoint.capacity;
+    const deviation = Math.sqrt(Math.max(0, dot(shares, times(covariance, shares)))) / endpoint.capacity;
     return Math.max(most, (utilization - upperUtilization) / Math.max(LEAST_DEVIATION, deviation));
   }, 0);
 };

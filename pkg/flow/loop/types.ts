@@ -31,9 +31,9 @@ export interface LoopPolicy {
   readonly worthwhileSaving: number;
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
-  readonly cost?: ZoneCost;
+  readonly cost?: ZoneCost | undefined;
   /** Looks that each plan may take; default as for any plan. */
-  readonly effort?: number;
+  readonly effort?: number | undefined;
 }
 
 export interface ObservedEndpoint {

@@ -10,7 +10,7 @@ describe('the settings of a FlowPolicy', () => {
   it('of an empty one are the defaults', () => {
     expect(settingsFromSpec({})).to.deep.equal({
       mode: 'Enforce',
-      loop: DEFAULT_LOOP_POLICY,
+      loop: { ...DEFAULT_LOOP_POLICY, cost: undefined },
       capacity: { from: 'Requests' },
       source: undefined,
       query: undefined,
