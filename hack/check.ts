@@ -1,6 +1,7 @@
 // `make check`: format, lint, types, layers, dead exports, names, lock files, generated files, facts in pages. Runs all, says which failed, and what each room weighs.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { deadExports } from './lib/dead-exports.ts';
 import { checkCircles } from './lib/circles.ts';
 import { checkLayers } from './lib/layers.ts';
@@ -14,15 +15,16 @@ const PRETTIER = 'node_modules/prettier/bin/prettier.cjs';
 
 const command =
   (...argv: string[]) =>
-  (): string[] => {
-    const { status, stdout, stderr, error } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
-    if (status === 0) return [];
-    return [`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim() || `exit code ${status}`];
+  async (): Promise<string[]> => {
+    const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const status = new Promise<unknown>((ended, failed) => child.once('error', failed).once('close', ended));
+    const [printed, complained, code] = await Promise.all([text(child.stdout), text(child.stderr), status]);
+    return code === 0 ? [] : [`${printed}${complained}`.trim() || `exit code ${String(code)}`];
   };
 
 const sources = () => readSources(root, ['cmd', 'pkg', 'test', 'hack']);
 
-const steps: readonly (readonly [string, () => string[]])[] = [
+const steps: readonly (readonly [string, () => string[] | Promise<string[]>])[] = [
   [
     'format',
     // What did not change since it was last found well formatted is not read again; kept below node_modules.
@@ -40,10 +42,17 @@ const steps: readonly (readonly [string, () => string[]])[] = [
 ];
 
 const only = process.argv.slice(2);
+const wanted = steps.filter(([name]) => only.length === 0 || only.includes(name));
+const left = [...wanted];
+const found = new Map<string, string[]>();
+/** Two steps at a time, the last of the list first: these take longest. */
+const lane = async (): Promise<void> => {
+  for (let step = left.pop(); step !== undefined; step = left.pop()) found.set(step[0], await step[1]());
+};
+await Promise.all([lane(), lane()]);
 let failed = 0;
-for (const [name, run] of steps) {
-  if (only.length > 0 && !only.includes(name)) continue;
-  const findings = run();
+for (const [name] of wanted) {
+  const findings = found.get(name) ?? [];
   console.log(`${findings.length === 0 ? 'ok  ' : 'FAIL'} ${name}`);
   for (const finding of findings) console.log(finding.replaceAll(/^/gm, '     '));
   if (findings.length > 0) failed += 1;

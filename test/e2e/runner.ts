@@ -330,24 +330,16 @@ const builder = join(fileURLToPath(new URL('../..', import.meta.url)), 'hack/kub
 interface PrepareOptions {
   /** Versions that are needed whole, beside the default one. Default: none. */
   readonly versions?: readonly string[];
-  /** Programs of suites beside a bed, see `builtFor`. Default: those of Gardener that take a few minutes. */
+  /** Programs of suites beside a bed, see `builtFor`. Default: those of all suites that are not left to soak. */
   readonly programs?: readonly string[];
   /** How long the building of those may take in all; suites whose programs are missing then count as skipped. Default 25 min. */
   readonly limitSeconds?: number;
   readonly signal: AbortSignal;
 }
 
-/** The rest of Gardener takes most of an hour where nothing is cached: left to the long forms. */
-const QUICK = [
-  'gardener/etcd-druid-0.36/etcd-druid',
-  'gardener/owner/owner',
-  'gardener/gardener-1.141/gardener-resource-manager',
-  'gardener/oras/oras',
-];
-
 /** The default version whole, the oldest kube-proxy alone, helm, and what suites start beside. */
 export const prepareBinaries = async (options: PrepareOptions): Promise<void> => {
-  const { versions = [], programs = QUICK, limitSeconds = 25 * 60, signal } = options;
+  const { versions = [], programs = builtFor(selectSuites([])), limitSeconds = 25 * 60, signal } = options;
   for (const version of new Set([defaultVersion, ...versions])) await ensureBinaries(version, { signal });
   await ensureBinaries(oldestProxy, { programs: ['kube-proxy'], signal });
   await runCommand(builder, ['helm']);

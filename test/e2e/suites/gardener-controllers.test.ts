@@ -1,4 +1,5 @@
 // gardener-controller-manager, gardenlet and gardener-operator as processes: they install, update and remove us by our own manifests, out of a registry, on Kubernetes 1.34.
+// Soak: its programs take most of an hour to build.
 // Needs built: kubernetes/1.34/etcd, kubernetes/1.34/kube-apiserver, kubernetes/1.34/kube-controller-manager, kubernetes/1.34/kube-proxy, kubernetes/1.34/kubectl, gardener/gardener-1.141/gardener-apiserver, gardener/gardener-1.141/gardener-controller-manager, gardener/gardener-1.141/gardenlet, gardener/gardener-1.141/gardener-operator, gardener/gardener-1.141/gardener-resource-manager
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

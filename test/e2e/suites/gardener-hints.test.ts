@@ -1,4 +1,5 @@
 // Our webhook beside Gardener's own for slices (the last release that has one): same objects in either order, a plan survives, and where they differ.
+// Soak: its programs take most of an hour to build.
 // Needs built: gardener/gardener-1.110/gardener-resource-manager, gardener/gardener-1.141/gardener-resource-manager, gardener/owner/owner
 import { expect } from 'chai';
 import * as fc from 'fast-check';

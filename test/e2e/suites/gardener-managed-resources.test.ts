@@ -1,4 +1,5 @@
 // The real gardener-resource-manager: what it reverts of a Service and a ClusterRole and when, what stays routed beside it, and what is left when it removes us.
+// Soak: its programs take most of an hour to build.
 // Needs built: gardener/gardener-1.141/gardener-resource-manager, gardener/gardener-1.150/gardener-resource-manager
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,4 +1,5 @@
 // Every page of docs/operations as an operator of Gardener reads it: each command for Gardener runs against gardenlet, gardener-apiserver, resource manager, etcd-druid and owners, on Kubernetes 1.34.
+// Soak: its programs take most of an hour to build.
 // Needs built: kubernetes/1.34/etcd, kubernetes/1.34/kube-apiserver, kubernetes/1.34/kube-controller-manager, kubernetes/1.34/kube-proxy, kubernetes/1.34/kubectl, gardener/gardener-1.141/gardener-apiserver, gardener/gardener-1.141/gardener-controller-manager, gardener/gardener-1.141/gardenlet, gardener/gardener-1.141/gardener-resource-manager, gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { join } from 'node:path';
 import { expect } from 'chai';

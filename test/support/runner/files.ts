@@ -26,7 +26,7 @@ const SETS: Readonly<Record<string, () => string[]>> = {
   quick,
   pages: () => inOrder(PAGES),
   facts: () => inOrder(FACTS),
-  slow: () => [...inOrder(SLOW), ...deep()],
+  slow: () => [...deep(), ...inOrder(SLOW)],
 };
 
 /** Whether tests go the whole way: in the slow set, and where a caller asks for it. */
