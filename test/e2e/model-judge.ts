@@ -135,28 +135,17 @@ const outcomesOf = ({ ratios, milliCpu }: KnownShares, plan: SlicePlan, sync: Sy
 const FURTHER_SYNCS = 3;
 
 /**
- * Whether such totals by zone can be; else all that can. One sync is not always the end: where it leaves a zone above its
- * maximum, the next one, whatever causes it, hints a slice anew.
+ * Slices after no, one and more further syncs. One is not always the end: where it leaves a zone above its maximum, the next
+ * one, whatever causes it, hints a slice anew.
  */
-const impossibleTotals = (
-  actual: string,
-  shares: KnownShares,
-  plan: SlicePlan,
-  sync: Sync,
-): Set<string> | undefined => {
-  const totals = new Set<string>();
-  let outcomes = outcomesOf(shares, plan, sync);
+function* furtherSyncs(start: Iterable<EndpointSlice[]>, shares: KnownShares, sync: Sync): Generator<EndpointSlice[]> {
+  let outcomes = [...start];
   for (let round = 0; round <= FURTHER_SYNCS; round += 1) {
-    for (const slices of outcomes.values()) totals.add(hintTotals(slices));
-    if (totals.has(actual)) return undefined;
-    outcomes = new Map(
-      [...outcomes.values()].flatMap((unchanged) => [
-        ...outcomesOf(shares, { create: [], update: [], unchanged }, sync),
-      ]),
-    );
+    yield* outcomes;
+    const next = outcomes.flatMap((unchanged) => [...outcomesOf(shares, { create: [], update: [], unchanged }, sync)]);
+    outcomes = [...new Map(next).values()];
   }
-  return totals;
-};
+}
 
 const withoutHints = (slice: EndpointSlice): EndpointSlice => ({
   ...slice,
@@ -179,6 +168,25 @@ const planOf = (stored: readonly EndpointSlice[], before: readonly EndpointSlice
   };
 };
 
+/**
+ * Whether such totals by zone can be; else all that can. Before a new Pod has an address there may have been a sync, too,
+ * of what was there.
+ */
+const impossibleTotals = (
+  stored: readonly EndpointSlice[],
+  before: readonly EndpointSlice[],
+  shares: KnownShares,
+  sync: Sync,
+): Set<string> | undefined => {
+  const totals = new Set<string>();
+  for (const known of furtherSyncs([[...before]], shares, sync)) {
+    const outcomes = outcomesOf(shares, planOf(stored, known), sync).values();
+    for (const slices of furtherSyncs(outcomes, shares, sync)) totals.add(hintTotals(slices));
+    if (totals.has(hintTotals(stored))) return undefined;
+  }
+  return totals;
+};
+
 /** The controller remembers that it hinted the Service in proportion. */
 const wasHinted = ({ service, version, before }: ControllerFacts): boolean =>
   wishOf(service, version).mode === 'proportional' &&
@@ -192,17 +200,13 @@ const judgeFamily = (facts: ControllerFacts, family: string, shares: ZoneShares)
     .map((pod) => podAsEndpoint(pod, facts, family))
     .sort((a, b) => (a.address < b.address ? -1 : 1));
   const wrong = unlessEqual(`${family} endpoints`, expected, endpointsOf(stored).map(asListed));
-  const plan = planOf(
-    stored,
-    (facts.before?.slices ?? []).filter(({ addressType }) => addressType === family),
-  );
+  const before = (facts.before?.slices ?? []).filter(({ addressType }) => addressType === family);
   const sync = (known: ZoneShares, given: SlicePlan): SyncResult =>
     syncHints({ service, plan: given, family, shares: known, version, wasHinted: wasHinted(facts) });
-  const result = sync(shares, plan);
+  const result = sync(shares, planOf(stored, before));
   const random = result.mode === 'proportional' && result.hinted && shares.kind === 'known';
   // Endpoints that are not there yet have no hints either.
-  const impossible =
-    random && wrong.length === 0 ? impossibleTotals(hintTotals(stored), shares, plan, sync) : undefined;
+  const impossible = random && wrong.length === 0 ? impossibleTotals(stored, before, shares, sync) : undefined;
   const hints = random
     ? impossible === undefined
       ? []
@@ -431,7 +435,7 @@ export const compareUpdates = async (
     const found = await observe(comparison, namespace, cluster, before);
     return cluster.services.flatMap((service, index) => {
       const [name, findings] = [serviceName(index), found.get(serviceName(index)) ?? []];
-      return findings.length === 0 ? [] : [{ update, service, before: before?.slices.get(name) ?? [], findings }];
+      return findings.length === 0 ? [] : [{ update, findings, service, before: before?.slices.get(name) ?? [] }];
     });
   };
   try {
