@@ -5,6 +5,7 @@ import { decideHints } from '../../hints/decide.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
+import { withHints } from '../../upstream/controller/allocation.ts';
 import { storedHints, zoneShares } from '../../upstream/index.ts';
 import type { FeatureGates, StoredHints, ZoneShares } from '../../upstream/index.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
@@ -51,14 +52,12 @@ const admit = (
   const changed = new Map(
     decision.operations.map((operation) => [
       Number(HINTS_PATH.exec(operation.path)?.[1]),
-      operation.op === 'remove' ? {} : { hints: operation.value as NonNullable<Endpoint['hints']> },
+      operation.op === 'remove' ? undefined : (operation.value as NonNullable<Endpoint['hints']>),
     ]),
   );
-  const endpoints = (written.endpoints ?? []).map((endpoint, index): Endpoint => {
-    const { hints: _, ...bare } = endpoint;
-    const own = changed.get(index);
-    return own === undefined ? endpoint : { ...bare, ...own };
-  });
+  const endpoints = (written.endpoints ?? []).map((endpoint, index) =>
+    changed.has(index) ? withHints(endpoint, changed.get(index)) : endpoint,
+  );
   return { ...written, endpoints };
 };
 

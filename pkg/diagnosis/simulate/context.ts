@@ -40,12 +40,6 @@ interface Weighed {
   readonly weights: Demand;
 }
 
-const countNodes = (nodes: readonly Node[]): Map<string, number> => {
-  const counts = new Map<string, number>();
-  for (const node of nodes) counts.set(zoneOfNode(node), (counts.get(zoneOfNode(node)) ?? 0) + 1);
-  return new Map([...counts].sort(([a], [b]) => byText(a, b)));
-};
-
 const givenWeights = (clients: readonly Node[], source: 'demand' | 'weights', weights: Demand): Weighed => {
   const zones = new Set(clients.map(zoneOfNode));
   const stranger = Object.entries(weights).find(([zone, weight]) => weight > 0 && !zones.has(zone));
@@ -65,23 +59,22 @@ const givenWeights = (clients: readonly Node[], source: 'demand' | 'weights', we
 const byNodes = (clients: readonly Node[], note = ''): Weighed => ({
   source: 'nodes',
   note,
-  weights: Object.fromEntries(countNodes(clients)),
+  weights: Object.fromEntries(countByZone(clients.map((node) => ({ zone: zoneOfNode(node) })))),
 });
 
 const byCpu = (nodes: readonly Node[], clients: readonly Node[]): Weighed => {
-  const zones = new Set(clients.map(zoneOfNode));
   const found = zoneWeights({ nodes, by: 'cpu' });
   if (found.kind === 'known') return { source: 'cpu', note: '', weights: found.weights };
   // One zone weighs as much as all of itself by any measure.
-  const note =
-    zones.size < 2 ? '' : `The CPU of each zone is not known (${found.message}), so Nodes are counted instead.`;
-  return byNodes(clients, note);
+  const isOne = new Set(clients.map(zoneOfNode)).size < 2;
+  const note = `The CPU of each zone is not known (${found.message}), so Nodes are counted instead.`;
+  return byNodes(clients, isOne ? '' : note);
 };
 
 /** What was observed in zones that have Nodes now; undefined if that is nothing. */
-const observedNow = (clients: readonly Node[], observed: Demand | undefined): Weighed | undefined => {
+const observedNow = (clients: readonly Node[], observed: Demand = {}): Weighed | undefined => {
   const zones = new Set(clients.map(zoneOfNode));
-  const there = Object.entries(observed ?? {}).filter(([zone]) => zones.has(zone));
+  const there = Object.entries(observed).filter(([zone]) => zones.has(zone));
   if (there.every(([, cores]) => cores === 0)) return undefined;
   return { source: 'flowPolicy', note: '', weights: Object.fromEntries(there) };
 };
@@ -108,7 +101,7 @@ export const demandReport = (
   clients: readonly Node[],
   endpoints: ReadonlyMap<string, number>,
 ) => {
-  const nodes = countNodes(clients);
+  const nodes = countByZone(clients.map((node) => ({ zone: zoneOfNode(node) })));
   const inCores = source === 'demand' || source === 'flowPolicy';
   const cores = new Map(Object.entries(weights));
   const total = [...nodes.keys()].reduce((sum, zone) => sum + (cores.get(zone) ?? 0), 0);
@@ -175,10 +168,8 @@ const checkKind = ({ spec, metadata }: Service, name: string): void => {
     throw new SimulationError('ExternalName', `Service ${name} is an ExternalName: it has no endpoints to route to`);
   }
   if (spec?.clusterIP === 'None') {
-    throw new SimulationError(
-      'Headless',
-      `Service ${name} is headless: its clients choose by DNS, and no proxy looks at hints`,
-    );
+    const message = `Service ${name} is headless: its clients choose by DNS, and no proxy looks at hints`;
+    throw new SimulationError('Headless', message);
   }
   if (metadata?.labels?.[LABEL_PROXY_NAME] !== undefined) {
     const message = `Service ${name} has the label ${LABEL_PROXY_NAME}: no proxy of the cluster routes it`;
@@ -236,9 +227,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     options;
   const table = options.prices ?? BUILT_IN_PRICES[DEFAULT_PRICES];
   const limit: Limit =
-    capacity === null
-      ? { kind: 'fairShare', overload: maxOverload }
-      : { kind: 'utilization', target: targetUtilization };
+    capacity === null ? { of: 'fair share', most: 1 + maxOverload } : { of: 'capacity', most: targetUtilization };
   const frame: Frame = {
     groups: groupNodes(clients, (node) => routers.keyOf(node)),
     family,

@@ -1,7 +1,7 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
 // The planned strategies: the flow planner's hints, laid over slices as the flow controller would write them.
 // One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
-import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { defined, sumOf } from '../../apis/values.ts';
 import { ANNOTATION_PLAN } from '../../apis/names.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
@@ -11,6 +11,7 @@ import type { RoutingSettings } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { explained, isControllerSlice, wishOf } from '../../upstream/index.ts';
 import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
+import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
@@ -34,17 +35,18 @@ import {
   withoutKeys,
 } from './types.ts';
 import { type Frame, flowOf, judge, recommend } from './verdict.ts';
-import { SimulationError } from './what-if.ts';
+import { SimulationError, withoutHints } from './what-if.ts';
 
 /** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
 const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
-  const hinted = ({ hints: _, ...endpoint }: Endpoint): Endpoint => {
-    const zones = hints.get(endpoint.addresses[0] ?? '') ?? [];
-    return zones.length === 0 ? endpoint : { ...endpoint, hints: { forZones: zones.map((name) => ({ name })) } };
-  };
   return slices.map((slice) =>
-    (slice.addressType ?? 'IPv4') === family ? { ...slice, endpoints: (slice.endpoints ?? []).map(hinted) } : slice,
+    (slice.addressType ?? 'IPv4') === family
+      ? mapEndpoints(slice, (endpoint) => {
+          const zones = hints.get(endpoint.addresses[0] ?? '') ?? [];
+          return withHints(endpoint, zones.length === 0 ? undefined : { forZones: zones.map((name) => ({ name })) });
+        })
+      : slice,
   );
 };
 
@@ -57,11 +59,6 @@ const costOf = ({ bill, weights }: Frame, endpoints: readonly ProxyEndpoint[]): 
   return priced ? { cost } : {};
 };
 
-/** Endpoints by address, each once; hints in force do not count, so that the plan is the same whatever is stored. */
-const flowEndpoints = (endpoints: readonly ProxyEndpoint[]): { name: string; zone: string }[] => [
-  ...new Map(endpoints.map(({ address, zone }) => [address, { name: address, zone }])).values(),
-];
-
 /** What a Service asks for as it is. */
 const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
   const strategy = strategyOf(labelsOf(service, slices));
@@ -71,16 +68,13 @@ const modeInForce = (service: Service, { slices, version, frame: { gates } }: Co
   return source === 'topology-mode' ? 'Auto' : (MODE_NAMES.find((name) => name === value) ?? 'none');
 };
 
-const bare = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint;
-
 /**
  * The controller gives its slices the Service's labels; slices of others are taken to be labelled by their authors. Hints
  * that the controller stored for the settings of now are left out: it would begin anew.
  */
 const relabelled = (slices: readonly EndpointSlice[], { labels }: RoutingSettings): EndpointSlice[] =>
   slices.map((slice) => ({
-    ...slice,
-    ...(isControllerSlice(slice) ? { endpoints: (slice.endpoints ?? []).map(bare) } : {}),
+    ...(isControllerSlice(slice) ? withoutHints(slice) : slice),
     metadata: {
       ...slice.metadata,
       labels: { ...withoutKeys(slice.metadata?.labels, OWN_LABELS), ...labels },
@@ -112,7 +106,8 @@ const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
 const planFor = (mode: ModeName, context: Context): Plan | undefined => {
   const { ready, frame, given: demand, capacity, targetUtilization, maxOverload } = context;
   const cost = costOf(frame, ready);
-  const endpoints = flowEndpoints(ready);
+  // Each address once. Hints in force do not count, so that the plan is the same whatever is stored.
+  const endpoints = [...new Map(ready.map(({ address, zone }) => [address, { name: address, zone }])).values()];
   // Weights are what the strategy goes by, whatever the demand is: it knows nothing of load.
   if (mode === 'proportional')
     return planProportional({ weights: context.planWeights, maxOverload, endpoints, ...cost });
@@ -131,25 +126,20 @@ const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context):
     };
   }
   if (mode !== 'load-aware') return undefined;
-  if (given === undefined)
-    return {
-      reason: 'DemandUnknown',
-      message: 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.',
-    };
-  return capacity === null
-    ? {
-        reason: 'CapacityUnknown',
-        message: 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.',
-      }
-    : undefined;
+  if (given === undefined) {
+    const message = 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.';
+    return { reason: 'DemandUnknown', message };
+  }
+  if (capacity !== null) return undefined;
+  const message = 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.';
+  return { reason: 'CapacityUnknown', message };
 };
 
-/** The outcome is null where the mode cannot be simulated; the verdict says why. */
 const simulateMode = (mode: ModeName, context: Context) => {
-  const verdict = obstacle(mode, context);
-  if (verdict !== undefined) return { mode, verdict, outcome: null };
   const { version, oldProxies, frame, limit } = context;
   const settings = settingsOfMode(mode, { version, oldProxies });
+  const verdict = obstacle(mode, context);
+  if (verdict !== undefined) return { mode, settings, verdict, outcome: null };
   const service = withSettings(context.service, settings);
   const given = hintsGiven(service, relabelled(context.slices, settings), context);
   const plan = planFor(mode, context);
@@ -157,20 +147,14 @@ const simulateMode = (mode: ModeName, context: Context) => {
   const flow = flowOf(service, slices, frame);
   return {
     mode,
+    settings,
     outcome: flow.outcome,
     verdict: judge({ mode, flow, limit, given: whyNone(mode, given.why, service), spread: plan?.spread === true }),
   };
 };
 
-const pricesReport = ({ bill }: Frame) => {
-  if (bill === null) return {};
-  const { currency, source, date } = bill.tariff.table;
-  return { prices: { gigabytesPerDay: bill.gigabytesPerDay, currency, source, date } };
-};
-
 const reportOf = (context: Context) => {
-  const { service, version, frame, oldProxies, whatIf, capacity, targetUtilization } = context;
-  const routers = routersReport(frame.groups.flat(), context.routers);
+  const { service, version, frame, whatIf, capacity, targetUtilization } = context;
   const inForce = modeInForce(service, context);
   // What is stored is what proxies see; after a what-if it would be written anew.
   const stored = whatIf === null ? context.slices : hintsGiven(service, context.slices, context).slices;
@@ -179,25 +163,25 @@ const reportOf = (context: Context) => {
   const candidates = simulated.flatMap(({ mode, outcome }) => (outcome === null ? [] : [{ mode, outcome }]));
   const recommendation = recommend(candidates, now, context.limit);
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
-  const modes = simulated.map(({ mode, outcome, verdict }) => {
-    const settings = settingsOfMode(mode, { version, oldProxies });
-    return {
-      mode,
-      since: sinceOf(mode, frame.gates),
-      neededComponent: neededComponentOf(mode, settings, managed),
-      /** What to set on the Service, `field=value` each. */
-      settings: outcome === null ? [] : settingsText(settings),
-      /** What the Service asks for as it is. */
-      inForce: mode === inForce,
-      recommended: mode === recommendation.mode,
-      outcome,
-      verdict,
-    };
-  });
+  const modes = simulated.map(({ mode, settings, outcome, verdict }) => ({
+    mode,
+    since: sinceOf(mode, frame.gates),
+    neededComponent: neededComponentOf(mode, settings, managed),
+    /** What to set on the Service, `field=value` each. */
+    settings: outcome === null ? [] : settingsText(settings),
+    /** What the Service asks for as it is. */
+    inForce: mode === inForce,
+    recommended: mode === recommendation.mode,
+    /** Null where the mode cannot be simulated; the verdict says why. */
+    outcome,
+    verdict,
+  }));
+  const { bill } = frame;
+  const { currency = '', source = '', date = '' } = bill?.tariff.table ?? {};
   return {
     ...serviceRefOf(service),
     kubernetesVersion: formatVersion(version),
-    ...routers,
+    ...routersReport(frame.groups.flat(), context.routers),
     addressType: frame.family,
     port: frame.port,
     /** Null where nothing but the cluster as it is was asked about. */
@@ -212,7 +196,7 @@ const reportOf = (context: Context) => {
       capacity === null
         ? null
         : { source: capacity.source, cores: sumOf(capacity.byAddress.values()), targetUtilization },
-    ...pricesReport(frame),
+    ...(bill === null ? {} : { prices: { gigabytesPerDay: bill.gigabytesPerDay, currency, source, date } }),
     /** With the hints as they are stored; in a what-if with those that the Service's own settings lead to. */
     now: { mode: inForce, ...now },
     modes,

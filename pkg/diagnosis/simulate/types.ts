@@ -18,72 +18,58 @@ import { strategySettings, withOldProxies } from '../../routing/plan.ts';
 import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
+import { says } from '../explain/reasons.ts';
 import type { PriceTable } from '../prices.ts';
 import type { Stated } from '../routers/types.ts';
 
-type SimulationRule = Readonly<Record<'sentence' | 'remedy', string>>;
-
-const NOTHING_TO_DO = 'Nothing to do.';
-
 export const VERDICT_REASONS = {
-  VersionTooOld: {
-    sentence: 'This Kubernetes version (or its feature gates) does not know the mode.',
-    remedy: 'Upgrade, or choose a mode that it knows: the strategy `same-zone` works on every supported version.',
-  },
-  DemandUnknown: {
-    sentence: 'The mode follows measured load; none was given, and no FlowPolicy observed any.',
-    remedy:
-      'Give the demand of the clients of each zone with `--demand`, and `--capacity` where Pods have no CPU requests.',
-  },
-  CapacityUnknown: {
-    sentence: 'The mode needs the capacity of an endpoint: none was given, and the Pods have no CPU requests.',
-    remedy: 'Give it with `--capacity`, or give the Pods CPU requests.',
-  },
-  ConnectionsFail: {
-    sentence: 'Some connections find no endpoint at all.',
-    remedy: 'Remove `internalTrafficPolicy: Local`, or run a Pod on every Node with clients.',
-  },
-  Spread: {
-    sentence: 'No hints: every endpoint serves clients of every zone alike.',
-    remedy: 'Choose another mode if cost or latency matters.',
-  },
-  PlanIsSpread: {
-    sentence: 'The planner found that no hints keep more traffic in its zone without overload, so it writes none.',
-    remedy: 'Run more replicas, or run them where the clients are.',
-  },
-  Overloads: {
-    sentence:
-      'Traffic stays in its zone at the price of an endpoint above the limit: 120 % of its fair share, or its target utilization.',
-    remedy: 'Choose a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
-  },
-  KeepsAll: {
-    sentence: 'All traffic stays in its zone and no endpoint is above the limit.',
-    remedy: NOTHING_TO_DO,
-  },
-  KeepsMost: {
-    sentence: 'No endpoint is above the limit; what stays in its zone is as much as the hints allow.',
-    remedy: 'For more, run replicas where the clients are.',
-  },
-} as const satisfies Readonly<Record<string, SimulationRule>>;
+  VersionTooOld: says(
+    'This Kubernetes version (or its feature gates) does not know the mode.',
+    'Upgrade, or choose a mode that it knows: the strategy `same-zone` works on every supported version.',
+  ),
+  DemandUnknown: says(
+    'The mode follows measured load; none was given, and no FlowPolicy observed any.',
+    'Give the demand of the clients of each zone with `--demand`, and `--capacity` where Pods have no CPU requests.',
+  ),
+  CapacityUnknown: says(
+    'The mode needs the capacity of an endpoint: none was given, and the Pods have no CPU requests.',
+    'Give it with `--capacity`, or give the Pods CPU requests.',
+  ),
+  ConnectionsFail: says(
+    'Some connections find no endpoint at all.',
+    'Remove `internalTrafficPolicy: Local`, or run a Pod on every Node with clients.',
+  ),
+  Spread: says(
+    'No hints: every endpoint serves clients of every zone alike.',
+    'Choose another mode if cost or latency matters.',
+  ),
+  PlanIsSpread: says(
+    'The planner found that no hints keep more traffic in its zone without overload, so it writes none.',
+    'Run more replicas, or run them where the clients are.',
+  ),
+  Overloads: says(
+    'Traffic stays in its zone at the price of an endpoint above the limit: 120 % of its fair share, or its target utilization.',
+    'Choose a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
+  ),
+  KeepsAll: says('All traffic stays in its zone and no endpoint is above the limit.', 'Nothing to do.'),
+  KeepsMost: says(
+    'No endpoint is above the limit; what stays in its zone is as much as the hints allow.',
+    'For more, run replicas where the clients are.',
+  ),
+};
 
 export const RECOMMENDATION_REASONS = {
-  MostInZone: {
-    sentence: 'Of the modes within the limit, it keeps the most traffic in its zone; of equals it is the simplest.',
-    remedy: NOTHING_TO_DO,
-  },
-  LeastCost: {
-    sentence: 'Of the modes within the limit, it costs least; of equals it is the simplest.',
-    remedy: NOTHING_TO_DO,
-  },
-  LeastOverload: {
-    sentence: 'Every mode exceeds the limit; this one exceeds it least.',
-    remedy: 'Run more replicas.',
-  },
-  NothingToGain: {
-    sentence: 'No mode within the limit is noticeably better than no hints at all.',
-    remedy: 'Run more replicas, or run them where the clients are.',
-  },
-} as const satisfies Readonly<Record<string, SimulationRule>>;
+  MostInZone: says(
+    'Of the modes within the limit, it keeps the most traffic in its zone; of equals it is the simplest.',
+    'Nothing to do.',
+  ),
+  LeastCost: says('Of the modes within the limit, it costs least; of equals it is the simplest.', 'Nothing to do.'),
+  LeastOverload: says('Every mode exceeds the limit; this one exceeds it least.', 'Run more replicas.'),
+  NothingToGain: says(
+    'No mode within the limit is noticeably better than no hints at all.',
+    'Run more replicas, or run them where the clients are.',
+  ),
+};
 
 /** Stable code of a verdict: the rule of the models that decided, or one of these. */
 type VerdictReason = Reason | keyof typeof VERDICT_REASONS;

@@ -1,7 +1,8 @@
 // Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
 // What stored slices lead to: every client Node's route by the exact models, and from those the traffic matrix.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { byText } from '../../apis/values.ts';
+import { countBy } from '../../evacuation/capacity.ts';
+import { byText, sumBy } from '../../apis/values.ts';
 import type { Demand } from '../../flow/types.ts';
 import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '../../upstream/index.ts';
@@ -38,6 +39,10 @@ export const readyForProxies = (
 
 /** Shares of all connections, by the client's zone, then the endpoint's; the empty name is for no zone. */
 export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** Of anything that is in zones, in the order of their names. */
+export const countByZone = (items: readonly { readonly zone: string }[]): ReadonlyMap<string, number> =>
+  new Map([...countBy(items, ({ zone }) => zone)].sort(([a], [b]) => byText(a, b)));
 
 const recordOf = (matrix: Traffic['matrix']): Matrix =>
   Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
@@ -90,16 +95,11 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
 type Flow = ReturnType<typeof flowOf>;
 export type Outcome = Flow['outcome'];
 
-/** Ready endpoints by zone, in name order. */
-export const countByZone = (endpoints: readonly ProxyEndpoint[]): ReadonlyMap<string, number> => {
-  const counts = new Map<string, number>();
-  for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
-  return new Map([...counts].sort(([a], [b]) => byText(a, b)));
-};
-
-/** What counts as overload. */
-export type Limit =
-  { readonly kind: 'fairShare'; readonly overload: number } | { readonly kind: 'utilization'; readonly target: number };
+/** What counts as overload: more than this fraction of its fair share, or of its capacity where that is known. */
+export interface Limit {
+  readonly of: 'fair share' | 'capacity';
+  readonly most: number;
+}
 
 const ROUNDING = 1e-9;
 const HUNDRED = 100;
@@ -112,41 +112,30 @@ export const boundedPercentText = (fraction: number): string => {
   return `${rounded} %`;
 };
 
+/** What the busiest endpoint gets, in terms of the limit. */
+const loadOf = ({ maxUtilization, worstOverload: overload }: Outcome, { of }: Limit): number =>
+  of === 'capacity' ? (maxUtilization ?? 0) : 1 + overload;
+
 /** How far above the limit the busiest endpoint is; 0 within it. */
 export const surplusOf = (outcome: Outcome, limit: Limit): number => {
-  const above =
-    limit.kind === 'utilization'
-      ? (outcome.maxUtilization ?? 0) - limit.target
-      : outcome.worstOverload - limit.overload;
+  const above = loadOf(outcome, limit) - limit.most;
   return above > ROUNDING ? above : 0;
 };
 
 /** `an endpoint in eu-1a gets 150 % of its fair share (limit 120 %)`. */
 export const utilizationText = (outcome: Outcome, limit: Limit): string => {
   const where = outcome.busiestZone === '' ? 'an endpoint without zone' : `an endpoint in ${outcome.busiestZone}`;
-  return limit.kind === 'utilization'
-    ? `${where} runs at ${boundedPercentText(outcome.maxUtilization ?? 0)} of its capacity (target ${boundedPercentText(limit.target)})`
-    : `${where} gets ${boundedPercentText(1 + outcome.worstOverload)} of its fair share (limit ${boundedPercentText(1 + limit.overload)})`;
+  const [verb, word] = limit.of === 'capacity' ? ['runs at', 'target'] : ['gets', 'limit'];
+  const load = boundedPercentText(loadOf(outcome, limit));
+  return `${where} ${verb} ${load} of its ${limit.of} (${word} ${boundedPercentText(limit.most)})`;
 };
 
-const limitText = (limit: Limit): string =>
-  limit.kind === 'utilization'
-    ? `${boundedPercentText(limit.target)} of its capacity`
-    : `${boundedPercentText(1 + limit.overload)} of its fair share`;
+const limitText = ({ of, most }: Limit): string => `${boundedPercentText(most)} of its ${of}`;
 
 const keeps = ({ inZoneShare: share }: Outcome): string =>
   `${boundedPercentText(share)} of the traffic stays in its zone`;
 
-const nodesOf = (routes: readonly GroupRoute[]): number => routes.reduce((sum, { nodes }) => sum + nodes.length, 0);
-
-/** The rule that most of these Nodes have in common; ties by name. */
-const commonestOf = (routes: readonly GroupRoute[]): { route: GroupRoute; count: number } | undefined => {
-  const groups = [...Map.groupBy(routes, ({ reason }) => reason)]
-    .map(([reason, own]) => ({ reason, count: nodesOf(own), route: own[0] }))
-    .sort((a, b) => b.count - a.count || byText(a.reason, b.reason));
-  const [first] = groups;
-  return first?.route === undefined ? undefined : { route: first.route, count: first.count };
-};
+const nodesOf = (routes: readonly GroupRoute[]): number => sumBy(routes, ({ nodes }) => nodes.length);
 
 /** Rules by which connections stay on their Node whatever the mode. */
 const LOCAL: ReadonlySet<Reason> = new Set<Reason>(['InternalTrafficPolicyLocal', 'NoLocalEndpoints']);
@@ -179,18 +168,27 @@ const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict 
   };
 };
 
-/** What proxies make of hints, where that is not what the mode means. */
+/** What proxies make of hints, where that is not what the mode means: the rule that most of these Nodes have in common; ties by name. */
 const proxyVerdict = ({ routes, outcome }: Flow, limit: Limit): Verdict | undefined => {
-  const common = commonestOf(routes.filter(({ mode }) => mode === ''));
+  const [common] = [
+    ...Map.groupBy(
+      routes.filter(({ mode }) => mode === ''),
+      ({ reason }) => reason,
+    ),
+  ]
+    .map(([reason, own]) => ({ reason, message: own[0]?.message ?? '', count: nodesOf(own) }))
+    .sort((a, b) => b.count - a.count || byText(a.reason, b.reason));
   if (common === undefined) return undefined;
-  const { reason, message } = common.route;
-  if (common.count === nodesOf(routes)) return { reason, message };
+  const { reason, message, count } = common;
+  if (count === nodesOf(routes)) return { reason, message };
   const over = surplusOf(outcome, limit) > 0;
   // A zone without endpoints is the lesser trouble; a proxy that does not look at hints is the cause of the greater.
   if (over && reason === 'ZoneNotHinted') return undefined;
   const load = over ? `, but ${utilizationText(outcome, limit)}` : '';
-  const where = `On ${common.count} of ${nodesOf(routes)} Nodes with clients`;
-  return { reason, message: `${keeps(outcome)}${load}. ${where}: ${message}` };
+  return {
+    reason,
+    message: `${keeps(outcome)}${load}. On ${count} of ${nodesOf(routes)} Nodes with clients: ${message}`,
+  };
 };
 
 export const judge = (input: JudgeInput): Verdict => {
@@ -219,91 +217,64 @@ export interface Candidate {
   readonly outcome: Outcome;
 }
 
-/** What is better when it is less: money where crossing costs any, else the share that crosses or is lost. */
-const badnessOf = (candidates: readonly Outcome[]): ((outcome: Outcome) => number) => {
-  const priced = candidates.some(({ costPerMonth = 0 }) => costPerMonth > 0);
-  return priced
-    ? ({ costPerMonth = 0 }) => costPerMonth
-    : ({ inZoneShare: share, lostShare }) => (1 - share) * (1 - lostShare);
-};
-
 /** Less than this fraction of the worst is no reason for a less simple mode. */
 const NOTICEABLE = 0.01;
 
-const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
-const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
-
 /** The best mode of those that were simulated (`none` always was), and whether it is better than `now`. */
 export const recommend = (candidates: readonly Candidate[], now: Outcome, limit: Limit) => {
-  const outcomes = candidates.map(({ outcome }) => outcome);
-  const fewestLost = least(outcomes.map(({ lostShare }) => lostShare));
-  const whole = candidates.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
-  const lowest = least(whole.map(({ outcome }) => surplusOf(outcome, limit)));
-  const fitting = whole.filter(({ outcome }) => surplusOf(outcome, limit) <= lowest + ROUNDING);
-  const badness = badnessOf([...outcomes, now]);
-  const margin = NOTICEABLE * most([...outcomes, now].map(badness));
-  const best = least(fitting.map(({ outcome }) => badness(outcome)));
-  const order = [...fitting].sort((a, b) => SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode));
-  const chosen = order.find(({ outcome }) => badness(outcome) <= best + margin) ?? {
+  const all = [...candidates.map(({ outcome }) => outcome), now];
+  const priced = all.some(({ costPerMonth = 0 }) => costPerMonth > 0);
+  /** What is better when it is less: money where crossing costs any, else the share that crosses or is lost. */
+  const badness = ({ inZoneShare: share, lostShare, costPerMonth = 0 }: Outcome): number =>
+    priced ? costPerMonth : (1 - share) * (1 - lostShare);
+  const surplus = (outcome: Outcome): number => surplusOf(outcome, limit);
+  const leastBy = (own: readonly Candidate[], figure: (outcome: Outcome) => number): number =>
+    Math.min(...own.map(({ outcome }) => figure(outcome)));
+
+  const simplestFirst = [...candidates].sort((a, b) => SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode));
+  const fewestLost = leastBy(candidates, ({ lostShare }) => lostShare);
+  const whole = simplestFirst.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
+  const lowest = leastBy(whole, surplus);
+  const fitting = whole.filter(({ outcome }) => surplus(outcome) <= lowest + ROUNDING);
+  const margin = NOTICEABLE * Math.max(...all.map(badness));
+  const best = leastBy(fitting, badness);
+  const { mode, outcome } = fitting.find((own) => badness(own.outcome) <= best + margin) ?? {
     mode: 'none' as const,
     outcome: now,
   };
-  const improves =
-    now.lostShare > chosen.outcome.lostShare + ROUNDING ||
-    surplusOf(now, limit) > surplusOf(chosen.outcome, limit) + ROUNDING ||
-    badness(now) > badness(chosen.outcome) + margin + ROUNDING;
-  return {
-    mode: chosen.mode,
-    ...why(chosen, { candidates, limit, lowest, badness }),
-    /** It is better than what happens now, by more than a hundredth of what crosses in the worst mode. */
-    improves,
-  };
-};
 
-interface Background {
-  readonly candidates: readonly Candidate[];
-  readonly limit: Limit;
-  /** Least excess over the limit of any mode. */
-  readonly lowest: number;
-  readonly badness: (outcome: Outcome) => number;
-}
-
-/** The mode that would be better still, were it not for the overload. */
-const tempting = (chosen: Candidate, { candidates, limit, badness }: Background): string => {
-  const better = candidates
-    .filter(({ outcome }) => badness(outcome) < badness(chosen.outcome) - ROUNDING)
-    .sort(
-      (a, b) =>
-        badness(a.outcome) - badness(b.outcome) || SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode),
-    )
-    .find(({ outcome }) => surplusOf(outcome, limit) > surplusOf(chosen.outcome, limit) + ROUNDING);
-  if (better === undefined) return '';
-  return `; with ${better.mode} it would be ${boundedPercentText(better.outcome.inZoneShare)}, but ${utilizationText(better.outcome, limit)}`;
-};
-
-const why = (
-  chosen: Candidate,
-  background: Background,
-): { readonly reason: RecommendationReason; readonly message: string } => {
-  const { limit, lowest } = background;
-  const { mode, outcome } = chosen;
-  const rest = tempting(chosen, background);
-  if (mode === 'none') {
-    return {
-      reason: 'NothingToGain',
-      message: `No mode keeps noticeably more traffic in its zone with every endpoint at most at ${limitText(limit)}${rest}.`,
-    };
-  }
-  if (lowest > 0) {
-    return {
-      reason: 'LeastOverload',
-      message: `Every mode is above ${limitText(limit)}; with this one ${utilizationText(outcome, limit)}${rest}.`,
-    };
-  }
+  // The mode that would be better still, were it not for the overload.
+  const tempting = simplestFirst
+    .filter((own) => badness(own.outcome) < badness(outcome) - ROUNDING)
+    .sort((a, b) => badness(a.outcome) - badness(b.outcome))
+    .find((own) => surplus(own.outcome) > surplus(outcome) + ROUNDING);
+  const rest =
+    tempting === undefined
+      ? ''
+      : `; with ${tempting.mode} it would be ${boundedPercentText(tempting.outcome.inZoneShare)}, but ${utilizationText(tempting.outcome, limit)}`;
   const within = `every endpoint at most at ${limitText(limit)}`;
-  const share = boundedPercentText(outcome.inZoneShare);
-  return outcome.costPerMonth !== undefined &&
-    background.candidates.some(({ outcome: { costPerMonth = 0 } }) => costPerMonth > 0)
-    ? { reason: 'LeastCost', message: `Costs least with ${within}: ${share} stays in its zone${rest}.` }
-    : { reason: 'MostInZone', message: `Keeps the most traffic in its zone with ${within}: ${share}${rest}.` };
+  const why = (): readonly [reason: RecommendationReason, message: string] => {
+    if (mode === 'none') {
+      return ['NothingToGain', `No mode keeps noticeably more traffic in its zone with ${within}${rest}.`];
+    }
+    if (lowest > 0) {
+      const busiest = utilizationText(outcome, limit);
+      return ['LeastOverload', `Every mode is above ${limitText(limit)}; with this one ${busiest}${rest}.`];
+    }
+    const share = boundedPercentText(outcome.inZoneShare);
+    return priced
+      ? ['LeastCost', `Costs least with ${within}: ${share} stays in its zone${rest}.`]
+      : ['MostInZone', `Keeps the most traffic in its zone with ${within}: ${share}${rest}.`];
+  };
+  const [reason, message] = why();
+  return {
+    mode,
+    reason,
+    message,
+    /** It is better than what happens now, by more than a hundredth of what crosses in the worst mode. */
+    improves:
+      now.lostShare > outcome.lostShare + ROUNDING ||
+      surplus(now) > surplus(outcome) + ROUNDING ||
+      badness(now) > badness(outcome) + margin + ROUNDING,
+  };
 };

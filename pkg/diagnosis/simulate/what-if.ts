@@ -2,6 +2,7 @@
 import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
+import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { nearest } from '../models/lookup.ts';
 
 /** Why there is nothing to simulate. */
@@ -79,10 +80,8 @@ const newEndpoints = (
   });
 };
 
-const bare = (slice: EndpointSlice): EndpointSlice => ({
-  ...slice,
-  endpoints: (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => endpoint),
-});
+export const withoutHints = (slice: EndpointSlice): EndpointSlice =>
+  mapEndpoints(slice, (endpoint) => withHints(endpoint, undefined));
 
 /** The slice that new endpoints go to: the first of the family that serves the port. */
 const hostSlice = ({ service, slices, family, port }: WhatIf): EndpointSlice => {
@@ -104,11 +103,9 @@ const addressOf = ({ addresses }: Endpoint): string => addresses[0] ?? '';
 
 /** Ready endpoints of the family by zone, each address once, in the order of addresses. */
 const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<string, Endpoint[]> => {
-  const found = new Map<string, Endpoint>();
-  for (const { addressType = 'IPv4', endpoints } of slices) {
-    if (addressType !== family) continue;
-    for (const endpoint of endpoints ?? []) if (isEndpointReady(endpoint)) found.set(addressOf(endpoint), endpoint);
-  }
+  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
+  const ready = own.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
+  const found = new Map(ready.map((endpoint) => [addressOf(endpoint), endpoint]));
   return Map.groupBy(
     [...found.values()].sort((a, b) => byText(addressOf(a), addressOf(b))),
     ({ zone = '' }) => zone,
@@ -119,12 +116,7 @@ const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<stri
  * Takes away the last ready endpoints of a zone by address, or adds some. All hints go with it: the control plane writes
  * slices anew when their Pods change, and so decides anew.
  */
-export const changeReplicas = (
-  whatIf: WhatIf,
-): {
-  slices: readonly EndpointSlice[];
-  changes: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-} => {
+export const changeReplicas = (whatIf: WhatIf) => {
   const { family, replicas, nodes } = whatIf;
   const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
   const ready = readyByZone(whatIf.slices, family);
@@ -148,7 +140,7 @@ export const changeReplicas = (
   const slices = whatIf.slices.includes(host) ? whatIf.slices : [...whatIf.slices, host];
   return {
     changes: Object.fromEntries(changes),
-    slices: slices.map(bare).map((slice, index) => {
+    slices: slices.map(withoutHints).map((slice, index) => {
       const kept = (slice.endpoints ?? []).filter(
         (endpoint) => !isEndpointReady(endpoint) || !gone.has(addressOf(endpoint)),
       );

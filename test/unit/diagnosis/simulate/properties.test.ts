@@ -15,7 +15,7 @@ import { type Cluster, type ClusterCase, clusterOf, reportFor, simulateCluster, 
 const ZONES = ['a', 'b', 'c', 'd'];
 const VERSIONS = ['v1.26.1', 'v1.29.3', 'v1.31.0', 'v1.33.2', 'v1.34.0', 'v1.36.0'];
 const TOLERANCE = 1e-9;
-const FAIR_SHARE = { kind: 'fairShare', overload: 0.2 } as const;
+const FAIR_SHARE = { of: 'fair share', most: 1.2 } as const;
 
 const cores = fc.integer({ min: 1, max: 16 });
 const zones: fc.Arbitrary<ClusterCase['zones']> = fc

@@ -2,9 +2,9 @@
 import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 
-export const FAIR_SHARE: Limit = { kind: 'fairShare', overload: 0.2 };
+export const FAIR_SHARE: Limit = { of: 'fair share', most: 1.2 };
 
-export const TARGET: Limit = { kind: 'utilization', target: 0.7 };
+export const TARGET: Limit = { of: 'capacity', most: 0.7 };
 
 export const outcome = (overrides: Partial<Outcome> = {}): Outcome => ({
   hinted: 3,
