@@ -3,7 +3,7 @@ import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
 import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { type MeasuredFlow, bytesOf, hasZones } from '../traffic/measured.ts';
+import { bytesOf, hasZones } from '../traffic/measured.ts';
 import { type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
 import { createMeterReader } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
@@ -24,24 +24,23 @@ interface TrafficSourceOptions {
   cpu: LoadSource;
 }
 
-type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
+/** How the pairs of zones are read; rejects with a `LoadError` as sources do. */
+interface PairReader {
+  read(
+    query: LoadQuery,
+    signal: AbortSignal,
+  ): Promise<{
+    readonly samples: readonly ZonePairSample[];
+    readonly problems: readonly string[];
+  }>;
+  close(): Promise<void>;
+}
 
 /** Reads of all Services share one look at the meters; of more meters than these a Prometheus is the better reader. */
 const MOST_METERS = 100;
 /** Meters count without a pause, so that the time between two looks is the window: as short as noise of counting allows. */
 const LOOK_SECONDS = 2;
 const MEGABYTE = 1e6;
-
-const METRICS: Readonly<Record<CountedUnit, string>> = {
-  Connection: 'topology_traffic_connections_total',
-  Megabyte: 'topology_traffic_bytes_total',
-};
-
-const templateOf = (unit: CountedUnit, seconds: number): string => {
-  const filter = '{service_namespace="$namespace", service_name="$service"}';
-  const sum = `sum by (source_zone, destination_zone) (rate(${METRICS[unit]}${filter}[${seconds}s]))`;
-  return unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;
-};
 
 /** The newest two windows of each meter. */
 interface Look {
@@ -51,30 +50,9 @@ interface Look {
   readonly at: number;
 }
 
-const rateOf = (flow: MeasuredFlow, unit: CountedUnit): number =>
-  unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0);
-
-const pairsOf = ({ pairs, notes, at }: Look, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
-  if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
-  const measured = averageBetween(pairs, notes);
-  const own = measured.flows.filter((flow) => flow.service === `${namespace}/${service}` && hasZones(flow));
-  const samples = own.map((flow) => ({
-    sourceZone: flow.source,
-    destinationZone: flow.destination,
-    load: rateOf(flow, unit),
-    sampledAt: at,
-    window: measured.seconds,
-  }));
-  return { samples, problems: measured.notes };
-};
-
-const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
-  const { client, clock, config } = options;
-  const reader = createMeterReader({
-    client,
-    namespace: config.meterNamespace ?? METER_NAMESPACE,
-    now: () => clock.now(),
-  });
+const fromMeters = ({ client, clock, config }: TrafficSourceOptions, unit: CountedUnit): PairReader => {
+  const namespace = config.meterNamespace ?? METER_NAMESPACE;
+  const reader = createMeterReader({ client, namespace, now: () => clock.now() });
   const reads = createSharedReads<Look>({ clock, concurrency: 1 });
   const look = async (previous: Look | undefined, signal: AbortSignal): Promise<Look> => {
     const { readings, notes } = await reader.read(signal);
@@ -86,30 +64,51 @@ const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
     const isNew = previous === undefined || pairs.some((pair) => !previous.pairs.includes(pair));
     return { pairs, notes, at: isNew ? clock.now() / 1_000 : previous.at };
   };
-  const read = async (query: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
-    const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
-    return pairsOf(await reads.read('meters', maxAgeMs, look, signal), query, unit);
+  return {
+    async read(query, signal) {
+      const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
+      const { pairs, notes, at } = await reads.read('meters', maxAgeMs, look, signal);
+      if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
+      const measured = averageBetween(pairs, notes);
+      const own = measured.flows.filter((flow) => flow.service === `${query.namespace}/${query.service}`);
+      const samples = own.filter(hasZones).map((flow) => ({
+        sourceZone: flow.source,
+        destinationZone: flow.destination,
+        load: unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0),
+        sampledAt: at,
+        window: measured.seconds,
+      }));
+      return { samples, problems: measured.notes };
+    },
+    close: () => Promise.resolve(),
   };
-  return { read, close: () => Promise.resolve() };
 };
 
 const DEFAULT_WINDOW_SECONDS = 60;
 
-const fromPrometheus = ({ config, clock, userAgent }: TrafficSourceOptions, url: string, unit: CountedUnit) => {
+const fromPrometheus = (
+  { config, clock, userAgent }: TrafficSourceOptions,
+  url: string,
+  unit: CountedUnit,
+): PairReader => {
   const { type: _, count: __, meterNamespace: ___, windowSeconds = DEFAULT_WINDOW_SECONDS, ...rest } = config;
-  const query = templateOf(unit, windowSeconds);
+  const metric = `topology_traffic_${unit === 'Megabyte' ? 'bytes' : 'connections'}_total`;
+  const filter = '{service_namespace="$namespace", service_name="$service"}';
+  const sum = `sum by (source_zone, destination_zone) (rate(${metric}${filter}[${windowSeconds}s]))`;
+  const query = unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;
   const source = createPrometheus({
     config: { ...rest, url, type: 'Prometheus', query, windowSeconds, policyQueries: false },
     clock,
     userAgent,
   });
-  const read = async (asked: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
-    const reading = await source.read(asked, signal);
-    return reading.kind === 'zone-pairs'
-      ? reading
-      : { samples: [], problems: reading.samples.length === 0 ? [] : reading.problems };
+  return {
+    async read(asked, signal) {
+      const reading = await source.read(asked, signal);
+      if (reading.kind === 'zone-pairs') return reading;
+      return { samples: [], problems: reading.samples.length === 0 ? [] : reading.problems };
+    },
+    close: () => source.close(),
   };
-  return { read, close: () => source.close() };
 };
 
 /** Without CPU nothing new is learned, and what was learned stays good for a while. */

@@ -27,24 +27,13 @@ interface MeterPod extends KubernetesObject {
   };
 }
 
-export interface MeterReadings {
-  readonly readings: readonly MeterReading[];
-  /** Meters that did not answer, in sentences. */
-  readonly notes: readonly string[];
-}
-
 /** How a Pod's port is reached. */
-interface Way {
-  readonly path: string;
-  readonly secured: boolean;
-}
-
-const wayTo = ({ metadata, spec }: MeterPod): Way | undefined => {
+const wayTo = ({ metadata = {}, spec }: MeterPod) => {
   const port = spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === PORT_NAME);
-  if (metadata?.name === undefined || port === undefined) return undefined;
+  if (port === undefined) return undefined;
   // The same word as scrapers read it.
   const secured = metadata.annotations?.['prometheus.io/scheme'] !== 'http';
-  const { namespace = '', name } = metadata;
+  const { namespace = '', name = '' } = metadata;
   const pod = `${secured ? 'https' : 'http'}:${name}:${port.containerPort}`;
   return { path: `/api/v1/namespaces/${namespace}/pods/${pod}/proxy/metrics`, secured };
 };
@@ -60,30 +49,28 @@ const TOKEN_SECONDS = 3_600;
 /** Long before it ends. */
 const TOKEN_USED_MS = (TOKEN_SECONDS / 2) * 1_000;
 
-export interface MeterReaderOptions {
-  readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
-  readonly namespace: string;
-  /** Milliseconds. */
-  now(): number;
-}
-
-export interface MeterReader {
-  /**
-   * Reads every meter of the namespace once, through the API server's proxy to Pods.
-   *
-   * Rejects with a LoadError `NotInstalled` where there is none, as the client does where Pods may not be listed, and with the
-   * signal's reason. Meters that do not answer are named in the notes.
-   */
-  read(signal: AbortSignal): Promise<MeterReadings>;
-}
-
 /** Meters at the same time. */
 const WIDTH = 8;
 /** Most reasons that are passed on: of a thousand Nodes without an answer the first few say why. */
 const MAX_REASONS = 3;
 
+export interface MeterReadings {
+  readonly readings: readonly MeterReading[];
+  /** Meters that did not answer, in sentences. */
+  readonly notes: readonly string[];
+}
+
 /** The token goes to the server that answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
-export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions): MeterReader => {
+export const createMeterReader = ({
+  client,
+  namespace,
+  now,
+}: {
+  readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
+  readonly namespace: string;
+  /** Milliseconds. */
+  now(): number;
+}) => {
   let token: { readonly text: string; readonly at: number } | undefined;
 
   const freshToken = async (signal: AbortSignal): Promise<string> => {
@@ -107,11 +94,12 @@ export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions
     throw new LoadError('NotInstalled', `no Pod of namespace ${namespace} is a ${TRAFFIC_METER} (${METER_SELECTOR})`);
   };
 
-  const readOne = async (pod: MeterPod, headers: Record<string, string>, signal: AbortSignal) => {
+  /** A reading, or why there is none. */
+  const readOne = async (pod: MeterPod, token: string, signal: AbortSignal): Promise<MeterReading | string> => {
     const way = wayTo(pod);
     if (way === undefined) return `its Pod has no port "${PORT_NAME}"`;
     try {
-      const text = await client.text(way.path, signal, way.secured ? headers : {});
+      const text = await client.text(way.path, signal, way.secured ? { [METER_TOKEN_HEADER]: token } : {});
       return readMeter(nodeOf(pod), text) ?? 'it has not started counting';
     } catch (error) {
       signal.throwIfAborted();
@@ -120,15 +108,20 @@ export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions
   };
 
   return {
-    async read(signal) {
+    /**
+     * Reads every meter of the namespace once, through the API server's proxy to Pods.
+     *
+     * Rejects with a LoadError `NotInstalled` where there is none, as the client does where Pods may not be listed, and with the
+     * signal's reason. Meters that do not answer are named in the notes.
+     */
+    async read(signal: AbortSignal): Promise<MeterReadings> {
       const pods = await podsOf(signal);
-      const needsToken = pods.some((pod) => wayTo(pod)?.secured === true);
-      const headers: Record<string, string> = needsToken ? { [METER_TOKEN_HEADER]: await freshToken(signal) } : {};
+      const text = pods.some((pod) => wayTo(pod)?.secured === true) ? await freshToken(signal) : '';
       const gate = createGate(WIDTH);
       const answers = await Promise.all(
         pods.map(async (pod) => ({
           node: nodeOf(pod),
-          answer: await gate.run(() => readOne(pod, headers, signal), signal),
+          answer: await gate.run(() => readOne(pod, text, signal), signal),
         })),
       );
       const failed = Map.groupBy(

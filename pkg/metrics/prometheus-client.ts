@@ -10,7 +10,7 @@ import { createGrowingBuffer } from '../kubernetes/exchange.ts';
 import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { failureOf } from './prometheus-answer.ts';
-import { LoadError } from './types.ts';
+import { LoadError, type LoadFailure } from './types.ts';
 
 /** How often files are looked at, milliseconds: rotation leaves both versions valid for much longer. */
 const LOOK_EVERY_MS = 10_000;
@@ -23,33 +23,23 @@ export const openCredentials = (
   clock: Clock,
 ) => {
   const opened: FileSource[] = [];
-  const open = (path: string | undefined): (() => Buffer) | undefined => {
-    if (path === undefined) return undefined;
+  /** Reads one file; nothing where none is configured. */
+  const open = (path: string | undefined, field: string, reason: LoadFailure): (() => Buffer | undefined) => {
+    if (path === undefined) return () => undefined;
     const source = createFileSource(path, clock, LOOK_EVERY_MS);
     opened.push(source);
-    return () => source.read();
+    return () => {
+      try {
+        return source.read();
+      } catch (error) {
+        throw new LoadError(reason, `${field} cannot be read: ${codeOf(error)}`, { cause: error });
+      }
+    };
   };
-  const files = { ca: open(tls.caFile), cert: open(tls.certFile), key: open(tls.keyFile) };
-  const token = open(bearerTokenFile);
-
-  const material = (name: keyof typeof files): Buffer | undefined => {
-    try {
-      return files[name]?.();
-    } catch (error) {
-      throw new LoadError('Unreachable', `tls.${name}File cannot be read: ${codeOf(error)}`, { cause: error });
-    }
-  };
-  const authorization = (): Record<string, string> => {
-    if (token === undefined) return {};
-    let text: string;
-    try {
-      text = token().toString('utf8').trim();
-    } catch (error) {
-      throw new LoadError('Forbidden', `bearerTokenFile cannot be read: ${codeOf(error)}`, { cause: error });
-    }
-    if (!TOKEN.test(text)) throw new LoadError('Forbidden', 'bearerTokenFile holds no token');
-    return { authorization: `Bearer ${text}` };
-  };
+  const ca = open(tls.caFile, 'tls.caFile', 'Unreachable');
+  const cert = open(tls.certFile, 'tls.certFile', 'Unreachable');
+  const key = open(tls.keyFile, 'tls.keyFile', 'Unreachable');
+  const token = open(bearerTokenFile, 'bearerTokenFile', 'Forbidden');
 
   return {
     /**
@@ -58,11 +48,11 @@ export const openCredentials = (
      * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
      */
     current(): Credentials {
-      const [ca, cert, key] = [material('ca'), material('cert'), material('key')];
-      return {
-        headers: { ...headers, ...authorization() },
-        tls: defined({ ca, cert, key, servername: tls.serverName }),
-      };
+      const material = defined({ ca: ca(), cert: cert(), key: key(), servername: tls.serverName });
+      const text = token()?.toString('utf8').trim();
+      if (text === undefined) return { headers, tls: material };
+      if (!TOKEN.test(text)) throw new LoadError('Forbidden', 'bearerTokenFile holds no token');
+      return { headers: { ...headers, authorization: `Bearer ${text}` }, tls: material };
     },
     /** Looks at every file at the next call: the server refused what it was given. */
     expire: () => opened.forEach((source) => source.expire()),
@@ -128,26 +118,22 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusO
     return { method, path: PATH, headers: { ...headers, ...contentType }, body: parameters, signal };
   };
 
-  /** A 401 is worth one more try when the token was renewed meanwhile. */
-  const sendAuthenticated = async (promql: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+  /**
+   * A 401 is worth one more try where the token was renewed meanwhile. Servers and proxies that know no POST say so with 405 or 501; then
+   * queries are sent with GET from now on.
+   */
+  const send = async (promql: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const used = credentials.current();
     const answer = await transport.send(requestOf(promql, signal), used);
-    if (answer.statusCode !== 401) return answer;
-    credentials.expire();
-    const renewed = credentials.current();
-    if (sameHeaders(used, renewed)) return answer;
+    const { statusCode } = answer;
+    if (statusCode === 401) {
+      credentials.expire();
+      if (sameHeaders(used, credentials.current())) return answer;
+    } else if ((statusCode === 405 || statusCode === 501) && method === 'POST' && config.method === undefined) {
+      method = 'GET';
+    } else return answer;
     await readError(answer.body);
-    return await transport.send(requestOf(promql, signal), renewed);
-  };
-
-  /** Servers and proxies that know no POST say so with 405 or 501; then queries are sent with GET from now on. */
-  const send = async (promql: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
-    const answer = await sendAuthenticated(promql, signal);
-    const refused = answer.statusCode === 405 || answer.statusCode === 501;
-    if (!refused || method === 'GET' || config.method !== undefined) return answer;
-    await readError(answer.body);
-    method = 'GET';
-    return await sendAuthenticated(promql, signal);
+    return await send(promql, signal);
   };
 
   const exchange = async (promql: string, signal: AbortSignal): Promise<string> => {

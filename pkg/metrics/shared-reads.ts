@@ -49,13 +49,7 @@ export const createGate = (width: number) => {
 };
 
 /** Makes the request. `previous` is the last answer, however old. */
-export type Load<T> = (previous: T | undefined, signal: AbortSignal) => Promise<T>;
-
-interface SharedReadsOptions {
-  clock: Clock;
-  /** Requests of all keys at the same time. */
-  concurrency: number;
-}
+type Load<T> = (previous: T | undefined, signal: AbortSignal) => Promise<T>;
 
 interface Flight<T> {
   readonly promise: Promise<T>;
@@ -72,8 +66,8 @@ interface Entry<T> {
 /** Milliseconds after its last use until an answer is forgotten. */
 const KEEP_MS = 600_000;
 
-export const createSharedReads = <T>(options: SharedReadsOptions) => {
-  const { clock, concurrency } = options;
+/** `concurrency`: requests of all keys at the same time. */
+export const createSharedReads = <T>({ clock, concurrency }: { clock: Clock; concurrency: number }) => {
   const entries = new Map<string, Entry<T>>();
   const gate = createGate(concurrency);
   let sweptAt = clock.monotonic();
@@ -85,13 +79,6 @@ export const createSharedReads = <T>(options: SharedReadsOptions) => {
     for (const [key, entry] of entries) {
       if (entry.flight === undefined && now - entry.usedAt > KEEP_MS) entries.delete(key);
     }
-  };
-
-  const entryOf = (key: string, now: number): Entry<T> => {
-    const found = entries.get(key) ?? { answer: undefined, flight: undefined, usedAt: now };
-    found.usedAt = now;
-    entries.set(key, found);
-    return found;
   };
 
   const launch = (entry: Entry<T>, load: Load<T>): Flight<T> => {
@@ -120,7 +107,9 @@ export const createSharedReads = <T>(options: SharedReadsOptions) => {
       signal.throwIfAborted();
       const now = clock.monotonic();
       sweep(now);
-      const entry = entryOf(key, now);
+      const entry: Entry<T> = entries.get(key) ?? { answer: undefined, flight: undefined, usedAt: now };
+      entry.usedAt = now;
+      entries.set(key, entry);
       if (entry.answer !== undefined && now - entry.answer.askedAt < maxAgeMs) return entry.answer.value;
       const flight = (entry.flight ??= launch(entry, load));
       flight.waiting += 1;
@@ -133,10 +122,6 @@ export const createSharedReads = <T>(options: SharedReadsOptions) => {
           flight.controller.abort(new Error('no caller waits for this response'));
         }
       }
-    },
-    /** Keys that are remembered. */
-    get size(): number {
-      return entries.size;
     },
   };
 };

@@ -9,7 +9,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, METER_NAMESPACE } from '../../../pkg/a
 import { createHonored } from '../../../pkg/controllers/flow/honored.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type MeterReader, createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
+import { createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import type { Outcome } from '../../../pkg/traffic/hints.ts';
 import type { Component } from '../bed/component.ts';
@@ -62,7 +62,7 @@ describe('proof in the data plane', function () {
   const services = new Map<string, BedService>();
   let controller: Component;
   let client: Client;
-  let reader: MeterReader;
+  let reader: ReturnType<typeof createMeterReader>;
   let churn: Churn;
   let load: Meter;
   let honored: ReturnType<typeof createHonored>;

@@ -1,7 +1,7 @@
 // Who shares a request, who shares an answer, and when neither is remembered any more.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { type Load, createGate, createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
+import { createGate, createSharedReads } from '../../../pkg/metrics/shared-reads.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 
@@ -19,7 +19,7 @@ describe('shared reads', () => {
   let reads: ReturnType<typeof createSharedReads<string>>;
   let requests: Request[];
 
-  const load: Load<string> = (previous, signal) => {
+  const load = (previous: string | undefined, signal: AbortSignal): Promise<string> => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     requests.push({ previous, signal, answer: resolve, fail: (message) => reject(new Error(message)) });
     return promise;
