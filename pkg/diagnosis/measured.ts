@@ -30,10 +30,8 @@ const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, n
   return cells;
 };
 
-/** Of a matrix of bytes a second. */
 const costOf = (tariff: Tariff, matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay(1));
 
-/** Of flows that have something in common. */
 const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
   const external = flows.filter(({ source, destination }) => source === ZONE_EXTERNAL || destination === ZONE_EXTERNAL);
   const [total, outside] = [sum(flows), sum(external)];
@@ -51,7 +49,6 @@ const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
 
 export type MeasuredPart = ReturnType<typeof partOf>;
 
-/** What one Service's clients really sent and got. */
 export const measuredService = (flows: readonly MeasuredFlow[]) => {
   const [known, counts] = [sum(flows.filter(hasZones)), flows.map(({ connections }) => connections)];
   const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);

@@ -28,7 +28,6 @@ interface PairPrice extends Price {
 export interface PriceTable {
   /** Currency of all prices, e.g. `USD`. */
   readonly currency: string;
-  /** Who says so. */
   readonly source: string;
   /** When that was looked at, `2026-11-21`; empty where unknown. */
   readonly date: string;
@@ -37,7 +36,6 @@ export interface PriceTable {
   readonly crossRegion: Price;
   /** Before the two above: zones before regions, then the first that fits. */
   readonly pairs: readonly PairPrice[];
-  /** Region by zone; before what Nodes say. */
   readonly regions: Readonly<Record<string, string>>;
 }
 
@@ -70,7 +68,6 @@ export const BUILT_IN_PRICES = {
   ),
 } as const satisfies Readonly<Record<string, PriceTable>>;
 
-/** The default table. */
 export const DEFAULT_PRICES = 'aws';
 
 export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>
@@ -142,7 +139,7 @@ const joins = ({ between: [one, other] }: PairPrice, left: string, right: string
   (one === left && other === right) || (one === right && other === left);
 
 /**
- * What a gigabyte costs on its way between two zones, both ends together. Nothing readAt a zone; the empty name (a place
+ * What a gigabyte costs on its way between two zones, both ends together. Nothing within a zone; the empty name (a place
  * without zone) is another zone than any, itself included.
  */
 export const pricePerGigabyte = ({ table, regions }: Tariff, from: string, to: string): number => {

@@ -54,10 +54,8 @@ export const EVIDENCE = [
   'ingresses',
 ] as const satisfies readonly CollectionName[];
 
-/** All of them. */
 export const COLLECTIONS: readonly CollectionName[] = [...OBJECTS, ...EVIDENCE, 'flowPolicies', 'evacuations'];
 
-/** The items, or none where they could not be seen. */
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>
   collection.kind === 'known' ? collection.items : [];
 

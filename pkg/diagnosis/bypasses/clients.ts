@@ -10,12 +10,10 @@ export interface EntryObject {
   readonly services: readonly string[];
   /** An IngressClass or GatewayClass; empty: none, or the default. */
   readonly className: string;
-  /** Who acts on a class. */
   readonly controller: string;
   /** Gateways of a route, `namespace/name`. */
   readonly parents: readonly string[];
   readonly annotations: StringMap;
-  /** Fields that matter for its kind. */
   readonly settings: StringMap;
 }
 

@@ -41,7 +41,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     entries,
     /** Pods with a sidecar by the name of its mesh. */
     meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
-    /** Headless Services by what they select. */
     headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), podsOf),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
   };
@@ -161,7 +160,6 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     .map(
       ({ client: { client, decides = NO_ZONES, setting = '', source }, evidence, all = false, possible = false }) => ({
         client,
-        /** What shows it. */
         evidence,
         decides,
         setting: setting

@@ -19,10 +19,8 @@ import { type Autoscaler, type ClusterSnapshot, type SpreadConstraint, type Work
 export const SEVERITIES = ['error', 'warning', 'note'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Where the object begins. */
 export interface Place {
   readonly file: string;
-  /** From 1. */
   readonly line: number;
 }
 
@@ -52,7 +50,6 @@ type FindingReason = Parameters<typeof remedyOf>[0];
 interface Said {
   readonly severity: Severity;
   readonly reason: FindingReason;
-  /** What was found, as a sentence. */
   readonly message: string;
 }
 
@@ -61,22 +58,17 @@ const said = (severity: Severity, reason: FindingReason, message: string): Said 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
 
-const annotationsOf = ({ metadata }: Service) => ({
-  older: metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS],
-  newer: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
-});
-
-const strategyLabel = ({ metadata }: Service): string | undefined => metadata?.labels?.[LABEL_STRATEGY];
+const hasStrategy = ({ metadata }: Service): boolean => metadata?.labels?.[LABEL_STRATEGY] !== undefined;
 
 /** By field, annotation or label; a value with a domain names the heuristic of another controller. */
 const asksForZones = (service: Service, { mode, source, value }: Wish): boolean =>
-  mode !== 'none' || strategyLabel(service) !== undefined || (source === 'topology-mode' && value.includes('/'));
+  mode !== 'none' || hasStrategy(service) || (source === 'topology-mode' && value.includes('/'));
 
-const saysSomething = (service: Service, { source }: Wish): boolean =>
-  source !== 'none' || strategyLabel(service) !== undefined;
+const saysSomething = (service: Service, { source }: Wish): boolean => source !== 'none' || hasStrategy(service);
 
 const annotationRules = (service: Service, version: KubernetesVersion, wish: Wish): Said[] => {
-  const { older, newer } = annotationsOf(service);
+  const { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: older, [ANNOTATION_TOPOLOGY_MODE]: newer } =
+    service.metadata?.annotations ?? {};
   if (older !== undefined && newer !== undefined && older !== newer && atLeast(version, COMPARES_SINCE)) {
     const message = `topology-aware-hints is ${JSON.stringify(older)} and topology-mode ${JSON.stringify(newer)}: refused`;
     return [said('error', 'AnnotationsDiffer', message)];
@@ -172,7 +164,6 @@ interface Named {
   readonly name: string;
 }
 
-/** How `placeOf` of the options names an object. */
 export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
 
 const isRouted = ({ spec }: Service): boolean =>

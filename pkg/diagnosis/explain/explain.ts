@@ -89,9 +89,7 @@ const givenReport = ({ families }: Facts) =>
     return {
       addressType,
       ready: endpoints.length,
-      /** Ready endpoints that carry a zone hint. */
       hinted: endpoints.filter(isHinted).length,
-      /** Ready endpoints and hints by zone. */
       zones: Object.fromEntries(rows),
     };
   });
@@ -131,7 +129,6 @@ const isKept = ({ mode, used, zone }: Route): boolean =>
 const isFailing = ({ used }: Route): boolean =>
   used.length > 0 && used.every(({ ready, serving }) => ready && !serving);
 
-/** Why no share of the connections can be predicted. */
 const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
@@ -167,7 +164,6 @@ const effectiveReport = (facts: Facts) => {
      * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
      */
     inZoneShare,
-    /** Why there is no share; empty where there is one. */
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };
@@ -243,7 +239,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   });
 };
 
-/** What of these could not be seen, and why. */
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>
   names.flatMap((what) => {
     const collection = snapshot[what];
@@ -260,7 +255,6 @@ const scopeOf = (facts: Facts) => {
   const shown = snapshot.pods.kind === 'known' || snapshot.workloads.kind === 'known' || clientZones.length === 1;
   return {
     through: 'clusterIP' as const,
-    /** Who goes around it, or may. */
     around: bypasses.map(({ client, evidence, possible }) => ({ client, object: evidence.object, possible })),
     /** What would show who goes around, where it was not read. */
     unseen: shown ? [] : unseenOf(snapshot, ['pods', 'workloads', 'ingresses']).map(({ what }) => what),
@@ -313,11 +307,9 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     effective,
     /** Only where its FlowPolicy was seen. */
     ...defined({ loop: facts.loop }),
-    /** Clients that do not pass the rules of its proxies. */
     bypasses: facts.bypasses,
     /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
     spread: spreadText(facts),
-    /** The first is the one to look at first. */
     causes,
     // Only who asks for a plan misses its FlowPolicy.
     unseen: unseenOf(snapshot, facts.planned === undefined ? EVIDENCE : [...EVIDENCE, 'flowPolicies']),

@@ -112,7 +112,6 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
 
 const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
 
-/** For its own zone, if it is ready and has one. */
 const idealEndpoint = (endpoint: Endpoint): Endpoint => {
   const { zone = '', hints } = endpoint;
   if (isHinted(endpoint) || zone === '') return endpoint;
@@ -155,7 +154,6 @@ const trafficsOf = (
       endpointsFor: (node) => routeOf.get(nameOf(node))?.used ?? [],
       ...defined({ weights }),
     });
-    /** Of the family. */
     const ready = families.find(({ family }) => family === first.family)?.endpoints.length ?? 0;
     return [{ routes: own, traffic, count: ready }];
   });
@@ -167,7 +165,6 @@ const trafficsOf = (
 const isNoZone = (node: Node): boolean =>
   /^\d+$/.test(zoneOfNode(node)) && node.metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
 
-/** Zones by name that are none. */
 export const noZonesOf = (nodes: readonly Node[]): string[] =>
   [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
 
@@ -192,10 +189,8 @@ const loopReport = (loop: FlowLoopSummary) => {
   };
 };
 
-/** The closed loop of a Service that asks for one. */
 export type LoopReport = ReturnType<typeof loopReport>;
 
-/** Everything that causes are looked for in, worked out once. */
 export const gatherFacts = (
   snapshot: ClusterSnapshot,
   service: Service,
@@ -211,7 +206,6 @@ export const gatherFacts = (
   const endpoints = families.flatMap((family) => family.endpoints);
   const expected = finalHints(service, slices, { shares, version, ...gates });
   const routing = (node: Node) => index.routers.of(node).routing;
-  /** Of every family, group of Nodes and port. */
   const routesBy = (own: readonly EndpointSlice[]): FamilyRoute[] =>
     families.flatMap(({ family }) => {
       const found = groupRoutesOf({ service, groups: index.groups, routing, slices: own, family });
@@ -236,7 +230,6 @@ export const gatherFacts = (
     version,
     shares,
     wish: wishOf(service, version, options.gates),
-    /** That labels ask for. */
     strategy,
     /** Whose hints the flow controller plans, that labels or the annotation ask for. */
     planned,
@@ -249,7 +242,6 @@ export const gatherFacts = (
     routes,
     /** From slices as they should be: shows causes behind a missing hint. */
     idealRoutes: isSame ? routes : routesBy(ideal),
-    /** All ready ones. */
     nodes,
     clientZones,
     traffics: trafficsOf(routes, families, clientZones, index.weights),

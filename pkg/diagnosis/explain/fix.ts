@@ -30,7 +30,6 @@ const firstOf =
   (facts) =>
     fixes.map((fix) => (typeof fix === 'string' ? [fix] : fix(facts))).find((commands) => commands.length > 0) ?? [];
 
-/** Changes fields of its spec. */
 const patch = (spec: object): string => `kubectl patch {service} --type merge -p '${JSON.stringify({ spec })}'`;
 
 /** Data planes of this kind look at hints of annotated Services only. */
@@ -115,7 +114,6 @@ const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
 /** First minor that serves `v1`, KEP-3962. */
 const MUTATING_POLICIES_SINCE = 36;
 
-/** Who rewrites the Service, and how to change it there; undefined where nothing shows an owner. */
 const ownerNote = (facts: Facts): string | undefined => {
   const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
   const { distribution } = settingsFor(facts);
@@ -159,7 +157,6 @@ const scaleTo = (replicas: number, workloads: readonly Workload[], { autoscalers
       : `kubectl patch hpa ${own.name} -n {namespace} --type merge -p '{"spec":{"minReplicas":${replicas}}}'`;
   });
 
-/** What runs the Pods could not be seen. */
 const scaleUnseen = (replicas: number): string[] => [
   `kubectl scale <what runs its Pods, e.g. deployment web> -n {namespace} --replicas=${replicas}`,
 ];
@@ -234,7 +231,6 @@ const exposeBeside: Fix = (facts) => {
   return [`kubectl expose {service} --name=${name}`, ...(distribution === undefined ? [] : [field])];
 };
 
-/** Pods of the component that writes the slices. */
 const webhookPods =
   (verb: string): Fix =>
   ({ snapshot }) => {
@@ -370,7 +366,6 @@ const CHANGES_SERVICE = /^kubectl (?:patch|annotate) (?:\{service\}|service) /;
 const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 
-/** Commands in their order; empty where no command mends the cause. */
 export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
   const fix = FIXES[reason] ?? [];
   const found = typeof fix === 'function' ? fix(facts) : fix;

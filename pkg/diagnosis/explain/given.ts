@@ -71,7 +71,6 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
     : given('WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`);
 };
 
-/** How far above the present number endpoint counts are tried. */
 const REACH = 40;
 const SUGGESTIONS = 3;
 
@@ -88,7 +87,6 @@ const suggestion = ({ shares }: Facts, endpoints: number): string => {
   return counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
 };
 
-/** Share of the CPU by zone, for people. */
 export const sharesText = ({ shares }: Facts): string =>
   shares.kind === 'unknown'
     ? ''
@@ -140,7 +138,6 @@ const readyToController = (slices: readonly EndpointSlice[], family: string): nu
     .flatMap((slice) => slice.endpoints ?? [])
     .filter(isReadyToController).length;
 
-/** Why the CPU heuristic hands out nothing. */
 const allocationCauses = (
   facts: Facts,
   { family, reason }: FinalHints,
@@ -210,7 +207,6 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
     : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
 };
 
-/** Causes of every family, each code once. */
 export const givenCauses = (facts: Facts): Cause[] => {
   const { service, wish, strategy, expected } = facts;
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;

@@ -2,7 +2,6 @@
 import { MISSES_LATE_ZONE, REASONS, type Reason } from '../../upstream/index.ts';
 
 export interface Said {
-  /** What it means, for the reference. */
   readonly sentence: string;
   readonly remedy: string;
 }
@@ -139,7 +138,6 @@ export const DIAGNOSIS_REASONS = {
   ),
 };
 
-/** Findings that only manifests without a cluster show. */
 export const CHECK_REASONS = {
   AnnotationsDiffer: says(
     'The two topology annotations of the Service differ, and the API server refuses that from 1.27 on.',

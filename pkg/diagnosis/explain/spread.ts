@@ -21,7 +21,6 @@ const zoneConstraint = ({ spread }: Workload) => {
 
 const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
-/** How the zones of the Pods of one workload come about. */
 const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
   if (constraint === undefined) {
@@ -33,7 +32,6 @@ const spreadBy = (workload: Workload): string => {
   return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
-/** By which constraint Pods are spread; empty where workloads are not known. */
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
 
 type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
@@ -200,7 +198,6 @@ const OTHER_ENTRY = {
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
 };
 
-/** How traffic from outside comes in; undefined where none does. */
 export const entryOf = ({ service, nodes, snapshot }: Facts) => {
   const { type, externalIPs } = service.spec ?? {};
   if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'through the Node whose port the client picks' };

@@ -32,7 +32,6 @@ const asked = (source: HintSource, by: string, strategy?: string) => ({
   ...defined({ strategy }),
 });
 
-/** Whether and by what the Service asks for routing by zone. */
 export const wantedReport = (facts: Facts) => {
   const { service, wish, strategy, planned, version } = facts;
   if (strategy !== undefined) {
@@ -63,7 +62,6 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   ];
 };
 
-/** Connections to the cluster IP of this family are not answered. */
 const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);

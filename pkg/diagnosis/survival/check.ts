@@ -15,7 +15,6 @@ import type { SurvivalOptions } from './service.ts';
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;
 
-/** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {
   readonly name: string;
   readonly concerns: (service: Service) => boolean;
@@ -149,7 +148,6 @@ export const checkEvacuation = (
   });
   const beside = running.filter(({ zone }) => zone !== wanted.zone);
   return {
-    /** Of the Services in scope. */
     survival: report,
     /** Empty: it can go on. */
     refusals: [

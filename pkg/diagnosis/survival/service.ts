@@ -90,34 +90,24 @@ const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
 };
 
-/** Measured flows by the Service that they are of. */
 type FlowsOf = ReadonlyMap<string, readonly MeasuredFlow[]>;
 
-/** By connections where the source knows them, else by bytes; without any where nothing of the Service was measured. */
-const measuredClients = (flows: readonly MeasuredFlow[]): ReadonlyMap<string, number> => {
-  const byConnections = flows.every(({ connections }) => connections !== null);
-  const amounts = Map.groupBy(flows, ({ source }) => source);
+/** Where clients are: as measured, by connections or by bytes where one source counts none; else by the CPU of the Nodes, or alike on every Node. */
+const clientsOf = ({ name, index }: Facts, flows: FlowsOf) => {
+  const own = flows.get(name) ?? [];
+  const byConnections = own.every(({ connections }) => connections !== null);
   const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
-  return new Map([...amounts].map(([zone, own]) => [zone, sumBy(own, amountOf)]));
-};
-
-/** By the CPU of the Nodes, or alike on every Node. */
-const assumedClients = ({ index }: Facts): ReadonlyMap<string, number> => {
+  const zones = Map.groupBy(own, ({ source }) => source);
+  const found = new Map([...zones].map(([zone, some]) => [zone, sumBy(some, amountOf)]));
+  if (sumOf(found.values()) > 0) return { clientsMeasured: true, demand: found };
   const known =
     index.weights === undefined ? countBy(index.readyNodes, zoneOfNode) : new Map(Object.entries(index.weights));
-  return sumOf(known.values()) > 0 ? known : new Map([['', 1]]);
+  return { clientsMeasured: false, demand: sumOf(known.values()) > 0 ? known : new Map([['', 1]]) };
 };
 
 const fairShare = (facts: Facts, { endpoints }: Path, { maxOverload }: SurvivalOptions, flows: FlowsOf) => {
-  const measuredHere = measuredClients(flows.get(facts.name) ?? []);
-  const clientsMeasured = sumOf(measuredHere.values()) > 0;
-  const demand = clientsMeasured ? measuredHere : assumedClients(facts);
-  return {
-    basis: 'fairShare',
-    clientsMeasured,
-    demand,
-    ...fairShareScale(demand, endpoints.length, maxOverload),
-  } as const;
+  const clients = clientsOf(facts, flows);
+  return { basis: 'fairShare', ...clients, ...fairShareScale(clients.demand, endpoints.length, maxOverload) } as const;
 };
 
 /** By what a FlowPolicy observed; undefined where it does not know load, or what an endpoint can do is not known. */
@@ -141,10 +131,6 @@ const measured = (
   return { basis: 'measured', clientsMeasured: true, demand, weigh, limit } as const;
 };
 
-/** Zones that Pods can move to: of Nodes that run workloads, else of any. */
-const otherZones = ({ index, clientZones }: Facts, zones: ReadonlySet<string>): string[] =>
-  (clientZones.length > 0 ? clientZones : [...index.zones]).filter((zone) => zone !== '' && !zones.has(zone));
-
 /** Of so many endpoints of the zone; where several evacuations are about it, by the one that takes most. */
 const leavingOf = (zone: string, count: number, leaves: readonly Leave[]): number =>
   Math.max(
@@ -160,9 +146,9 @@ const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: Surv
   const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
   const { basis, clientsMeasured, demand, weigh } = scale;
   const zones = new Set(leaves.map(({ zone }) => zone));
-  const all = countBy(path.endpoints, ({ zone }) => zone);
-  const left = new Map([...all].map(([zone, count]) => [zone, count - leavingOf(zone, count, leaves)]));
-  const today = { endpoints: all, demand, keeps: keepsOf(facts) };
+  const counts = countBy(path.endpoints, ({ zone }) => zone);
+  const left = new Map([...counts].map(([zone, count]) => [zone, count - leavingOf(zone, count, leaves)]));
+  const today = { endpoints: counts, demand, keeps: keepsOf(facts) };
   const { now, after, limit, zone, tooMuch } = withoutOthers(today, left, scale);
   const there = path.endpoints.filter((endpoint) => zones.has(endpoint.zone)).length;
   const leaving = path.endpoints.length - sumOf(left.values());
@@ -172,6 +158,9 @@ const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: Surv
     if (leaving === path.endpoints.length) return 'NoEndpointElsewhere';
     return tooMuch ? 'Overloaded' : 'Survives';
   })();
+  // Zones that Pods can move to: of Nodes that run workloads, else of any.
+  const all = facts.clientZones.length > 0 ? facts.clientZones : [...facts.index.zones];
+  const others = all.filter((zone) => zone !== '' && !zones.has(zone));
   const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   return {
     path,
@@ -191,16 +180,14 @@ const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: Surv
       /** Zone of the busiest afterwards; empty where no endpoint is left, or where it has none. */
       zone,
     },
-    replicas: short ? (replicasToAdd({ ...today, endpoints: left }, otherZones(facts, zones), limit, weigh) ?? {}) : {},
+    replicas: short ? (replicasToAdd({ ...today, endpoints: left }, others, limit, weigh) ?? {}) : {},
   };
 };
 
 type Judged = ReturnType<typeof judge>;
 
-/** Load of the busiest endpoint, before and after. */
 export type LoadReport = Judged['load'];
 
-/** How much of the limit the busiest reaches; 0 where no load is known. */
 export const ofLimit = ({ load }: { readonly load: LoadReport | null }): number =>
   load === null ? 0 : (load.after ?? Infinity) / load.limit;
 
@@ -242,7 +229,6 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsO
     name: ref.name,
     type: service.spec?.type ?? 'ClusterIP',
     answer,
-    /** The answer as a sentence, with figures. */
     message:
       worst === undefined
         ? untouched || 'No endpoint is ready.'

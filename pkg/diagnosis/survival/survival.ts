@@ -9,7 +9,6 @@ import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type ServiceSurvival, type SurvivalOptions, ofLimit, rankOf, survivalOf } from './service.ts';
 
-/** Of Nodes and endpoints, in name order. */
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
   const ofNodes = itemsOf(snapshot.nodes).map(zoneOfNode);
   const ofEndpoints = itemsOf(snapshot.slices).flatMap(({ endpoints }) =>
@@ -57,13 +56,11 @@ const sumUp = (
       NoEndpointThere: count('NoEndpointThere'),
       NotTouched: count('NotTouched'),
     },
-    /** Services whose load is measured. */
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
     /** Services whose clients are where they were measured. */
     clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,
     /** How clients of the others are taken to be spread. */
     clientsBy: weights === undefined ? 'nodes' : 'cpu',
-    /** To add, of all Services. */
     replicas: sumBy(services, ({ replicas }) => sumOf(Object.values(replicas))),
     /** Ready ones in the zones, of all; as are Nodes. */
     endpoints: {
@@ -94,7 +91,6 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
     namespace: namespace ?? null,
     /** No Service is overloaded or left without endpoints. */
     survives: sum.answers.NoEndpointElsewhere + sum.answers.Overloaded === 0,
-    /** Worst first. */
     services,
     sum,
     unseen: unseenOf(snapshot, ['routers']),

@@ -74,115 +74,59 @@ describe('a slice of weight 0', () => {
   it('means nothing before 1.20', () => expect(firstCause('v1.19.5')?.reason).to.equal(undefined));
 });
 
+const labelled = (labels: Record<string, string>): Service => service({ metadata: { labels } });
+const tracked = service({ metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } });
+const helm = (chart: string): Service =>
+  labelled({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': `${chart}-1.36.1` });
+const addOn = (name: string): Service => labelled({ 'eks.amazonaws.com/component': name });
+const managed = labelled({ 'addonmanager.kubernetes.io/mode': 'Reconcile' });
+const byField = service({ spec: { trafficDistribution: 'PreferClose' } });
+const CALICO_BPF = [daemonSet('calico-node', 'calico/node:v3.29.1', CALICO), BPF];
+
 describe('the command of a cause', () => {
-  const cases: readonly (readonly [string, Service, string, readonly object[], RegExp])[] = [
+  const field =
+    'an older kube-proxy beside new kubelets: the field, and a value of the annotation that does not beat it';
+  const both = /topology-mode=topology\.extensions\.gardener\.cloud\/same-zone\n.*"PreferSameZone"/;
+  const only = /^kubectl annotate .*topology-mode=topology\.extensions\.gardener\.cloud\/same-zone$/;
+  const older = [kubeProxy('v1.30.1')];
+  /** `agents`: default kube-proxy of the version of the kubelets. */
+  const cases: readonly (readonly [string, Service, string, RegExp, (readonly object[])?])[] = [
+    ['PreferSameZone from 1.34', plain, 'v1.34.1', /^kubectl patch service server -n default .*PreferSameZone/],
+    ['PreferClose before', plain, 'v1.33.1', /"trafficDistribution":"PreferClose"/],
+    ['the annotation up to 1.30', plain, 'v1.30.1', /^kubectl annotate .*topology-mode=Auto$/],
+    ['the older annotation before 1.27', plain, 'v1.26.1', /topology-aware-hints=auto$/],
+    ['PreferClose where Cilium 1.19 routes', plain, 'v1.35.1', /"PreferClose"/, cilium('v1.19.2')],
+    ['PreferSameZone where Cilium 1.20 does', plain, 'v1.35.1', /"PreferSameZone"/, cilium('v1.20.2')],
+    ["the annotation where Calico's eBPF 3.29 does", plain, 'v1.35.1', /topology-mode=Auto$/, CALICO_BPF],
+    [field, plain, 'v1.34.1', both, older],
+    ['an older kube-proxy, where the field asks already', byField, 'v1.34.1', only, older],
+    ['Helm, a chart that was read', helm('coredns'), 'v1.34.1', /# Helm owns it: value service\.trafficDistribution/],
+    ['Helm, any other chart', helm('own'), 'v1.34.1', /# Helm owns it: set it in the values/],
     [
-      'PreferSameZone from 1.34',
-      plain,
-      'v1.34.1',
-      [kubeProxy('v1.34.1')],
-      /^kubectl patch service server -n default .*PreferSameZone/,
+      'Helm without the field',
+      helm('coredns'),
+      'v1.29.1',
+      /^kubectl annotate .*\n# Helm owns it: set it in the values of/,
     ],
-    ['PreferClose before', plain, 'v1.33.1', [kubeProxy('v1.33.1')], /"trafficDistribution":"PreferClose"/],
-    ['the annotation up to 1.30', plain, 'v1.30.1', [kubeProxy('v1.30.1')], /^kubectl annotate .*topology-mode=Auto$/],
-    ['the older annotation before 1.27', plain, 'v1.26.1', [kubeProxy('v1.26.1')], /topology-aware-hints=auto$/],
-    ['PreferClose where Cilium 1.19 routes', plain, 'v1.35.1', cilium('v1.19.2'), /"PreferClose"/],
-    ['PreferSameZone where Cilium 1.20 does', plain, 'v1.35.1', cilium('v1.20.2'), /"PreferSameZone"/],
-    [
-      "the annotation where Calico's eBPF 3.29 does",
-      plain,
-      'v1.35.1',
-      [daemonSet('calico-node', 'calico/node:v3.29.1', CALICO), BPF],
-      /topology-mode=Auto$/,
-    ],
-    [
-      'an older kube-proxy beside new kubelets: the field, and a value of the annotation that does not beat it',
-      plain,
-      'v1.34.1',
-      [kubeProxy('v1.30.1')],
-      /--overwrite service\.kubernetes\.io\/topology-mode=topology\.extensions\.gardener\.cloud\/same-zone\n.*"PreferSameZone"/,
-    ],
-    [
-      'an older kube-proxy, where the field asks already',
-      service({ spec: { trafficDistribution: 'PreferClose' } }),
-      'v1.34.1',
-      [kubeProxy('v1.30.1')],
-      /^kubectl annotate .*topology-mode=topology\.extensions\.gardener\.cloud\/same-zone$/,
-    ],
-    [
-      'Helm, a chart that was read',
-      service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'coredns-1.36.1' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /# Helm owns it: value service\.trafficDistribution/,
-    ],
-    [
-      'Helm, any other chart',
-      service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'own-1.0.0' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /# Helm owns it: set it in the values/,
-    ],
-    [
-      'an EKS add-on',
-      service({ metadata: { labels: { 'eks.amazonaws.com/component': 'kube-dns' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /aws eks update-addon .*annotationTopologyMode/,
-    ],
-    [
-      'an EKS add-on other than DNS',
-      service({ metadata: { labels: { 'eks.amazonaws.com/component': 'metrics-server' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /# EKS owns it: (?!.*coredns).*describe-addon-configuration/,
-    ],
-    [
-      'the add-on manager from 1.36',
-      service({ metadata: { labels: { 'addonmanager.kubernetes.io/mode': 'Reconcile' } } }),
-      'v1.36.0',
-      [kubeProxy()],
-      /use a MutatingAdmissionPolicy or a Kyverno rule .*has to be installed/,
-    ],
+    ['an EKS add-on', addOn('kube-dns'), 'v1.34.1', /aws eks update-addon .*annotationTopologyMode/],
+    ['another EKS add-on', addOn('metrics-server'), 'v1.34.1', /# EKS owns it: (?!.*coredns).*describe-addon-conf/],
+    ['the add-on manager from 1.36', managed, 'v1.36.0', /use a MutatingAdmissionPolicy or a Kyverno .*be installed/],
     [
       'the add-on manager before, where no such policy is served',
-      service({ metadata: { labels: { 'addonmanager.kubernetes.io/mode': 'Reconcile' } } }),
+      managed,
       'v1.34.1',
-      [kubeProxy()],
-      /rewrites it: use a Kyverno rule .*has to be installed/,
+      /rewrites it: use a Kyverno rule/,
     ],
+    ['Flux', labelled({ 'kustomize.toolkit.fluxcd.io/name': 'apps' }), 'v1.34.1', /Kustomization apps/],
+    ['Argo CD', tracked, 'v1.34.1', /\[\/spec\/trafficDistribution\] .*RespectIgnoreDifferences/],
     [
-      'Helm where the version lacks the field that the chart has a value for',
-      service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'coredns-1.36.1' } } }),
+      'Argo CD without the field',
+      tracked,
       'v1.29.1',
-      [kubeProxy('v1.29.1')],
-      /^kubectl annotate .*\n# Helm owns it: set it in the values of the chart where it has one/,
-    ],
-    [
-      'Argo CD where the version lacks the field',
-      service({ metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } }),
-      'v1.29.1',
-      [kubeProxy('v1.29.1')],
       /\[\/metadata\/annotations\/service\.kubernetes\.io~1topology-mode\]/,
     ],
-    [
-      'Flux',
-      service({ metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /Kustomization apps/,
-    ],
-    [
-      'Argo CD',
-      service({ metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } }),
-      'v1.34.1',
-      [kubeProxy()],
-      /RespectIgnoreDifferences/,
-    ],
   ];
-  for (const [name, own, kubelet, agents, expected] of cases) {
-    it(`is for ${name}`, () => {
-      expect(fixes(own, kubelet, agents)).to.match(expected);
-    });
+  for (const [name, own, kubelet, expected, agents = [kubeProxy(kubelet)]] of cases) {
+    it(`is for ${name}`, () => expect(fixes(own, kubelet, agents)).to.match(expected));
   }
 });
