@@ -1,7 +1,6 @@
 // What the webhook has from a cluster: a client, the version, certificates, the registration and the planner's Lease.
 // Keeps the registration while the installation exists; its last replicas remove it.
 import { randomBytes } from 'node:crypto';
-import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { type Namespace, isSwitchedOff, isSwitching } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS, SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
@@ -11,17 +10,16 @@ import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
 import { type ClusterLock, createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
 import { type DeploymentWatch, watchDeployment } from '../../pkg/installation/deployment-removed.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
-import { type Cache, createCache } from '../../pkg/kubernetes/cache.ts';
+import { createCache } from '../../pkg/kubernetes/cache.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { createDeadline, sleep } from '../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
-import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
+import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
-import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
 import {
   type RegistrationKeeper,
   createRegistrationKeeper,
@@ -29,25 +27,28 @@ import {
   buildRegistration,
 } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
-import { type EvacuationWatch, createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
+import { createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
-
-export interface RegisteringOptions {
-  deployment: DeploymentWatch;
-  /** Undefined: the registration is managed elsewhere. */
-  keeper: RegistrationKeeper | undefined;
-  claim: ClusterLock;
-  clock: Clock;
-  logger: Logger;
-}
 
 /** For each of the requests of a goodbye. */
 const PATIENCE_MS = 3_000;
 /** How long an abandoned write may take to be stored. */
 const LAST_WRITE_MS = 1_000;
 
-export const createRegistering = (options: RegisteringOptions) => {
-  const { deployment, keeper, claim, clock, logger } = options;
+export const createRegistering = ({
+  deployment,
+  keeper,
+  claim,
+  clock,
+  logger,
+}: {
+  deployment: DeploymentWatch;
+  /** Undefined: the registration is managed elsewhere. */
+  keeper: RegistrationKeeper | undefined;
+  claim: ClusterLock;
+  clock: Clock;
+  logger: Logger;
+}) => {
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
@@ -103,20 +104,13 @@ const GOODBYE_MS = 3_000;
 /** How often the version is looked at: an upgrade takes minutes, and what depends on it can wait as long. */
 const VERSION_INTERVAL_SECONDS = 300;
 
-interface Connection {
-  readonly config: EndpointSliceWebhookConfiguration;
-  readonly client: Client;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-}
-
-const connect = ({ config, kubeconfig, namespace, logger, clock }: SurroundingsOptions): Connection => {
+const connect = ({ config, kubeconfig, namespace, logger, clock }: SurroundingsOptions) => {
   const source = loadKubeConfig({ ...defined({ kubeconfig }), clock });
   const client = createClient({ config: source, userAgent: COMMANDS.endpointSliceWebhook, clock });
   return { config, client, namespace: namespace ?? source.namespace ?? 'default', clock, random: Math.random, logger };
 };
+
+type Connection = ReturnType<typeof connect>;
 
 /** A version that is given is taken, whatever the server answers. Rejects where the first answer does not come. */
 const openVersion = async ({ config, client, clock, logger }: Connection, signal: AbortSignal) => {
@@ -139,66 +133,15 @@ const addressOf = ({ config: { registration }, namespace: own }: Connection): Se
   return { kind: 'service', namespace, name, port };
 };
 
-/** What the certificate must be valid for: the names that API servers check. */
-const serverNamesOf = (address: ServerAddress): string[] =>
-  address.kind === 'url'
-    ? [new URL(address.url).hostname.replace(/^\[|\]$/g, '')]
-    : serviceNames(address.name, address.namespace);
-
-/** Of mounted files where a directory is given, else of the built-in authority. */
-const openCertificates = (connection: Connection, signal: AbortSignal): Promise<RefreshingCertificateSource> => {
-  const { config, clock, logger } = connection;
-  const { directory } = config.certificates;
-  if (directory !== undefined) return openFileCertificates({ directory, clock, logger });
-  const names = serverNamesOf(addressOf(connection));
+/** Of mounted files where a directory is given, else of the built-in authority, for the names that API servers check. */
+const openCertificates = (connection: Connection, address: ServerAddress, signal: AbortSignal) => {
+  const { directory } = connection.config.certificates;
+  if (directory !== undefined) return openFileCertificates({ ...connection, directory });
+  const names =
+    address.kind === 'url'
+      ? [new URL(address.url).hostname.replace(/^\[|\]$/g, '')]
+      : serviceNames(address.name, address.namespace);
   return openSecretCertificates({ ...connection, name: COMMANDS.endpointSliceWebhook, names, randomBytes }, signal);
-};
-
-interface Registered extends Pick<RegisteringOptions, 'claim'> {
-  readonly namespaces: Cache<Namespace>;
-  readonly certificates: RefreshingCertificateSource;
-  readonly version: Awaited<ReturnType<typeof openVersion>>;
-  readonly evacuations: EvacuationWatch | undefined;
-  readonly settingsReconcilerUser: string;
-}
-
-/** Keeps the registration in line with all that it depends on; undefined: it is not this process' to keep. */
-const keeperOf = (
-  connection: Connection,
-  owner: ReturnType<typeof createInstallationOwner>,
-  { certificates, version, claim, namespaces, evacuations, settingsReconcilerUser }: Registered,
-): RegistrationKeeper | undefined => {
-  const { config, namespace } = connection;
-  const { includedNamespaces, excludedNamespaces, ...rest } = config.registration;
-  if (evacuations === undefined) return undefined;
-  const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
-  return createRegistrationKeeper({
-    ...connection,
-    name: config.registration.name,
-    owner,
-    keepFailurePolicy: config.registration.failurePolicy === undefined,
-    wanted: () =>
-      buildRegistration({
-        ...rest,
-        version: version.current(),
-        claimed: claim.held(),
-        off: isSwitchedOff(namespaces),
-        evacuating: evacuations.joined(),
-        routingLabel: config.installation.routingLabel,
-        address: addressOf(connection),
-        caBundle: certificates.current().caBundle,
-        excludedNamespaces: excluded,
-        settingsReconcilerUser,
-      }),
-    onWantedChange(callback) {
-      for (const source of [certificates, version, claim, evacuations, namespaces]) source.onChange(callback);
-    },
-    async refresh(signal) {
-      // Rejects only when aborted.
-      await namespaces.settled(signal).catch(() => undefined);
-      await certificates.refresh?.(signal);
-    },
-  });
 };
 
 /** Rejects with what reading version or certificates rejects with. */
@@ -209,7 +152,8 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
   const close = () => client.close();
   try {
     const version = await openVersion(connection, signal);
-    const certificates = await openCertificates(connection, signal);
+    const address = addressOf(connection);
+    const certificates = await openCertificates(connection, address, signal);
     const lease = { namespace: flowController.lease.namespace ?? namespace, name: flowController.lease.name };
     const planner = createLeaseWatch({ ...connection, lease });
     const users = usersOf(config, namespace, planner.installation);
@@ -224,23 +168,52 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       resource: NAMESPACES,
       selection: { fieldSelector: `metadata.name=${SWITCH_NAMESPACE}` },
     });
+    const off = (): boolean => isSwitchedOff(namespaces);
     namespaces.onChange((changed, previous) => {
-      const off = isSwitchedOff(namespaces);
-      if (isSwitching(changed, previous)) logger.warn(off ? 'hints are switched off' : 'hints are switched on');
+      if (isSwitching(changed, previous)) logger.warn(off() ? 'hints are switched off' : 'hints are switched on');
     });
     // The replica that registers the entry for evacuated slices follows the evacuations, and needs the right to read them.
     const evacuations = registration.mode === 'self' ? createEvacuationWatch(connection) : undefined;
-    const deployment = { namespace, name: registration.deployment ?? '' };
-    const registering = createRegistering({
-      deployment:
-        registration.deployment === undefined
-          ? { removed: () => Promise.resolve(false) }
-          : watchDeployment({ client, deployment, clock, timeoutMs: GOODBYE_MS, logger }),
-      keeper: keeperOf(connection, owner, { ...users, certificates, version, claim, namespaces, evacuations }),
-      claim,
-      clock,
-      logger,
-    });
+    const { includedNamespaces: included, excludedNamespaces: excluded, ...rest } = registration;
+    const excludedNamespaces = excludedNamespacesOf(namespace, { included, excluded });
+    const keeper =
+      evacuations &&
+      createRegistrationKeeper({
+        ...connection,
+        name: registration.name,
+        owner,
+        keepFailurePolicy: registration.failurePolicy === undefined,
+        wanted: () =>
+          buildRegistration({
+            ...rest,
+            version: version.current(),
+            claimed: claim.held(),
+            off: off(),
+            evacuating: evacuations.joined(),
+            routingLabel: installation.routingLabel,
+            address,
+            caBundle: certificates.current().caBundle,
+            excludedNamespaces,
+            settingsReconcilerUser: users.settingsReconcilerUser,
+          }),
+        onWantedChange(callback) {
+          for (const source of [certificates, version, claim, evacuations, namespaces]) source.onChange(callback);
+        },
+        async refresh(until) {
+          // Rejects only when aborted.
+          await namespaces.settled(until).catch(() => undefined);
+          await certificates.refresh?.(until);
+        },
+      });
+    const deployment =
+      registration.deployment === undefined
+        ? { removed: () => Promise.resolve(false) }
+        : watchDeployment({
+            ...connection,
+            deployment: { namespace, name: registration.deployment },
+            timeoutMs: GOODBYE_MS,
+          });
+    const registering = createRegistering({ deployment, keeper, claim, clock, logger });
     const parts = [certificates, planner, registering, version, namespaces, evacuations];
     const tasks: Task[] = parts.flatMap((part) => (part === undefined ? [] : [(until) => part.run(until)]));
     return {
@@ -249,7 +222,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       version: version.current,
       plannerAlive: planner.alive,
       evacuations: evacuations ?? UNFOLLOWED,
-      off: () => isSwitchedOff(namespaces),
+      off,
       readiness: registering.readiness,
       tasks,
       goodbye: registering.goodbye,

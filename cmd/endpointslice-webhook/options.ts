@@ -13,7 +13,7 @@ import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
-import type { RoutesOptions } from '../../pkg/webhook/routes.ts';
+import type { AdmissionInputs } from '../../pkg/webhook/review.ts';
 import { parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
 import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
@@ -100,7 +100,7 @@ export interface SurroundingsOptions {
 
 export type Task = (signal: AbortSignal) => Promise<void>;
 
-export interface Surroundings extends RoutesOptions {
+export interface Surroundings extends AdmissionInputs {
   readonly certificates: RefreshingCertificateSource;
   readonly readiness: readonly HealthCheck[];
   readonly tasks: readonly Task[];

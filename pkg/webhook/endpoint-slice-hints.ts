@@ -12,8 +12,9 @@ import { ENDPOINT_SLICES } from '../apis/resources.ts';
 import { withoutEvacuation } from '../evacuation/admit.ts';
 import { decideHints, patchText } from '../hints/decide.ts';
 import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS } from '../hints/table.ts';
+import { atLeast } from '../routing/version.ts';
 import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
-import type { AdmissionDecision, AdmissionHandler } from './review.ts';
+import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
 
 export const answerOf = (decision: HintsDecision): AdmissionDecision => {
   switch (decision.kind) {
@@ -27,21 +28,11 @@ export const answerOf = (decision: HintsDecision): AdmissionDecision => {
 };
 
 export const createEndpointSliceHintsHandler =
-  ({
-    flowControllerUsers,
-    plannerAlive,
-    nodeHints,
+  (
+    { plannerUsers, plannerAlive, version }: Pick<AdmissionInputs, 'plannerUsers' | 'plannerAlive' | 'version'>,
+    /** Slices arrive that were chosen by namespace and name instead of a label. */
     chosen = false,
-  }: {
-    /** Users whose planned hints pass untouched. */
-    flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
-    /** False while the flow controller is known to be gone. */
-    plannerAlive: () => boolean;
-    /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
-    nodeHints: () => boolean;
-    /** Slices arrive that were chosen by namespace and name instead of a label. Default false. */
-    chosen?: boolean;
-  }): AdmissionHandler =>
+  ): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) =>
     answerOf(
       decideHints({
@@ -49,9 +40,9 @@ export const createEndpointSliceHintsHandler =
         // A plan is carried over as it was before the zone was left.
         oldObject: operation === 'UPDATE' ? withoutEvacuation(oldObject) : undefined,
         userName: userInfo?.username ?? '',
-        flowControllerUsers,
+        flowControllerUsers: plannerUsers,
         plannerAlive: plannerAlive(),
-        nodeHints: nodeHints(),
+        nodeHints: atLeast(version(), 33),
         chosen,
       }),
     );

@@ -4,6 +4,8 @@
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
+import type { KubernetesVersion } from '../routing/types.ts';
+import type { EvacuationWatch } from './evacuation-watch.ts';
 
 /**
  * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
@@ -28,6 +30,20 @@ export type AdmissionDecision =
 /** Why a review got no decision; a label of the metric that counts them, documented in docs/reference/errors.md. */
 export type UnservedReason =
   'WrongReview' | 'WrongKind' | 'WrongOperation' | 'NoObject' | 'HostileFields' | 'InternalError';
+
+/** What decisions read beside the object under review; each is asked at every review. */
+export interface AdmissionInputs {
+  readonly version: () => KubernetesVersion;
+  /** False while the flow controller is known to be gone. */
+  readonly plannerAlive: () => boolean;
+  /** Users whose planned hints pass untouched. */
+  readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
+  /** The user whose writes of settings are never changed: it takes settings back with one write of its own. */
+  readonly settingsReconcilerUser: string;
+  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
+  /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
+  readonly off?: () => boolean;
+}
 
 /** A decision is a function of the request; anything it throws becomes an unserved review. */
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionDecision;

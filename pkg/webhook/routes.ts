@@ -1,6 +1,4 @@
 // The paths of the admission server, each with the handler behind it.
-import type { KubernetesVersion } from '../routing/types.ts';
-import { atLeast } from '../routing/version.ts';
 import {
   CHOSEN_HINTS_PATH,
   HINTS_KINDS,
@@ -17,55 +15,31 @@ import {
   createEtcdClientsHandler,
   createRoutingSettingsHandler,
 } from './routing-settings.ts';
-import type { AdmissionHandler, AdmissionRoute } from './review.ts';
+import type { AdmissionHandler, AdmissionInputs, AdmissionRoute } from './review.ts';
 import { EVACUATION_NAME, EVACUATION_PATH, createEvacuationHandler } from './zone-evacuation.ts';
-import type { EvacuationWatch } from './evacuation-watch.ts';
 
-/** What decisions read beside the object under review; each is asked at every review. */
-export interface RoutesOptions {
-  readonly version: () => KubernetesVersion;
-  readonly plannerAlive: () => boolean;
-  /** Users whose planned hints pass untouched. */
-  readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
-  /** The user whose writes of settings are never changed. */
-  readonly settingsReconcilerUser: string;
-  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
-  /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
-  readonly off?: () => boolean;
-}
-
-export const admissionRoutes = (options: RoutesOptions): AdmissionRoute[] => {
-  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations, off = () => false } = options;
-  const hints = (path: string, chosen: boolean): AdmissionRoute => ({
+export const admissionRoutes = (inputs: AdmissionInputs): AdmissionRoute[] => {
+  const hints = (path: string, chosen: boolean) => ({
     name: HINTS_NAME,
     path,
     kinds: HINTS_KINDS,
-    handle: createEndpointSliceHintsHandler({
-      flowControllerUsers: plannerUsers,
-      plannerAlive,
-      nodeHints: () => atLeast(version(), 33),
-      chosen,
-    }),
+    handle: createEndpointSliceHintsHandler(inputs, chosen),
   });
-  const settings = (path: string, handle: AdmissionHandler): AdmissionRoute => ({
+  const settings = (path: string, handle: AdmissionHandler) => ({
     name: SETTINGS_NAME,
     path,
     kinds: SETTINGS_KINDS,
     handle,
   });
-  const routes = [
+  const routes: AdmissionRoute[] = [
     hints(HINTS_PATH, false),
     hints(CHOSEN_HINTS_PATH, true),
-    {
-      name: EVACUATION_NAME,
-      path: EVACUATION_PATH,
-      kinds: HINTS_KINDS,
-      handle: createEvacuationHandler({ ...evacuations, settingsReconcilerUser }),
-    },
-    settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
-    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
-    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
+    { name: EVACUATION_NAME, path: EVACUATION_PATH, kinds: HINTS_KINDS, handle: createEvacuationHandler(inputs) },
+    settings(SETTINGS_PATH, createRoutingSettingsHandler(inputs)),
+    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler(inputs, true)),
+    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler(inputs, false)),
   ];
+  const { off = () => false } = inputs;
   return routes.map((route) => ({
     ...route,
     handle: (request) => (off() ? { kind: 'unchanged' } : route.handle(request)),

@@ -24,10 +24,9 @@ import { SERVICES } from '../apis/resources.ts';
 import { etcdClientSettings, isEtcdClient, patchEtcdClient } from '../routing/etcd-clients.ts';
 import { type ServiceLike, planStrategyLabel } from '../routing/index.ts';
 import { UNTOUCHED_SERVICES, keepSettings } from '../routing/keep.ts';
-import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
 import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
-import type { AdmissionDecision, AdmissionHandler } from './review.ts';
+import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
 
 const isStringMap = (value: unknown): boolean =>
   isAbsent(value) || (isFields(value) && Object.values(value).every((entry) => typeof entry === 'string'));
@@ -123,12 +122,7 @@ const isReconciler = (userName: string): boolean =>
  * Applying the operations and deciding again gives `unchanged`.
  */
 export const createRoutingSettingsHandler =
-  ({
-    settingsReconcilerUser,
-  }: {
-    /** The user whose writes are never changed: it takes settings back with one write of its own. */
-    settingsReconcilerUser: string;
-  }): AdmissionHandler =>
+  ({ settingsReconcilerUser }: Pick<AdmissionInputs, 'settingsReconcilerUser'>): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) => {
     const service = readObject(object);
     if (typeof service === 'string') return hostile(service);
@@ -144,14 +138,11 @@ export const createRoutingSettingsHandler =
 
 /** For Services that etcd-druid makes: sets what routes by zone in druid's own write, or reverts it there. */
 export const createEtcdClientsHandler =
-  ({
-    enabled,
-    version,
-  }: {
+  (
+    { version }: Pick<AdmissionInputs, 'version'>,
     /** Whether the namespace asks for routing by zone: the registration has a path for either. */
-    enabled: boolean;
-    version: () => KubernetesVersion;
-  }): AdmissionHandler =>
+    enabled: boolean,
+  ): AdmissionHandler =>
   ({ object, oldObject, operation }) => {
     const service = readObject(object);
     if (typeof service === 'string') return hostile(service);

@@ -1,24 +1,22 @@
 // Answers reviews of evacuated slices with the patch that keeps them so, or ends it, and of those that bring endpoints of the zone.
 // How evacuated slices are registered: all that have the mark, whatever their labels and wherever they are.
-import type { EvacuationWatch } from './evacuation-watch.ts';
 import { ANNOTATION_EVACUATED, GROUP } from '../apis/names.ts';
 import { decideEvacuated, decideJoining } from '../evacuation/admit.ts';
 import { isZoneName } from '../hints/readiness.ts';
 import { SLICE_RULES, answerOf } from './endpoint-slice-hints.ts';
 import type { WebhookEntry } from './registration-types.ts';
-import type { AdmissionHandler } from './review.ts';
-
-interface EvacuationHandlerOptions extends Pick<EvacuationWatch, 'isLeft' | 'joiningOf'> {
-  /** Who decides about whole Services: what it leaves without a mark stays so. */
-  readonly settingsReconcilerUser: string;
-}
+import type { AdmissionHandler, AdmissionInputs } from './review.ts';
 
 export const createEvacuationHandler =
-  ({ isLeft, joiningOf: joining, settingsReconcilerUser }: EvacuationHandlerOptions): AdmissionHandler =>
+  ({
+    evacuations: { isLeft, joiningOf },
+    settingsReconcilerUser,
+  }: Pick<AdmissionInputs, 'evacuations' | 'settingsReconcilerUser'>): AdmissionHandler =>
   ({ object, operation, userInfo }) => {
     const kept = decideEvacuated(object, isLeft);
+    // The reconciler decides about whole Services: what it leaves without a mark stays so.
     if (kept.kind !== 'unchanged' || userInfo?.username === settingsReconcilerUser) return answerOf(kept);
-    return answerOf(decideJoining({ object, created: operation === 'CREATE', joiningOf: joining }));
+    return answerOf(decideJoining({ object, created: operation === 'CREATE', joiningOf }));
   };
 
 export const EVACUATION_NAME = 'zone-evacuation';

@@ -36,7 +36,7 @@ export const startEvacuationAdmission = async (
     name: EVACUATION_NAME,
     path: EVACUATION_PATH,
     kinds: HINTS_KINDS,
-    handle: createEvacuationHandler({ ...watch, settingsReconcilerUser: RECONCILER }),
+    handle: createEvacuationHandler({ evacuations: watch, settingsReconcilerUser: RECONCILER }),
   };
   const { server, ca, stop } = await startAdmission({ routes: [...admissionRoutes(), route] });
   sandbox.seed([

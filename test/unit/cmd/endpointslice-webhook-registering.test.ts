@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { type RegisteringOptions, createRegistering } from '../../../cmd/endpointslice-webhook/cluster.ts';
+import { createRegistering } from '../../../cmd/endpointslice-webhook/cluster.ts';
 import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 
 /** What happened, in order. */
-const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?: () => Promise<boolean> } = {}) => {
+const setup = (
+  more: Partial<Parameters<typeof createRegistering>[0]> & { removed?: boolean; cleanup?: () => Promise<boolean> } = {},
+) => {
   const happened: string[] = [];
   const said = { registered: false };
   const note = (what: string): void => void happened.push(what);

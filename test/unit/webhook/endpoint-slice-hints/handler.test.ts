@@ -19,9 +19,9 @@ const stripped = slice({ metadata: { labels }, endpoints: [endpoint({ zone: 'b' 
 
 const handlerOf = (more: Partial<Parameters<typeof createEndpointSliceHintsHandler>[0]> = {}) =>
   createEndpointSliceHintsHandler({
-    flowControllerUsers: new Set(['planner']),
+    plannerUsers: new Set(['planner']),
     plannerAlive: () => true,
-    nodeHints: () => true,
+    version: () => ({ major: 1, minor: 36 }),
     ...more,
   });
 

@@ -47,7 +47,10 @@ const druidWrites = (
 };
 
 const admit = (written: Service, stored: Service | undefined, enabled: boolean, minor = 36): Service => {
-  const decision = createEtcdClientsHandler({ enabled, version: () => ({ major: 1, minor }) })({
+  const decision = createEtcdClientsHandler(
+    { version: () => ({ major: 1, minor }) },
+    enabled,
+  )({
     uid: '1',
     kind: { group: '', version: 'v1', kind: 'Service' },
     operation: stored === undefined ? 'CREATE' : 'UPDATE',
