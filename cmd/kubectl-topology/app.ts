@@ -1,5 +1,4 @@
-// Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
-// The world of a command that runs as a process.
+// Runs kubectl-topology as a process: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { createInterface } from 'node:readline';
 import type { WriteStream } from 'node:tty';
 import { CommanderError } from 'commander';
@@ -8,22 +7,13 @@ import { EXIT_USAGE, untilSignal } from '../shared/exit.ts';
 import { type Control, type ExitCode, InputError, type Io, type Output, UsageError, wantsColor } from './io.ts';
 import { createProgram } from './program.ts';
 
-/** The colours of pkg/report/text.ts: no other escape sequence comes from this program. */
-const OWN_COLOR = /\u001B\[(?:1|2|22|31|32|39)m/g;
+/** The colours of pkg/report/text.ts, or what must not reach a terminal: no other escape sequence comes from this program. */
+const COLOR_OR_UNSAFE = new RegExp(`(\\u001B\\[(?:1|2|22|31|32|39)m)|${unsafeCharacters().source}`, 'gu');
 
-const cleanText = (text: string): string => text.replaceAll(unsafeCharacters(), ' ');
-
-const cleanColored = (text: string): string => {
-  let [result, from] = ['', 0];
-  for (const { 0: sequence, index } of text.matchAll(OWN_COLOR)) {
-    result += cleanText(text.slice(from, index)) + sequence;
-    from = index + sequence.length;
-  }
-  return result + cleanText(text.slice(from));
-};
+const cleanColored = (text: string): string => text.replace(COLOR_OR_UNSAFE, (_, own?: string) => own ?? ' ');
 
 const cleanOutput = (output: Output, color: boolean): Output => ({
-  write: (text) => output.write(color ? cleanColored(text) : cleanText(text)),
+  write: (text) => output.write(color ? cleanColored(text) : text.replaceAll(unsafeCharacters(), ' ')),
   // Constants of the program, and only for a terminal.
   control: (sequence) => output.control(sequence),
   terminal: output.terminal,

@@ -9,8 +9,7 @@ import { COMMANDS } from '../../pkg/apis/names.ts';
 import { type ControllerFlags, withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
 import { type ParsedFlags, parseWith } from '../shared/flags.ts';
 
-/** Flags as given; what is not given stays undefined, so that the configuration file decides. */
-export interface Flags extends ControllerFlags {}
+export type Flags = ControllerFlags;
 
 const EXAMPLES = `
 Examples:
@@ -56,11 +55,7 @@ const withEnvironment = (
   const gardenKubeconfig = modes.seed.gardenKubeconfig ?? env['GARDEN_KUBECONFIG'];
   return {
     ...modes,
-    seed: {
-      ...modes.seed,
-      ...(seedName ? { seedName } : {}),
-      ...(gardenKubeconfig ? { gardenKubeconfig } : {}),
-    },
+    seed: { ...modes.seed, ...(seedName ? { seedName } : {}), ...(gardenKubeconfig ? { gardenKubeconfig } : {}) },
   };
 };
 
@@ -81,9 +76,6 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
     ...config,
     ...withControllerFlags(flags, config),
     modes,
-    kubernetesVersion: {
-      ...kubernetesVersion,
-      ...defined({ override: flags.kubernetesVersion }),
-    },
+    kubernetesVersion: { ...kubernetesVersion, ...defined({ override: flags.kubernetesVersion }) },
   };
 };

@@ -2,12 +2,8 @@
 import { userAgentOf } from './run.ts';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type {
-  EndpointConfiguration,
-  InstallationConfiguration,
-  LeaderElectionConfiguration,
-  LogConfiguration,
-} from '../../pkg/apis/config/schema.ts';
+import type { FlowControllerConfiguration } from '../../pkg/apis/config/flow-controller.ts';
+import type { InstallationConfiguration } from '../../pkg/apis/config/schema.ts';
 import { defined } from '../../pkg/apis/values.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
@@ -17,13 +13,11 @@ import type { Candidate } from '../../pkg/kubernetes/leader-election.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import { type Logger, createLogger } from '../../pkg/telemetry/log.ts';
 
-/** The blocks that the configuration of every controller has. */
-export interface ControllerConfiguration {
-  leaderElection: LeaderElectionConfiguration;
-  health: EndpointConfiguration;
-  metrics: EndpointConfiguration;
-  log: LogConfiguration;
-  /** Default: the own namespace is all that is known of it. */
+/** The blocks that the configuration of every controller has; without `installation`, the own namespace is all that is known of it. */
+export interface ControllerConfiguration extends Pick<
+  FlowControllerConfiguration,
+  'leaderElection' | 'health' | 'metrics' | 'log'
+> {
   installation?: InstallationConfiguration;
 }
 
