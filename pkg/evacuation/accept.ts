@@ -1,5 +1,4 @@
-// Whether an evacuation can be done at all.
-// Which evacuations run, and which Services each is about.
+// Whether an evacuation can be done at all, which evacuations run, and which Services each is about.
 import type { LabelSelector } from '../apis/admission.ts';
 import { parseDuration } from '../apis/quantity.ts';
 import type { StringMap } from '../apis/meta.ts';
@@ -7,38 +6,41 @@ import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { matchesSelector } from '../routing/types.ts';
 
-export interface AcceptInput {
-  readonly zone: string;
-  readonly percent: number;
-  readonly force: boolean;
-  /** Zones with Nodes. */
-  readonly clientZones: readonly string[];
-  /** Zones with ready endpoints. */
-  readonly endpointZones: ReadonlySet<string>;
-  /** Zones that other evacuations take whole. */
-  readonly leftAlready: ReadonlySet<string>;
-  /** Data planes that drop connections of clients whose zone no hint names. */
-  readonly dropping: readonly string[];
-  /** Services that would be too much for their other endpoints, in sentences, worst first. */
-  readonly overloaded: readonly string[];
-  /** Services that would have no endpoint left, together with the evacuations that run. */
-  readonly together: readonly string[];
-  /** Whether admission was seen to keep a marked slice; undefined: not yet, and it may only be late. */
-  readonly admissionActs: boolean | undefined;
-}
+/** Why an evacuation is not begun (yet). */
+export type Refusal = Readonly<Record<'reason' | 'message', string>>;
 
-export interface Refusal {
-  readonly reason:
-    | 'UnknownZone'
-    | 'LastZone'
-    | 'RouterDropsTraffic'
-    | 'TogetherNoEndpoint'
-    | 'Overloaded'
-    | 'AdmissionNotActing'
-    | 'WaitingForAdmission'
-    | 'SwitchedOff';
-  readonly message: string;
-}
+/**
+ * Undefined where neither zones nor data planes are against it.
+ *
+ * @param world.clientZones - with Nodes; `endpointZones`: with endpoints
+ * @param world.leftAlready - zones that other evacuations take whole
+ * @param world.dropping - data planes that drop connections of clients whose zone no hint names
+ */
+export const refusalOf = (
+  { zone, percent, force }: Pick<ZoneEvacuation['spec'], 'zone' | 'percent' | 'force'>,
+  world: {
+    readonly clientZones: readonly string[];
+    readonly endpointZones: readonly string[];
+    readonly leftAlready: ReadonlySet<string>;
+    readonly dropping: readonly string[];
+  },
+): Refusal | undefined => {
+  const { clientZones, leftAlready, dropping } = world;
+  const zones = new Set([...clientZones, ...world.endpointZones]);
+  if (!zones.has(zone))
+    return {
+      reason: 'UnknownZone',
+      message: `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`,
+    };
+  if (percent >= 100 && [...zones].every((one) => one === zone || leftAlready.has(one)))
+    return { reason: 'LastZone', message: `${zone} is the last zone that is not being evacuated` };
+  if (dropping.length > 0 && !force)
+    return {
+      reason: 'RouterDropsTraffic',
+      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
+    };
+  return undefined;
+};
 
 const MANY = 3;
 
@@ -47,55 +49,43 @@ const first = (list: readonly string[]): string =>
 
 const CHECKED = 'spec.force, or spec.capacityCheck: Skip, goes on all the same';
 
-/** Undefined where nothing is against it. */
-export const refusalOf = (input: AcceptInput): Refusal | undefined => {
-  const { zone, clientZones, endpointZones, leftAlready, dropping } = input;
-  if (!clientZones.includes(zone) && !endpointZones.has(zone))
-    return {
-      reason: 'UnknownZone',
-      message: `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`,
-    };
-  const others = [...new Set([...clientZones, ...endpointZones])].filter(
-    (one) => one !== zone && !leftAlready.has(one),
-  );
-  if (input.percent >= 100 && others.length === 0)
-    return { reason: 'LastZone', message: `${zone} is the last zone that is not being evacuated` };
-  if (dropping.length > 0 && !input.force)
-    return {
-      reason: 'RouterDropsTraffic',
-      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
-    };
-  if (input.together.length > 0)
+/**
+ * @param together - Services that would have no endpoint left, together with the evacuations that run
+ * @param overloaded - those that would be too much for their other endpoints, in sentences, worst first
+ */
+export const shortageOf = (together: readonly string[], overloaded: readonly string[]): Refusal | undefined => {
+  if (together.length > 0)
     return {
       reason: 'TogetherNoEndpoint',
-      message: `with the evacuations that run no endpoint would be left of ${first(input.together)}; ${CHECKED}`,
+      message: `with the evacuations that run no endpoint would be left of ${first(together)}; ${CHECKED}`,
     };
-  if (input.overloaded.length > 0)
+  if (overloaded.length > 0)
     return {
       reason: 'Overloaded',
-      message: `too much for the endpoints that stay: ${first(input.overloaded)}; ${CHECKED}`,
-    };
-  if (input.admissionActs === undefined)
-    return { reason: 'WaitingForAdmission', message: 'the webhook has not been observed to keep evacuated slices yet' };
-  if (!input.admissionActs)
-    return {
-      reason: 'AdmissionNotActing',
-      message:
-        'no webhook keeps evacuated slices, so the EndpointSlice controller would remove the hints: check that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
+      message: `too much for the endpoints that stay: ${first(overloaded)}; ${CHECKED}`,
     };
   return undefined;
 };
 
+/** Of an admission that was not seen to keep a marked slice. */
+export const NOT_KEPT = {
+  yet: { reason: 'WaitingForAdmission', message: 'the webhook has not been observed to keep evacuated slices yet' },
+  late: {
+    reason: 'AdmissionNotActing',
+    message:
+      'no webhook keeps evacuated slices, so the EndpointSlice controller would remove the hints: check that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
+  },
+} as const satisfies Readonly<Record<string, Refusal>>;
+
 const LONGEST_SECONDS = 168 * 3_600;
 
-/** When it ends, Unix milliseconds; undefined where the object does not say, which no API server with the definition lets happen. */
-export const expiryOf = ({
-  metadata,
-  spec,
-}: {
+interface Expiring {
   readonly metadata: Pick<ZoneEvacuation['metadata'], 'creationTimestamp'>;
   readonly spec: Pick<ZoneEvacuation['spec'], 'duration'>;
-}): number | undefined => {
+}
+
+/** When it ends, Unix milliseconds; undefined where the object does not say, which no API server with the definition lets happen. */
+export const expiryOf = ({ metadata, spec }: Expiring): number | undefined => {
   const created = Date.parse(metadata.creationTimestamp ?? '');
   const seconds = parseDuration(spec.duration);
   if (Number.isNaN(created) || seconds === undefined) return undefined;

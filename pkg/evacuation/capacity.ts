@@ -1,6 +1,6 @@
 // The N-1 model: what the busiest endpoint of a Service gets when endpoints of a zone are gone, and how many more it would take.
 // Its callers (acceptance of a ZoneEvacuation, `evacuate`, `audit --without`) differ only in what they know of clients and endpoints.
-import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
+import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { byText, sumOf } from '../apis/values.ts';
 import { type Leave, decideInOrder } from './decide.ts';
 import { baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
@@ -112,23 +112,6 @@ export interface MeasuredLoad {
   readonly utilization: number;
 }
 
-/** By what a controller has in its caches; `kubectl topology evacuate` sees more: routers, Pods, measured clients. */
-export interface OverloadInput {
-  readonly slices: readonly EndpointSlice[];
-  /** Evacuations that run and are about the Service, oldest first. */
-  readonly running: readonly Leave[];
-  readonly wanted: Leave;
-  /** Number of Nodes by zone, which stands for clients where nothing is measured. */
-  readonly nodes: ReadonlyMap<string, number>;
-  readonly measured: MeasuredLoad | undefined;
-}
-
-/** `together`: the evacuation alone would leave it endpoints, and with the others there are none. */
-export type Overload =
-  | { readonly kind: 'together' }
-  /** Times a fair share of today, or fractions of the capacity where load is measured. */
-  | { readonly kind: 'overloaded'; readonly after: number; readonly limit: number };
-
 /** Whether the wanted one is refused for a Service, by what; `together`: only because of those that run. */
 export const refusalFor = (
   slices: readonly EndpointSlice[],
@@ -143,40 +126,54 @@ export const refusalFor = (
   return { reason, together };
 };
 
-/** Undefined where the Service is not moved, or its other endpoints can take over. */
-export const overloadOf = ({ slices, running, wanted, nodes, measured }: OverloadInput): Overload | undefined => {
+/**
+ * By what a controller has in its caches; `kubectl topology evacuate` sees more: routers, Pods, measured clients. Undefined where the Service is
+ * not moved, or its other endpoints can take over. `together`: the evacuation alone would leave it endpoints, and with those that run there are
+ * none. `after`, `limit`: times a fair share of today, or fractions of the capacity where load is measured.
+ */
+export const overloadOf = ({
+  slices,
+  running,
+  wanted,
+  nodes,
+  measured,
+}: {
+  readonly slices: readonly EndpointSlice[];
+  /** Evacuations that run and are about the Service, oldest first. */
+  readonly running: readonly Leave[];
+  readonly wanted: Leave;
+  /** Number of Nodes by zone, which stands for clients where nothing is measured. */
+  readonly nodes: ReadonlyMap<string, number>;
+  readonly measured: MeasuredLoad | undefined;
+}) => {
   const clientZones = [...nodes.keys()].sort();
   const { reason, together } = refusalFor(slices, clientZones, running, wanted);
-  if (reason !== undefined) return together ? { kind: 'together' } : undefined;
+  if (reason !== undefined) return together ? ({ kind: 'together' } as const) : undefined;
   const demand = measured?.demand ?? nodes;
   if (sumOf(demand.values()) === 0) return undefined;
-  const [before, decision] = [running, [...running, wanted]].map(
-    (leaves) => decideInOrder({ slices, clientZones, leaves }).decision,
-  );
-  const worst = [...Map.groupBy(slices, ({ addressType }) => addressType).values()].flatMap((own) => {
+  const leavesBy = (leaves: readonly Leave[]) => {
+    const { decision } = decideInOrder({ slices, clientZones, leaves });
+    return (endpoint: Endpoint): boolean => decision.kind === 'moved' && isLeaving(endpoint, decision);
+  };
+  const [left, leaves] = [leavesBy(running), leavesBy([...running, wanted])];
+  const count = (endpoints: readonly Endpoint[]) => countBy(endpoints, ({ zone }) => zone ?? '');
+  const found = [...Map.groupBy(slices, ({ addressType }) => addressType).values()].flatMap((own) => {
     // What one connection chooses among.
-    const seen = own.flatMap((slice) => {
-      const ready = (slice.endpoints ?? []).filter(isEndpointReady);
-      return ready.map((endpoint) => ({
-        zone: endpoint.zone ?? '',
-        stays: before?.kind !== 'moved' || !isLeaving(endpoint, before),
-        leaves: decision?.kind === 'moved' && isLeaving(endpoint, decision),
-        hinted: zonesIn(baseUnder(endpoint, markOf(slice))).length > 0,
-      }));
-    });
-    if (!seen.some(({ leaves, zone }) => leaves && zone === wanted.zone)) return [];
-    const count = (endpoints: typeof seen) => countBy(endpoints, ({ zone }) => zone);
+    const seen = own.flatMap((slice) => (slice.endpoints ?? []).filter(isEndpointReady));
+    if (!seen.some((endpoint) => endpoint.zone === wanted.zone && leaves(endpoint))) return [];
     // Clients keep to their zone only where each endpoint has hints.
-    const keeps = new Map(
-      seen.every(({ hinted }) => hinted) ? [...demand.keys()].map((zone) => [zone, 1] as const) : [],
-    );
-    const today = { endpoints: count(seen.filter(({ stays }) => stays)), demand, keeps };
+    const hinted = own.every((slice) => {
+      const mark = markOf(slice);
+      return (slice.endpoints ?? []).every((one) => !isEndpointReady(one) || zonesIn(baseUnder(one, mark)).length > 0);
+    });
+    const keeps = new Map(hinted ? [...demand.keys()].map((zone) => [zone, 1] as const) : []);
+    const today = { endpoints: count(seen.filter((endpoint) => !left(endpoint))), demand, keeps };
     const scale =
       measured === undefined
         ? fairShareScale(demand, seen.length)
         : { weigh: (load: number) => (measured.utilization * load) / peakOf(today).load, limit: CAPACITY_LIMIT };
-    const { tooMuch, after, limit } = withoutOthers(today, count(seen.filter(({ leaves }) => !leaves)), scale);
+    const { tooMuch, after, limit } = withoutOthers(today, count(seen.filter((endpoint) => !leaves(endpoint))), scale);
     return tooMuch ? [{ kind: 'overloaded', after, limit } as const] : [];
   });
-  return worst.sort((one, other) => other.after - one.after)[0];
+  return found.sort((one, other) => other.after - one.after)[0];
 };

@@ -1,7 +1,6 @@
 // How far an evacuation has got, from what became of each Service, and the status that says so.
-// What became of Services under the evacuations of zones.
 import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
-import { defined, sumBy } from '../apis/values.ts';
+import { byText, defined, refOfKey, sumBy } from '../apis/values.ts';
 import type {
   ServiceLeft,
   ZoneEvacuation,
@@ -27,11 +26,6 @@ export interface Outcome {
 /** By Service (`namespace/name`), then by zone. */
 export type Outcomes = ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
 
-const inZone = (slices: readonly EndpointSlice[], zone: string) =>
-  slices
-    .flatMap(({ endpoints }) => endpoints ?? [])
-    .filter((endpoint) => endpoint.zone === zone && isEndpointReady(endpoint));
-
 /** @param settled - the slices are as decided. Undefined: the Service has nothing in the zone. */
 export const outcomeIn = (
   zone: string,
@@ -39,35 +33,31 @@ export const outcomeIn = (
   { decision, refused }: OrderedDecision,
   settled: boolean,
 ): Outcome | undefined => {
-  const endpoints = inZone(slices, zone);
+  const all = slices.flatMap((slice) => slice.endpoints ?? []);
+  const ready = all.filter((endpoint) => endpoint.zone === zone && isEndpointReady(endpoint));
+  const endpoints = ready.length;
   const left = refused.get(zone);
-  if (left !== undefined)
-    return { state: 'left', endpoints: endpoints.length, evacuated: 0, reason: left.reason, message: left.message };
-  if (decision.kind !== 'moved' || endpoints.length === 0) return undefined;
-  const evacuated = settled ? endpoints.filter((endpoint) => isLeaving(endpoint, decision)).length : 0;
-  return { state: settled ? 'moved' : 'pending', endpoints: endpoints.length, evacuated };
+  if (left !== undefined) return { state: 'left', endpoints, evacuated: 0, reason: left.reason, message: left.message };
+  if (decision.kind !== 'moved' || endpoints === 0) return undefined;
+  if (!settled) return { state: 'pending', endpoints, evacuated: 0 };
+  return { state: 'moved', endpoints, evacuated: ready.filter((endpoint) => isLeaving(endpoint, decision)).length };
 };
 
 /** Of one zone, by Service. */
-export const outcomesOf = (zone: string, outcomes: Outcomes): Map<string, Outcome> => {
-  const found = new Map<string, Outcome>();
-  for (const [key, zones] of outcomes) {
-    const outcome = zones.get(zone);
-    if (outcome !== undefined) found.set(key, outcome);
-  }
-  return found;
-};
+export const outcomesOf = (zone: string, outcomes: Outcomes): Map<string, Outcome> =>
+  new Map(
+    [...outcomes].flatMap(([key, zones]) => {
+      const outcome = zones.get(zone);
+      return outcome === undefined ? [] : [[key, outcome] as const];
+    }),
+  );
 
 /** Services by zone and state. */
 export const countOutcomes = (outcomes: Outcomes) => {
-  const found = new Map<string, { zone: string; state: Outcome['state']; services: number }>();
-  for (const zones of outcomes.values()) {
-    for (const [zone, { state }] of zones) {
-      const key = `${zone} ${state}`;
-      found.set(key, { zone, state, services: (found.get(key)?.services ?? 0) + 1 });
-    }
-  }
-  return [...found.values()];
+  const all = [...outcomes.values()].flatMap((zones) => [...zones].map(([zone, { state }]) => ({ zone, state })));
+  return [...Map.groupBy(all, ({ zone, state }) => `${zone} ${state}`).values()].flatMap((own) =>
+    own.slice(0, 1).map((one) => ({ ...one, services: own.length })),
+  );
 };
 
 const MAX_LISTED = 100;
@@ -76,62 +66,52 @@ const iso = (milliseconds: number): string => new Date(milliseconds).toISOString
 
 type Said = Pick<ZoneEvacuationCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** Conditions with the time of their last change: that of before where the status is the same. */
-const conditionsOf = (
-  { metadata, status }: ZoneEvacuation,
-  said: readonly Said[],
-  now: number,
-): ZoneEvacuationCondition[] =>
-  said.map((condition) => {
-    const before = status?.conditions?.find(({ type }) => type === condition.type);
-    return {
-      ...condition,
-      lastTransitionTime: before?.status === condition.status ? before.lastTransitionTime : iso(now),
-      observedGeneration: metadata.generation ?? 0,
-    };
-  });
-
-const common = (evacuation: ZoneEvacuation): ZoneEvacuationStatus => {
-  const expiresAt = expiryOf(evacuation);
-  return {
-    observedGeneration: evacuation.metadata.generation ?? 0,
-    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
-  };
-};
-
-const said = (type: Said['type'], status: boolean, reason: string, message: string): Said => ({
+const said = (type: Said['type'], is: boolean, reason: string, message: string): Said => ({
   type,
-  status: status ? 'True' : 'False',
+  status: is ? 'True' : 'False',
   reason,
   message,
 });
+
+/** With conditions that keep the time of their last change where their status is the same. */
+const statusOf = (
+  evacuation: ZoneEvacuation,
+  phase: ZoneEvacuationStatus['phase'],
+  more: ZoneEvacuationStatus,
+  conditions: readonly Said[],
+  now: number,
+): ZoneEvacuationStatus => {
+  const { metadata, status } = evacuation;
+  const observedGeneration = metadata.generation ?? 0;
+  const expiresAt = expiryOf(evacuation);
+  return {
+    observedGeneration,
+    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
+    ...defined({ phase }),
+    ...more,
+    conditions: conditions.map((condition) => {
+      const before = status?.conditions?.find(({ type }) => type === condition.type);
+      const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : iso(now);
+      return { ...condition, lastTransitionTime, observedGeneration };
+    }),
+  };
+};
 
 /** Nothing is done for a reason. */
 export const refusedStatus = (
   evacuation: ZoneEvacuation,
   { reason, message, waiting }: { readonly reason: string; readonly message: string; readonly waiting: boolean },
   now: number,
-): ZoneEvacuationStatus => ({
-  ...common(evacuation),
-  phase: waiting ? 'Pending' : 'Refused',
-  conditions: conditionsOf(
-    evacuation,
-    [said('Accepted', false, reason, message), said('Evacuated', false, reason, 'nothing was moved')],
-    now,
-  ),
-});
-
-const countOf = (outcomes: readonly Outcome[], state: Outcome['state']): number =>
-  outcomes.filter((outcome) => outcome.state === state).length;
+): ZoneEvacuationStatus => {
+  const conditions = [said('Accepted', false, reason, message), said('Evacuated', false, reason, 'nothing was moved')];
+  return statusOf(evacuation, waiting ? 'Pending' : 'Refused', {}, conditions, now);
+};
 
 const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
   [...outcomes]
     .filter(([, { state }]) => state === 'left')
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, { reason = '', message = '' }]) => {
-      const [namespace = '', name = ''] = key.split('/');
-      return { namespace, name, reason, message };
-    });
+    .sort(([one], [other]) => byText(one, other))
+    .map(([key, { reason = '', message = '' }]) => ({ ...refOfKey(key), reason, message }));
 
 /**
  * While it runs.
@@ -150,13 +130,11 @@ export const runningStatus = (
   const { outcomes, incomplete, clientZones } = progress;
   const all = [...outcomes.values()];
   const left = leftOf(outcomes);
-  const pending = countOf(all, 'pending');
-  const moved = countOf(all, 'moved');
+  const moved = all.filter(({ state }) => state === 'moved').length;
+  const pending = all.length - moved - left.length;
   const done = !incomplete && pending === 0;
   const stay = left.length === 0 ? '' : `, ${left.length} stay`;
-  return {
-    ...common(evacuation),
-    phase: done ? 'Evacuated' : 'Moving',
+  const figures = {
     startedAt: evacuation.status?.startedAt ?? iso(now),
     // More than the definition takes: admission leaves what is new to the leader.
     ...(clientZones.length > MAX_ZONES ? {} : { clientZones: [...clientZones] }),
@@ -164,37 +142,26 @@ export const runningStatus = (
     endpoints: { total: sumBy(all, ({ endpoints }) => endpoints), evacuated: sumBy(all, ({ evacuated }) => evacuated) },
     left: left.slice(0, MAX_LISTED),
     ...(left.length > MAX_LISTED ? { omitted: left.length - MAX_LISTED } : {}),
-    conditions: conditionsOf(
-      evacuation,
-      [
-        said('Accepted', true, 'Accepted', 'slices are written, and kept by admission'),
-        done
-          ? said('Evacuated', true, 'Evacuated', `${moved} Service(s) moved${stay}`)
-          : said('Evacuated', false, 'Moving', `${moved} of ${all.length} Service(s) moved, ${pending} to go${stay}`),
-      ],
-      now,
-    ),
   };
+  const conditions = [
+    said('Accepted', true, 'Accepted', 'slices are written, and kept by admission'),
+    done
+      ? said('Evacuated', true, 'Evacuated', `${moved} Service(s) moved${stay}`)
+      : said('Evacuated', false, 'Moving', `${moved} of ${all.length} Service(s) moved, ${pending} to go${stay}`),
+  ];
+  return statusOf(evacuation, done ? 'Evacuated' : 'Moving', figures, conditions, now);
 };
 
 /** After its time. @param remaining - slices that still have the mark. */
 export const returningStatus = (evacuation: ZoneEvacuation, remaining: number, now: number): ZoneEvacuationStatus => {
-  const { startedAt, conditions = [] } = evacuation.status ?? {};
-  const accepted = conditions.find(({ type }) => type === 'Accepted');
-  return {
-    ...common(evacuation),
-    phase: remaining === 0 ? 'Returned' : 'Returning',
-    ...defined({ startedAt }),
-    conditions: conditionsOf(
-      evacuation,
-      [
-        ...(accepted === undefined ? [] : [accepted]),
-        said('Evacuated', false, 'Expired', 'its time is over'),
-        remaining === 0
-          ? said('Returned', true, 'Returned', 'no slice carries its mark any more')
-          : said('Returned', false, 'Returning', `${remaining} slice(s) to go`),
-      ],
-      now,
-    ),
-  };
+  const { startedAt, conditions: before = [] } = evacuation.status ?? {};
+  const over = remaining === 0;
+  const conditions = [
+    ...before.filter(({ type }) => type === 'Accepted'),
+    said('Evacuated', false, 'Expired', 'its time is over'),
+    over
+      ? said('Returned', true, 'Returned', 'no slice carries its mark any more')
+      : said('Returned', false, 'Returning', `${remaining} slice(s) to go`),
+  ];
+  return statusOf(evacuation, over ? 'Returned' : 'Returning', defined({ startedAt }), conditions, now);
 };

@@ -7,8 +7,8 @@ import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { answerTitle } from '../../diagnosis/models/routes.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { overloadOf } from '../../evacuation/capacity.ts';
-import { type AcceptInput, type Refusal, isAccepted, refusalOf } from '../../evacuation/accept.ts';
+import { countBy, overloadOf } from '../../evacuation/capacity.ts';
+import { NOT_KEPT, isAccepted, refusalOf, shortageOf } from '../../evacuation/accept.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
@@ -49,8 +49,6 @@ const keepsEvacuated = async (
   }
 };
 
-const ENOUGH = { overloaded: [], together: [] } as const;
-
 interface AcceptOptions {
   readonly client: Client;
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
@@ -82,63 +80,46 @@ const droppingRouters = ({ caches, routers: evidence }: AcceptOptions): string[]
 };
 
 /** What is against it, of Services that it is about; nothing where the object says not to look. */
-const shortages = async (
-  one: ZoneEvacuation,
-  options: AcceptOptions,
-  signal: AbortSignal,
-): Promise<Pick<AcceptInput, 'overloaded' | 'together'>> => {
+const shortage = async (one: ZoneEvacuation, options: AcceptOptions, signal: AbortSignal) => {
   const { zone, percent, rounding, force, capacityCheck } = one.spec;
-  if (force || capacityCheck === 'Skip') return ENOUGH;
+  if (force || capacityCheck === 'Skip') return undefined;
   const known = await readTraffic(options, signal);
-  const nodes = new Map<string, number>();
-  for (const zoneOf of options.caches.nodes.list().map(zoneOfNode))
-    if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
+  const zones = options.caches.nodes.list().flatMap((node) => zoneOfNode(node) || []);
+  const nodes = countBy(zones, (name) => name);
   const view = options.view();
-  const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
+  const [overloaded, together]: [{ over: number; text: string }[], string[]] = [[], []];
   for (const key of inOrder(view?.slices.list() ?? [], known, options.own)) {
     if (!options.isAbout(one, key)) continue;
     const measured = known.get(key)?.measured;
-    const found = overloadOf({
-      slices: view?.slicesOf(key) ?? [],
-      running: options.leavesOf(key),
-      wanted: { zone, percent, rounding },
-      nodes,
-      measured,
-    });
+    const slices = view?.slicesOf(key) ?? [];
+    const wanted = { zone, percent, rounding };
+    const found = overloadOf({ slices, running: options.leavesOf(key), wanted, nodes, measured });
     if (found?.kind === 'together') together.push(key);
     if (found?.kind !== 'overloaded') continue;
-    const text = measured
-      ? `${Math.round(found.after * 100)} % of their capacity`
-      : `${found.after.toFixed(1)} fair shares`;
-    overloaded.push({ after: found.after / found.limit, text: `${key} (${text})` });
+    const { after, limit } = found;
+    const load = measured ? `${Math.round(after * 100)} % of their capacity` : `${after.toFixed(1)} fair shares`;
+    overloaded.push({ over: after / limit, text: `${key} (${load})` });
   }
-  overloaded.sort((left, right) => right.after - left.after);
-  return { overloaded: overloaded.map(({ text }) => text), together };
+  overloaded.sort((left, right) => right.over - left.over);
+  return shortageOf(
+    together,
+    overloaded.map(({ text }) => text),
+  );
 };
 
 /** Why it is not begun (yet); undefined: nothing is against it. */
-export const whyNot = async (
-  one: ZoneEvacuation,
-  options: AcceptOptions,
-  signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+export const whyNot = async (one: ZoneEvacuation, options: AcceptOptions, signal: AbortSignal) => {
   const slices = options.view()?.slices.list() ?? [];
-  const { zone, percent, force } = one.spec;
   const others = options.running().filter((other) => other.metadata.uid !== one.metadata.uid && isAccepted(other));
-  const input = {
-    zone,
-    percent,
-    force,
-    clientZones: zonesOfNodes(options.caches.nodes.list()),
-    endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
-    leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
-    dropping: droppingRouters(options),
-  };
-  const first =
-    refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
-    refusalOf({ ...input, ...(await shortages(one, options, signal)), admissionActs: true });
-  if (first !== undefined) return first;
+  const refusal =
+    refusalOf(one.spec, {
+      clientZones: zonesOfNodes(options.caches.nodes.list()),
+      endpointZones: slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ zone }) => zone ?? [])),
+      leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
+      dropping: droppingRouters(options),
+    }) ?? (await shortage(one, options, signal));
+  if (refusal !== undefined) return refusal;
   const late = options.onWait(one);
-  const acts = await keepsEvacuated(zone, slices, options, signal);
-  return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
+  const acts = await keepsEvacuated(one.spec.zone, slices, options, signal);
+  return acts ? undefined : late ? NOT_KEPT.late : NOT_KEPT.yet;
 };

@@ -107,46 +107,6 @@ interface EvacuationOptions {
   readonly logger: Logger;
 }
 
-/** Has every Service looked at when what is asked for has changed, and now and then. */
-const createSweep = (
-  options: Pick<EvacuationOptions, 'client' | 'clock' | 'logger'> & {
-    /** What Services are looked at for, as text. */
-    asked(): string;
-    slices(): readonly EndpointSlice[];
-    /** Key of the webhook's own Service, which is the first. */
-    own: string;
-    /** Has a Service looked at, by `namespace/name`. */
-    enqueue(service: string): void;
-  },
-) => {
-  const { clock } = options;
-  let last = '';
-  let lastAt = 0;
-  let traffic: Traffic = new Map();
-  const pending = new Set<string>();
-  return {
-    /** Services were looked at since this process leads. */
-    began: (): boolean => last !== '',
-    /** Services that are still to be looked at for what is asked now. */
-    pending,
-    async run(signal: AbortSignal): Promise<void> {
-      const now = options.asked();
-      const isNew = now !== last;
-      if (!isNew && clock.monotonic() - lastAt < RESYNC_MS) return;
-      if (isNew) traffic = await readTraffic(options, signal);
-      const keys = inOrder(options.slices(), traffic, options.own);
-      if (isNew) for (const key of keys) pending.add(key);
-      last = now;
-      lastAt = clock.monotonic();
-      keys.forEach(options.enqueue);
-    },
-    forget(): void {
-      last = '';
-      pending.clear();
-    },
-  };
-};
-
 export const createEvacuation = (options: EvacuationOptions) => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, {});
@@ -167,7 +127,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
       caches.slices.list().some(isMarked),
     onOpen: () => keys().forEach((key) => toObjects.send(key)),
     onSlice(service, slice) {
-      if (sweep.began() || isMarked(slice)) enqueue(service);
+      if (last !== '' || isMarked(slice)) enqueue(service);
     },
   });
   const { view } = reading;
@@ -186,17 +146,25 @@ export const createEvacuation = (options: EvacuationOptions) => {
       .filter((one) => (isAccepted(one) || (key === own && waiting.has(uidOf(one)))) && isAbout(one, key))
       .map(({ spec: { zone, percent, rounding } }) => ({ zone, percent, rounding }));
 
-  const sweep = createSweep({
-    ...options,
-    own,
-    slices,
-    enqueue,
-    asked: () =>
-      JSON.stringify([
-        running().map((one) => [one.metadata.uid, one.metadata.generation, isAccepted(one)]),
-        clientZones(),
-      ]),
-  });
+  /** What Services were last looked at for, since this process leads. */
+  let last = '';
+  let lastAt = 0;
+  let traffic: Traffic = new Map();
+  /** Services that are still to be looked at for it. */
+  const pending = new Set<string>();
+  /** Has every Service looked at when what is asked for has changed, and now and then. */
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    const evacuations = running().map((one) => [one.metadata.uid, one.metadata.generation, isAccepted(one)]);
+    const asked = JSON.stringify([evacuations, clientZones()]);
+    const isNew = asked !== last;
+    if (!isNew && clock.monotonic() - lastAt < RESYNC_MS) return;
+    if (isNew) traffic = await readTraffic(options, signal);
+    const found = inOrder(slices(), traffic, own);
+    if (isNew) for (const key of found) pending.add(key);
+    last = asked;
+    lastAt = clock.monotonic();
+    found.forEach(enqueue);
+  };
   /** Slices by zone with a mark about a zone that no evacuation leaves any more. */
   const overdue = (): Map<string, number> => {
     const found = markedSlices(slices());
@@ -221,7 +189,11 @@ export const createEvacuation = (options: EvacuationOptions) => {
     },
   };
 
-  const refuse = async (one: ZoneEvacuation, refusal: Refusal, signal: AbortSignal): Promise<Result> => {
+  const refuse = async (
+    one: ZoneEvacuation,
+    refusal: Readonly<Record<'reason' | 'message', string>>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
     const waits = refusal.reason === 'WaitingForAdmission';
     if (!waits) waiting.delete(uidOf(one));
     await writeStatus(one, refusedStatus(one, { ...refusal, waiting: waits }, clock.now()), options, signal);
@@ -232,20 +204,20 @@ export const createEvacuation = (options: EvacuationOptions) => {
 
   const proceed = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
     if (off()) {
-      await sweep.run(signal);
+      await sweep(signal);
       return refuse(one, SWITCHED_OFF, signal);
     }
     const begun = isAccepted(one);
     const refusal = begun ? undefined : await whyNot(one, accepting, signal);
     if (refusal !== undefined) return refuse(one, refusal, signal);
     waiting.delete(uidOf(one));
-    if (begun) await sweep.run(signal);
-    const incomplete = !begun || sweep.pending.size > 0;
+    if (begun) await sweep(signal);
+    const incomplete = !begun || pending.size > 0;
     const outcomes = outcomesOf(one.spec.zone, services.outcomes);
     const status = runningStatus(one, { outcomes, incomplete, clientZones: clientZones() }, clock.now());
     await writeStatus(one, status, options, signal);
     // The status says to admission, and to the next leader, that it is accepted before the first slice is written.
-    if (!begun) await sweep.run(signal);
+    if (!begun) await sweep(signal);
     const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
     const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;
     return again(Math.max(1, Math.min(next, untilEnd)));
@@ -255,8 +227,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
     waiting.delete(uidOf(one));
     const { zone } = one.spec;
     const others = running().some(({ spec }) => spec.zone === zone);
-    const pending = sweep.pending.size;
-    const remaining = others || pending > 0 ? pending : (markedSlices(slices()).get(zone) ?? 0);
+    const remaining = others || pending.size > 0 ? pending.size : (markedSlices(slices()).get(zone) ?? 0);
     await writeStatus(one, returningStatus(one, remaining, clock.now()), options, signal);
     return remaining === 0 ? DONE : again(PROGRESS_MS);
   };
@@ -269,7 +240,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
     if (isOver && view() === undefined) return DONE;
     if (view()?.ready() !== true) return again(SOON_MS);
     if (!isOver) return proceed(one, signal);
-    await sweep.run(signal);
+    await sweep(signal);
     if (one !== undefined) return finish(one, signal);
     return overdue().size > 0 ? again(PROGRESS_MS) : DONE;
   };
@@ -281,7 +252,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
         ...objects(cache, ({ metadata }, _previous, deleted) => [deleted ? ORPHANED_SLICES : (metadata.name ?? '')]),
         ...changes(caches.namespaces, (namespace, previous) => (isSwitching(namespace, previous) ? keys() : [])),
         ...changes(caches.nodes, (node, previous, deleted) =>
-          sweep.began() && (deleted || zoneOf(node) !== zoneOf(previous)) ? keys() : [],
+          last !== '' && (deleted || zoneOf(node) !== zoneOf(previous)) ? keys() : [],
         ),
         toObjects.watch,
       ],
@@ -294,8 +265,8 @@ export const createEvacuation = (options: EvacuationOptions) => {
       async reconcile(key, signal) {
         if (!isHeld()) return again(RESYNC_MS);
         const result = await services.reconcile(key, signal);
-        sweep.pending.delete(key);
-        if (sweep.pending.size === 0) {
+        pending.delete(key);
+        if (pending.size === 0) {
           services.release();
           for (const name of all().map(nameOf)) toObjects.send(name, SOON_MS);
         }
@@ -305,7 +276,8 @@ export const createEvacuation = (options: EvacuationOptions) => {
     /** Reads what is needed while something is evacuated; while this process leads. */
     async run(signal: AbortSignal): Promise<void> {
       await reading.run(signal);
-      sweep.forget();
+      last = '';
+      pending.clear();
       services.forget();
     },
   };

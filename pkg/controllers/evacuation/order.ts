@@ -9,23 +9,21 @@ import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { serviceKeyOf } from './view.ts';
 
-const PERCENT = 100;
+type FlowStatus = NonNullable<FlowPolicy['status']>;
 
-const measuredIn = ({
-  zones = [],
-  maxUtilizationPercent,
-}: NonNullable<FlowPolicy['status']>): MeasuredLoad | undefined => {
+/** Undefined where the load of the busiest endpoint is not known. */
+const measuredIn = ({ zones = [], maxUtilizationPercent }: FlowStatus): MeasuredLoad | undefined => {
   const demand = new Map(zones.map(({ zone, demand: amount }) => [zone, Number(amount)] as const));
-  const known =
-    [...demand.values()].every((amount) => amount >= 0) && [...demand.values()].some((amount) => amount > 0);
+  const amounts = [...demand.values()];
+  const known = amounts.every((amount) => amount >= 0) && amounts.some((amount) => amount > 0);
   return known && maxUtilizationPercent !== undefined
-    ? { demand, utilization: maxUtilizationPercent / PERCENT }
+    ? { demand, utilization: maxUtilizationPercent / 100 }
     : undefined;
 };
 
 /**
  * What the flow-controller measured of Services (`namespace/name`), by load of Pods or by the meters; empty where it cannot be read:
- * without it Services go by their size. `measured` is undefined where the busiest endpoint's load is not known.
+ * without it Services go by their size.
  */
 export const readTraffic = async (
   { client, logger }: { readonly client: Pick<Client, 'pages'>; readonly logger: Logger },

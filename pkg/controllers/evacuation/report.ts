@@ -7,12 +7,6 @@ import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-interface ReportOptions {
-  readonly client: Pick<Client, 'patch'>;
-  readonly events: Pick<EventRecorder, 'record'>;
-  readonly logger: Logger;
-}
-
 type Phase = NonNullable<ZoneEvacuationStatus['phase']>;
 
 /** The event of each phase, and the condition whose message it has. */
@@ -25,32 +19,15 @@ const EVENTS: Readonly<
   Returned: { type: 'Normal', reason: 'ZoneReturned', of: 'Returned' },
 };
 
-const announce = (
-  one: ZoneEvacuation,
-  { phase, conditions = [] }: ZoneEvacuationStatus,
-  options: ReportOptions,
-): void => {
-  const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
-  if (event === undefined) return;
-  const { name = '', uid } = one.metadata;
-  const message = conditions.find(({ type }) => type === event.of)?.message ?? '';
-  options.logger.info('phase of the zone evacuation changed', {
-    evacuation: name,
-    zone: one.spec.zone,
-    phase,
-    detail: message,
-  });
-  const { kind } = ZONE_EVACUATIONS;
-  const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...defined({ uid }) };
-  const { type, reason } = event;
-  options.events.record({ regarding, type, reason, message: `zone ${one.spec.zone}: ${message}` });
-};
-
 /** @param one - as it was read; nothing is written where its status says the same. */
 export const writeStatus = async (
   one: ZoneEvacuation,
   status: ZoneEvacuationStatus,
-  options: ReportOptions,
+  options: {
+    readonly logger: Logger;
+    readonly client: Pick<Client, 'patch'>;
+    readonly events: Pick<EventRecorder, 'record'>;
+  },
   signal: AbortSignal,
 ): Promise<void> => {
   if (isDeepStrictEqual(one.status, status)) return;
@@ -64,5 +41,15 @@ export const writeStatus = async (
     if (!isNotFound(error)) throw error;
     return;
   }
-  announce(one, status, options);
+  const { phase, conditions = [] } = status;
+  const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
+  if (event === undefined) return;
+  const { name = '', uid } = one.metadata;
+  const { zone } = one.spec;
+  const detail = conditions.find(({ type }) => type === event.of)?.message ?? '';
+  options.logger.info('phase of the zone evacuation changed', { evacuation: name, zone, phase, detail });
+  const { kind } = ZONE_EVACUATIONS;
+  const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...defined({ uid }) };
+  const { type, reason } = event;
+  options.events.record({ regarding, type, reason, message: `zone ${zone}: ${detail}` });
 };

@@ -2,7 +2,7 @@
 // became of it.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
-import { refOf, refOfKey } from '../../apis/values.ts';
+import { keyOf, refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { type Leave, decideInOrder } from '../../evacuation/decide.ts';
 import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
@@ -49,18 +49,28 @@ const MAX_DELAY_MS = 30_000;
 /** What another writer takes away is written again at once, then less and less often. */
 const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_DELAY_MS, 500 * 2 ** (rewrites - 2)));
 
-/** Writes slices one after the other, receivers before senders. */
-const createWriter = ({ client, clock }: Pick<ServicesOptions, 'client' | 'clock'>) => {
+type Settled = Exclude<Outcome['state'], 'pending'>;
+
+export const createServices = (options: ServicesOptions) => {
+  const { client, clock, events } = options;
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
-  /** `retryMs`: another writer was faster, or is fought with: look again after so long. */
-  return async ({ slices: cache }: View, slices: readonly EndpointSlice[], next: Next, signal: AbortSignal) => {
+  /** By Service, then by zone; Services that no evacuation is about are not there. */
+  const outcomes = new Map<string, ReadonlyMap<string, Outcome>>();
+  /** Of which slices were written since their Service was last as it should be. */
+  const wrote = new Set<string>();
+  /** What was announced of Services, by zone. */
+  const announced = new Map<string, Map<string, Settled>>();
+  let waiting: EventInput[] = [];
+
+  /** Writes slices one after the other, receivers before senders. Returns when to look again: another writer was faster, or is fought with. */
+  const write = async (slices: readonly EndpointSlice[], next: Next, cache: View['slices'], signal: AbortSignal) => {
     const wanted = next === undefined ? '' : JSON.stringify([[...next.evacuated.keys()].sort(), next.alsoServe]);
     const ordered = [...slices].sort((left, right) => leavingIn(left, next) - leavingIn(right, next));
     let written = 0;
     let retryMs = Infinity;
     for (const slice of ordered) {
       const ref = refOf(slice);
-      const key = `${ref.namespace}/${ref.name}`;
+      const key = keyOf(slice);
       const operations = evacuationPatch(slice, next);
       if (operations.length === 0) {
         guard.confirmed(key, wanted);
@@ -83,66 +93,43 @@ const createWriter = ({ client, clock }: Pick<ServicesOptions, 'client' | 'clock
     }
     return { written, retryMs };
   };
-};
 
-type Settled = Exclude<Outcome['state'], 'pending'>;
-
-/**
- * Events about Services: what this process did, and what it leaves; what was so before it led is not said again. They wait for `release`:
- * an Event costs the API server about as much as a slice, and connections do not wait for Events.
- */
-const createAnnouncer = ({ events }: Pick<ServicesOptions, 'events'>) => {
-  const known = new Map<string, Map<string, Settled>>();
-  let waiting: EventInput[] = [];
-  const record = (key: string, type: 'Normal' | 'Warning', reason: string, message: string): void => {
-    waiting.push({ regarding: { apiVersion: 'v1', kind: 'Service', ...refOfKey(key) }, type, reason, message });
+  /**
+   * Events about Services: what this process did, and what it leaves; what was so before it led is not said again. They wait for `release`:
+   * an Event costs the API server about as much as a slice, and connections do not wait for Events.
+   */
+  const announce = (key: string, found: ReadonlyMap<string, Outcome>, settled: boolean): void => {
+    const before = announced.get(key) ?? new Map<string, Settled>();
+    const record = (type: 'Normal' | 'Warning', reason: string, zone: string, message: string): void => {
+      const regarding = { apiVersion: 'v1', kind: 'Service', ...refOfKey(key) };
+      waiting.push({ regarding, type, reason, message: `zone ${zone}: ${message}` });
+    };
+    for (const [zone, { state, evacuated, message = '' }] of found) {
+      if (state === 'pending' || before.get(zone) === state) continue;
+      before.set(zone, state);
+      if (state === 'left') record('Warning', 'NotEvacuated', zone, message);
+      else if (wrote.has(key))
+        record('Normal', 'EvacuatedFromZone', zone, `${evacuated} endpoint(s) get no new connections`);
+    }
+    for (const [zone, state] of settled ? before : []) {
+      if (found.has(zone)) continue;
+      before.delete(zone);
+      if (state === 'moved') record('Normal', 'ReturnedToZone', zone, 'endpoints get new connections again');
+    }
+    if (before.size === 0) announced.delete(key);
+    else announced.set(key, before);
   };
+
   return {
-    /** `wrote`: slices of it. */
-    announce(key: string, found: ReadonlyMap<string, Outcome>, wrote: boolean, settled: boolean): void {
-      const before = known.get(key) ?? new Map<string, Settled>();
-      for (const [zone, { state, evacuated, message = '' }] of found) {
-        if (state === 'pending' || before.get(zone) === state) continue;
-        before.set(zone, state);
-        if (state === 'left') record(key, 'Warning', 'NotEvacuated', `zone ${zone}: ${message}`);
-        else if (wrote)
-          record(key, 'Normal', 'EvacuatedFromZone', `zone ${zone}: ${evacuated} endpoint(s) get no new connections`);
-      }
-      for (const [zone, state] of settled ? before : []) {
-        if (found.has(zone)) continue;
-        before.delete(zone);
-        if (state === 'moved')
-          record(key, 'Normal', 'ReturnedToZone', `zone ${zone}: endpoints get new connections again`);
-      }
-      if (before.size === 0) known.delete(key);
-      else known.set(key, before);
-    },
-    release() {
+    outcomes,
+    /** Sends the Events that wait: no Service is waiting to be looked at. */
+    release(): void {
       for (const event of waiting) events.record(event);
       waiting = [];
     },
-    forget() {
-      known.clear();
-      waiting = [];
-    },
-  };
-};
-
-export const createServices = (options: ServicesOptions) => {
-  const outcomes = new Map<string, ReadonlyMap<string, Outcome>>();
-  const announcer = createAnnouncer(options);
-  const write = createWriter(options);
-  /** Of which slices were written since their Service was last as it should be. */
-  const wrote = new Set<string>();
-  return {
-    /** By Service, then by zone; Services that no evacuation is about are not there. */
-    outcomes,
-    /** Sends the Events that wait: no Service is waiting to be looked at. */
-    release: announcer.release,
     forget(): void {
-      outcomes.clear();
-      wrote.clear();
-      announcer.forget();
+      for (const each of [outcomes, wrote, announced]) each.clear();
+      waiting = [];
     },
     async reconcile(key: string, signal: AbortSignal): Promise<Result> {
       const view = options.view();
@@ -151,9 +138,8 @@ export const createServices = (options: ServicesOptions) => {
       const leaves = options.leavesOf(key);
       const slices = view.slicesOf(key);
       const ordered = decideInOrder({ slices, clientZones: options.clientZones(), leaves });
-      const { decision } = ordered;
-      const next: Next = decision.kind === 'moved' ? decision : undefined;
-      const { written, retryMs } = await write(view, slices, next, signal);
+      const next: Next = ordered.decision.kind === 'moved' ? ordered.decision : undefined;
+      const { written, retryMs } = await write(slices, next, view.slices, signal);
       if (written > 0) {
         options.onWrite(written);
         wrote.add(key);
@@ -167,7 +153,7 @@ export const createServices = (options: ServicesOptions) => {
       }
       if (found.size === 0) outcomes.delete(key);
       else outcomes.set(key, found);
-      announcer.announce(key, found, wrote.has(key), settled);
+      announce(key, found, settled);
       if (settled) wrote.delete(key);
       return retryMs === Infinity ? { kind: 'done' } : { kind: 'requeue', afterMs: Math.max(1, retryMs) };
     },

@@ -2,15 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import {
-  type Overload,
-  type OverloadInput,
-  type ZoneLoad,
-  loadByZone,
-  overloadOf,
-  peakOf,
-  replicasToAdd,
-} from '../../../pkg/evacuation/capacity.ts';
+import { type ZoneLoad, loadByZone, overloadOf, peakOf, replicasToAdd } from '../../../pkg/evacuation/capacity.ts';
 import type { Leave } from '../../../pkg/evacuation/decide.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 
@@ -132,7 +124,11 @@ const sliceIn = (zones: string, hinted = false) =>
 const nodes = (a: number, b: number, c = 0) => new Map(Object.entries({ a, b, c }).filter(([, count]) => count > 0));
 
 describe('capacity: overload under an evacuation', () => {
-  const cases: { name: string; input: Partial<OverloadInput>; want: Overload | undefined }[] = [
+  const cases: {
+    name: string;
+    input: Partial<Parameters<typeof overloadOf>[0]>;
+    want: ReturnType<typeof overloadOf>;
+  }[] = [
     { name: 'is none where two zones take over for the third', input: { slices: [sliceIn('abc')] }, want: undefined },
     { name: 'is none at twice a fair share', input: { slices: [sliceIn('ab')] }, want: undefined },
     {
@@ -188,7 +184,7 @@ describe('capacity: overload under an evacuation', () => {
         measured: undefined,
         ...input,
       });
-      const rounded = (one: Overload | undefined) =>
+      const rounded = (one: ReturnType<typeof overloadOf>) =>
         one?.kind === 'overloaded' ? { ...one, after: Number(one.after.toFixed(6)) } : one;
       expect(rounded(found)).to.deep.equal(rounded(want));
     });

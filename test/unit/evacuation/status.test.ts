@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
-import { type AcceptInput, concerns, isRunning, refusalOf } from '../../../pkg/evacuation/accept.ts';
+import { concerns, isRunning, refusalOf, shortageOf } from '../../../pkg/evacuation/accept.ts';
 import {
   type Outcome,
   countOutcomes,
@@ -57,39 +57,32 @@ describe('an evacuation is about', () => {
 });
 
 describe('an evacuation is refused', () => {
-  const input: AcceptInput = {
-    zone: 'a',
-    percent: 100,
-    force: false,
-    clientZones: ['a', 'b'],
-    endpointZones: new Set(['a', 'b']),
-    leftAlready: new Set(),
-    dropping: [],
-    overloaded: [],
-    together: [],
-    admissionActs: true,
-  };
-  const cases: (readonly [name: string, more: Partial<AcceptInput>, want: string | undefined])[] = [
+  const { spec } = evacuation();
+  const world = { clientZones: ['a', 'b'], endpointZones: ['a', 'b'], leftAlready: new Set<string>(), dropping: [] };
+  type World = Parameters<typeof refusalOf>[1];
+  const cases: (readonly [
+    name: string,
+    more: Partial<World>,
+    want: string | undefined,
+    asked?: Partial<ZoneEvacuationSpec>,
+  ])[] = [
     ['not where nothing speaks against it', {}, undefined],
-    ['of a zone that there is none of', { zone: 'z' }, 'UnknownZone'],
+    ['of a zone that there is none of', {}, 'UnknownZone', { zone: 'z' }],
     ['of the last zone', { leftAlready: new Set(['b']) }, 'LastZone'],
-    ['not of a part of the last zone', { leftAlready: new Set(['b']), percent: 50 }, undefined],
+    ['not of a part of the last zone', { leftAlready: new Set(['b']) }, undefined, { percent: 50 }],
     ['where a router would drop connections', { dropping: ['Calico eBPF 3.29.1'] }, 'RouterDropsTraffic'],
-    ['not there where it is forced', { dropping: ['Calico eBPF 3.29.1'], force: true }, undefined],
-    ['where other endpoints would get too much', { overloaded: ['shop/web (3.0 fair shares)'] }, 'Overloaded'],
-    ['where zones that are left together are all of a Service', { together: ['shop/web'] }, 'TogetherNoEndpoint'],
-    ['for now while admission may be late', { admissionActs: undefined }, 'WaitingForAdmission'],
-    ['where no admission keeps it', { admissionActs: false }, 'AdmissionNotActing'],
+    ['not there where it is forced', { dropping: ['Calico eBPF 3.29.1'] }, undefined, { force: true }],
   ];
-  for (const [name, more, want] of cases)
-    it(name, () => expect(refusalOf({ ...input, ...more })?.reason).to.equal(want));
-});
+  for (const [name, more, want, asked = {}] of cases)
+    it(name, () => expect(refusalOf({ ...spec, ...asked }, { ...world, ...more })?.reason).to.equal(want));
 
-it('a refusal names three Services and counts the others', () => {
-  const overloaded = ['a/1', 'a/2', 'a/3', 'a/4', 'a/5'];
-  const input = { zone: 'a', percent: 100, force: false, clientZones: ['a', 'b'], dropping: [], together: [] };
-  const more = { endpointZones: new Set(['a', 'b']), leftAlready: new Set<string>(), admissionActs: true, overloaded };
-  expect(refusalOf({ ...input, ...more })?.message).to.contain('a/1; a/2; a/3; and 2 more');
+  it('where Services would have too little left: three are named, the others counted', () => {
+    expect(shortageOf([], [])).to.equal(undefined);
+    expect(shortageOf(['shop/web'], ['shop/db'])?.reason).to.equal('TogetherNoEndpoint');
+    const refusal = shortageOf([], ['a/1', 'a/2', 'a/3', 'a/4', 'a/5']);
+    expect(refusal?.reason).to.equal('Overloaded');
+    expect(refusal?.message).to.contain('a/1; a/2; a/3; and 2 more');
+  });
 });
 
 describe('the status of an evacuation', () => {
