@@ -1,153 +1,33 @@
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes. Where the owner of a
 // Service would undo a command, a line says what to set there instead.
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  GROUP,
-  LABEL_SERVICE_NAME,
-  LABEL_STRATEGY,
-  LABEL_ZONE,
-} from '../../apis/names.ts';
+import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
-import { isMadeByDruid } from '../../routing/etcd-clients.ts';
-import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
-import { type Proxy, distributionOf } from '../../upstream/index.ts';
-import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { itemsOf } from '../snapshot.ts';
+import { DRUID_NOTE, type Fix, annotate, ask, ownerNote, patch, settingsFor, useField } from './ask.ts';
 import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
 import type { Facts } from './facts.ts';
 import type { CauseReason } from './reasons.ts';
 
-/** Commands in their order. `{service}`, `{slices}`, `{name}` and `{namespace}` stand for those of the Service. */
-type Fix = (facts: Facts) => readonly string[];
-
 /** The first that has a command. */
 const firstOf =
   (...fixes: readonly (Fix | string)[]): Fix =>
   (facts) =>
-    fixes.map((fix) => (typeof fix === 'string' ? [fix] : fix(facts))).find((commands) => commands.length > 0) ?? [];
-
-const patch = (spec: object): string => `kubectl patch {service} --type merge -p '${JSON.stringify({ spec })}'`;
-
-/** Data planes of this kind look at hints of annotated Services only. */
-const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
-  if (proxy.kind === 'kube-proxy') return minor < 31;
-  if (proxy.kind === 'cilium') return proxy.ciliumVersion !== undefined && proxy.ciliumVersion.minor < 16;
-  return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
-};
-
-/** By what a Service asks so that the control plane and all data planes here understand it. */
-const settingsFor = ({ version, options, index: { groups, routers } }: Facts) => {
-  // Once for Nodes that are alike: thousands of Services ask.
-  const routings = groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
-  const onlyClose = routings.some(
-    ({ proxy }) =>
-      proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
-  );
-  const values = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
-  const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
-  const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
-  const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
-  return {
-    /** The value that the control plane and all who read the field know; undefined: it has no such field. */
-    field,
-    /** Some data plane looks at hints of annotated Services only. */
-    annotated: needing.length > 0,
-    /**
-     * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
-     * own alone, where `Auto` would beat the field. Undefined where something insists on `Auto`, or there is no field.
-     */
-    beside: insists || field === undefined ? undefined : domainPrefixedMode('same-zone'),
-    /** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
-    distribution: needing.length > 0 ? undefined : field,
-  };
-};
-
-const presentAnnotation = ({ service }: Facts): string | undefined =>
-  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
-    (key) => service.metadata?.annotations?.[key] !== undefined,
-  );
-
-const annotationKey = ({ version }: Facts): string =>
-  atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
-
-const setAnnotation = (facts: Facts, value: string): string =>
-  `kubectl annotate {service} --overwrite ${annotationKey(facts)}=${value}`;
-
-/** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
-const annotate: Fix = (facts) => {
-  const { service, version, options } = facts;
-  const isFieldRead = distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
-  const auto = atLeast(version, 27) ? 'Auto' : 'auto';
-  return [setAnnotation(facts, (isFieldRead ? settingsFor(facts).beside : undefined) ?? auto)];
-};
-
-/** The field, the annotation that older proxies want beside it, and none that is in its way; undefined where the field does not help. */
-const askByField = (facts: Facts): string[] | undefined => {
-  const { field, annotated, beside } = settingsFor(facts);
-  if (field === undefined || (annotated && beside === undefined)) return undefined;
-  const key = presentAnnotation(facts);
-  const unset = key === undefined ? [] : [`kubectl annotate {service} ${key}-`];
-  const set = facts.service.spec?.trafficDistribution === field ? [] : [patch({ trafficDistribution: field })];
-  return [...(beside !== undefined && annotated ? [setAnnotation(facts, beside)] : unset), ...set];
-};
-
-/** Asks with a setting that every version recognises. */
-const ask: Fix = (facts) => askByField(facts) ?? annotate(facts);
-
-/** The field instead of the CPU heuristic, where something here reads it. */
-const useField: Fix = (facts) => askByField(facts) ?? [];
-
-/** Helm values by chart that were read in its templates. */
-const CHART_VALUES: Readonly<Record<string, string>> = {
-  coredns: 'service.trafficDistribution (chart from 1.35.0)',
-  'ingress-nginx': 'controller.service.trafficDistribution',
-  istiod: 'trafficDistribution (chart from 1.27)',
-};
-
-/** Names that the DNS add-on's Service has had. */
-const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
-
-/** First minor that serves `v1`, KEP-3962. */
-const MUTATING_POLICIES_SINCE = 36;
-
-const ownerNote = (facts: Facts): string | undefined => {
-  const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
-  const { distribution } = settingsFor(facts);
-  const addOn = labels['eks.amazonaws.com/component'];
-  if (addOn !== undefined) {
-    return DNS_ADD_ON.has(addOn)
-      ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
-      : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
-  }
-  if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
-    const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
-    return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
-  }
-  const flux = labels['kustomize.toolkit.fluxcd.io/name'];
-  if (flux !== undefined) return `# Flux owns it: the same change under spec.patches of Kustomization ${flux}`;
-  if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
-    const key = (presentAnnotation(facts) ?? annotationKey(facts)).replaceAll('/', '~1');
-    const pointer = distribution === undefined ? `/metadata/annotations/${key}` : '/spec/trafficDistribution';
-    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`;
-  }
-  if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
-  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')];
-  return value === undefined || distribution === undefined
-    ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
-    : `# Helm owns it: value ${value}: ${distribution}`;
-};
+    fixes
+      .map((fix) => (typeof fix === 'string' ? [fix] : fix(facts)))
+      .find((commands) => commands !== undefined && commands.length > 0);
 
 type Workload = Facts['workloads'][number];
 
 const workloadRef = ({ kind, name }: Workload): string => `${kind.toLowerCase()} ${name} -n {namespace}`;
 
 /** A HorizontalPodAutoscaler would undo another number of replicas. */
-const scaleTo = (replicas: number, workloads: readonly Workload[], { autoscalers }: Facts): string[] =>
-  workloads.map((workload) => {
+const scaleTo = (replicas: number, few: readonly Workload[], { workloads, autoscalers }: Facts): string[] => {
+  if (workloads.length === 0)
+    return [`kubectl scale <what runs its Pods, e.g. deployment web> -n {namespace} --replicas=${replicas}`];
+  return few.map((workload) => {
     const own = autoscalers.find(
       ({ kind, targetKind, targetName }) =>
         kind === 'HorizontalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
@@ -156,17 +36,13 @@ const scaleTo = (replicas: number, workloads: readonly Workload[], { autoscalers
       ? `kubectl scale ${workloadRef(workload)} --replicas=${replicas}`
       : `kubectl patch hpa ${own.name} -n {namespace} --type merge -p '{"spec":{"minReplicas":${replicas}}}'`;
   });
-
-const scaleUnseen = (replicas: number): string[] => [
-  `kubectl scale <what runs its Pods, e.g. deployment web> -n {namespace} --replicas=${replicas}`,
-];
+};
 
 /** One for each zone with clients, where there are fewer. */
-const scale: Fix = (facts) => {
-  const { workloads, endpoints, clientZones } = facts;
-  const few = workloads.filter(({ replicas }) => replicas < clientZones.length);
-  if (few.length > 0) return scaleTo(clientZones.length, few, facts);
-  return workloads.length === 0 && endpoints.length < clientZones.length ? scaleUnseen(clientZones.length) : [];
+const scale = (facts: Facts): string[] => {
+  const { workloads, endpoints, clientZones: zones } = facts;
+  const few = workloads.filter(({ replicas }) => replicas < zones.length);
+  return workloads.length > 0 || endpoints.length < zones.length ? scaleTo(zones.length, few, facts) : [];
 };
 
 /** Another number of endpoints that the CPU heuristic can share out, the next above. */
@@ -174,11 +50,10 @@ const scaleToShare: Fix = (facts) => {
   const { shares, families, endpoints, workloads } = facts;
   const count = families[0]?.endpoints.length ?? endpoints.length;
   const more = shares.kind === 'unknown' ? undefined : workingCounts(shares.ratios, count).find((n) => n > count);
-  if (more === undefined) return [];
-  return workloads.length === 0 ? scaleUnseen(more) : scaleTo(more, workloads, facts);
+  return more === undefined ? [] : scaleTo(more, workloads, facts);
 };
 
-const spreadOut: Fix = ({ workloads, service }) =>
+const spreadOut = ({ workloads, service }: Facts): string[] =>
   workloads
     .filter(
       ({ spread, kind }) => kind !== 'ReplicaSet' && spread.every(({ topologyKey }) => topologyKey !== LABEL_ZONE),
@@ -196,10 +71,6 @@ const spreadOut: Fix = ({ workloads, service }) =>
     });
 
 const scaleAndSpread: Fix = (facts) => [...scale(facts), ...spreadOut(facts)];
-
-/** Where Nodes keep the Pods away, a constraint would leave them pending. */
-const BARRED_NOTE =
-  '# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them';
 
 const showPods: Fix = ({ service }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -350,7 +221,14 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
     'helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
   SingleEndpoint: firstOf(scale, showPods),
-  PodsNotSpread: firstOf((facts) => (isBarred(facts) ? [BARRED_NOTE] : scaleAndSpread(facts)), showPods),
+  // Where Nodes keep the Pods away, a constraint would leave them pending.
+  PodsNotSpread: firstOf(
+    (facts) =>
+      isBarred(facts)
+        ? ['# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them']
+        : scaleAndSpread(facts),
+    showPods,
+  ),
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
   NoGrowth: growth,
@@ -362,20 +240,13 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
 
 const CHANGES_SERVICE = /^kubectl (?:patch|annotate) (?:\{service\}|service) /;
 
-/** Its `etcdcomponents` webhook denies all other users the update. */
-const DRUID_NOTE =
-  '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
-
 export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
-  const fix = FIXES[reason] ?? [];
-  const found = typeof fix === 'function' ? fix(facts) : fix;
+  const fix = FIXES[reason];
+  const found = (typeof fix === 'function' ? fix(facts) : fix) ?? [];
   const others = found.filter((command) => !CHANGES_SERVICE.test(command));
-  const commands = ((): readonly string[] => {
-    if (others.length === found.length) return found;
-    return isMadeByDruid(facts.service) ? [...others, DRUID_NOTE] : [...found, ownerNote(facts) ?? []].flat();
-  })();
+  const note = others.length < found.length ? ownerNote(facts) : undefined;
   const { namespace, name } = facts.ref;
-  return commands.map((command) =>
+  return [...(note === DRUID_NOTE ? others : found), ...(note === undefined ? [] : [note])].map((command) =>
     command
       .replaceAll('{service}', `service ${name} -n ${namespace}`)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)

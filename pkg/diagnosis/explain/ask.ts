@@ -1,0 +1,126 @@
+// How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { isMadeByDruid } from '../../routing/etcd-clients.ts';
+import { domainPrefixedMode } from '../../routing/plan.ts';
+import { atLeast } from '../../routing/version.ts';
+import { type Proxy, distributionOf } from '../../upstream/index.ts';
+import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import type { Facts } from './facts.ts';
+
+/** Commands in their order. `{service}`, `{slices}`, `{name}` and `{namespace}` stand for those of the Service. */
+export type Fix = (facts: Facts) => readonly string[] | undefined;
+
+export const patch = (spec: object): string => `kubectl patch {service} --type merge -p '${JSON.stringify({ spec })}'`;
+
+/** Data planes of this kind look at hints of annotated Services only. */
+const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
+  if (proxy.kind === 'kube-proxy') return minor < 31;
+  if (proxy.kind === 'cilium') return proxy.ciliumVersion !== undefined && proxy.ciliumVersion.minor < 16;
+  return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
+};
+
+/** By what a Service asks so that the control plane and all data planes here understand it. */
+export const settingsFor = ({ version, options, index: { groups, routers } }: Facts) => {
+  // Once for Nodes that are alike: thousands of Services ask.
+  const routings = groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
+  const onlyClose = routings.some(
+    ({ proxy }) =>
+      proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
+  );
+  const values = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
+  const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
+  const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
+  const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
+  const [key, auto] = atLeast(version, 27)
+    ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
+    : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
+  return {
+    /** The annotation, and its value. */
+    key,
+    auto,
+    /** The value that the control plane and all who read the field know; undefined: it has no such field. */
+    field,
+    /** Some data plane looks at hints of annotated Services only. */
+    annotated: needing.length > 0,
+    /**
+     * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
+     * own alone, where `Auto` would beat the field. Undefined where something insists on `Auto`, or there is no field.
+     */
+    beside: insists || field === undefined ? undefined : domainPrefixedMode('same-zone'),
+    /** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
+    distribution: needing.length > 0 ? undefined : field,
+  };
+};
+
+const presentAnnotation = ({ service }: Facts): string | undefined =>
+  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
+    (key) => service.metadata?.annotations?.[key] !== undefined,
+  );
+
+const setAnnotation = (key: string, value: string): string => `kubectl annotate {service} --overwrite ${key}=${value}`;
+
+/** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
+export const annotate: Fix = (facts) => {
+  const { service, version, options } = facts;
+  const { key, auto, beside } = settingsFor(facts);
+  const isFieldRead = distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
+  return [setAnnotation(key, isFieldRead ? (beside ?? auto) : auto)];
+};
+
+/** The field, the annotation that older proxies want beside it, and none that is in its way; undefined where the field does not help. */
+export const useField: Fix = (facts) => {
+  const { field, annotated, beside, key } = settingsFor(facts);
+  if (field === undefined || (annotated && beside === undefined)) return undefined;
+  const present = presentAnnotation(facts);
+  const unset = present === undefined ? [] : [`kubectl annotate {service} ${present}-`];
+  const set = facts.service.spec?.trafficDistribution === field ? [] : [patch({ trafficDistribution: field })];
+  return [...(beside !== undefined && annotated ? [setAnnotation(key, beside)] : unset), ...set];
+};
+
+/** Asks with a setting that every version recognises. */
+export const ask: Fix = (facts) => useField(facts) ?? annotate(facts);
+
+/** Helm values by chart that were read in its templates. */
+const CHART_VALUES: Readonly<Record<string, string>> = {
+  coredns: 'service.trafficDistribution (chart from 1.35.0)',
+  'ingress-nginx': 'controller.service.trafficDistribution',
+  istiod: 'trafficDistribution (chart from 1.27)',
+};
+
+/** Its `etcdcomponents` webhook denies all other users the update. */
+export const DRUID_NOTE =
+  '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
+
+/** Names that the DNS add-on's Service has had. */
+const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
+
+/** First minor that serves `v1`, KEP-3962. */
+const MUTATING_POLICIES_SINCE = 36;
+
+export const ownerNote = (facts: Facts): string | undefined => {
+  const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
+  const { distribution, key } = settingsFor(facts);
+  if (isMadeByDruid(facts.service)) return DRUID_NOTE;
+  const addOn = labels['eks.amazonaws.com/component'];
+  if (addOn !== undefined) {
+    return DNS_ADD_ON.has(addOn)
+      ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
+      : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
+  }
+  if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
+    const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
+    return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
+  }
+  const flux = labels['kustomize.toolkit.fluxcd.io/name'];
+  if (flux !== undefined) return `# Flux owns it: the same change under spec.patches of Kustomization ${flux}`;
+  if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
+    const annotation = (presentAnnotation(facts) ?? key).replaceAll('/', '~1');
+    const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';
+    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`;
+  }
+  if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
+  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')];
+  return value === undefined || distribution === undefined
+    ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
+    : `# Helm owns it: value ${value}: ${distribution}`;
+};
