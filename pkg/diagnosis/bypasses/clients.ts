@@ -18,9 +18,7 @@ export interface EntryObject {
 }
 
 /** Clients of one kind that go around a Service's proxies. */
-export interface Client {
-  /** Stable name: `ingress-nginx`, `istio`, `headless`, … */
-  readonly client: string;
+interface Client {
   /** What decides about zones instead. Default: it chooses by itself, without zones. */
   readonly decides?: string;
   /** What to set, so that zones count. Default: nothing is known. */
@@ -32,204 +30,124 @@ export interface Client {
   readonly unless?: readonly [key: string, value: string];
 }
 
-interface Controlled extends Client {
-  readonly controller: RegExp;
-}
+const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
-/** By the controller of an IngressClass, or the class's usual name where only that is known. */
-export const INGRESS_CONTROLLERS: readonly (Controlled & { readonly className?: RegExp })[] = [
-  {
-    controller: /^k8s\.io\/ingress-nginx/,
-    className: /^nginx$/,
-    client: 'ingress-nginx',
+/** By stable name; after a slash which of several ways. */
+export const CLIENTS = clients({
+  'ingress-nginx': {
     setting:
       '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
     usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
   },
-  {
-    controller: /^nginx\.org\/ingress-controller/,
-    client: 'f5-nginx-ingress',
+  'f5-nginx-ingress': {
     setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
     usesClusterIp: 'nginx.org/use-cluster-ip',
   },
-  {
-    controller: /^traefik\.io\/ingress-controller/,
-    className: /^traefik$/,
-    client: 'traefik',
+  'f5-nginx-ingress/route': {
+    setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
+    source: 'nginx/kubernetes-ingress docs/crd',
+  },
+  traefik: {
     setting:
       '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
     source: 'traefik/traefik docs/content',
     usesClusterIp: 'traefik.ingress.kubernetes.io/service.nativelb',
   },
-  {
-    controller: /^haproxy-ingress\.github\.io\//,
-    client: 'haproxy-ingress',
+  'traefik/route': {
+    setting:
+      '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+    source: 'traefik/traefik docs/content',
+  },
+  'traefik/gateway': {
+    setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
+    source: 'traefik/traefik docs/content',
+    usesClusterIp: 'traefik.io/service.nativelb',
+  },
+  'haproxy-ingress': {
     setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
     source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
     usesClusterIp: 'haproxy-ingress.github.io/service-upstream',
   },
-  {
-    controller: /^haproxy\.org\//,
-    className: /^haproxy$/,
-    client: 'haproxy',
+  haproxy: {
     source: 'haproxytech/kubernetes-ingress: no setting found',
   },
-  {
-    controller: /^ingress\.k8s\.aws\/alb/,
-    className: /^alb$/,
-    client: 'aws-alb',
+  'aws-alb': {
     decides: 'with target type ip the load balancer sends to Pods, by default across zones',
     setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide',
   },
-  {
-    controller: /^azure\/application-gateway/,
-    className: /^azure[-/]application-gateway$/,
-    client: 'azure-application-gateway',
+  'azure-application-gateway': {
     decides: 'the gateway sends to Pods',
     source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
   },
-];
-
-export const UNKNOWN_INGRESS: Client = {
-  client: 'ingress',
-  decides: 'its controller is not known; most choose among the endpoints themselves',
-  setting: 'add IngressClasses to the objects, and check the documentation of the controller',
-  source: 'IngressClass spec.controller',
-};
-
-const CONTOUR: Client = {
-  client: 'contour',
-  decides: 'Envoy sees all endpoints as one locality',
-  source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
-};
-
-export const GATEWAY_CONTROLLERS: readonly Controlled[] = [
-  {
-    controller: /^gateway\.envoyproxy\.io\//,
-    client: 'envoy-gateway',
+  ingress: {
+    decides: 'its controller is not known; most choose among the endpoints themselves',
+    setting: 'add IngressClasses to the objects, and check the documentation of the controller',
+    source: 'IngressClass spec.controller',
+  },
+  contour: {
+    decides: 'Envoy sees all endpoints as one locality',
+    source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
+  },
+  'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
     setting:
       '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
-  {
-    controller: /^istio\.io\//,
-    client: 'istio-gateway',
+  'istio-gateway': {
     decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
     setting: '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25)',
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
-  {
-    controller: /^io\.cilium\/gateway-controller/,
-    client: 'cilium-gateway',
+  'cilium-gateway': {
     decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
     source: 'cilium#48738 (open)',
   },
-  {
-    controller: /^traefik\.io\//,
-    client: 'traefik',
-    setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
-    source: 'traefik/traefik docs/content',
-    usesClusterIp: 'traefik.io/service.nativelb',
-  },
-  { controller: /^projectcontour\.io\//, ...CONTOUR },
-  {
-    controller: /^networking\.gke\.io\//,
-    client: 'gke-neg',
+  'gke-neg/gateway': {
     decides: "Google's load balancer sends to Pods",
     source: 'ingress-gce',
   },
-];
-
-export const UNKNOWN_GATEWAY: Client = {
-  client: 'gateway',
-  decides: 'its controller is not known; most choose among the endpoints themselves',
-  setting: 'add Gateways and GatewayClasses to the objects, and see the documentation of the controller',
-  source: 'GatewayClass spec.controllerName',
-};
-
-/** Routes of one controller alone, by kind. */
-export const OWN_ROUTES: Readonly<Record<string, Client>> = {
-  IngressRoute: {
-    client: 'traefik',
+  gateway: {
+    decides: 'its controller is not known; most choose among the endpoints themselves',
+    setting: 'add Gateways and GatewayClasses to the objects, and see the documentation of the controller',
+    source: 'GatewayClass spec.controllerName',
+  },
+  // Headless Services with the same selector (grafana/loki#19558, strimzi-kafka-operator#6610).
+  'headless-twin': {
+    decides:
+      'clients that take addresses of the same Pods from it (rings, brokers, members of a StatefulSet) connect to Pods, whatever hints say',
+    source: 'Kubernetes documentation "Headless Services"',
+  },
+  'aws-ip-targets': {
+    decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
     setting:
-      '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
-    source: 'traefik/traefik docs/content',
+      'target group attribute `load_balancing.cross_zone.enabled=false`; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
-  HTTPProxy: CONTOUR,
-  VirtualServer: {
-    client: 'f5-nginx-ingress',
-    setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
-    source: 'nginx/kubernetes-ingress docs/crd',
+  'gke-neg': {
+    decides: "Google's load balancer sends to Pods of network endpoint groups",
+    source: 'kubernetes/ingress-gce pkg/negannotation',
   },
-};
-
-/** Headless Services with the same selector: rings, brokers, members of a StatefulSet (grafana/loki#19558, strimzi-kafka-operator#6610). */
-export const HEADLESS_TWIN: Client = {
-  client: 'headless-twin',
-  decides:
-    'clients that take addresses of the same Pods from it (rings, brokers, members of a StatefulSet) connect to Pods, whatever hints say',
-  source: 'Kubernetes documentation "Headless Services"',
-};
-
-export const AWS_TARGETS: Client = {
-  client: 'aws-ip-targets',
-  decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
-  setting:
-    'target group attribute `load_balancing.cross_zone.enabled=false`; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
-  source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
-};
-
-/** Annotations and labels of a Service that say who sends to its Pods. */
-export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: Client])[] = [
-  ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, AWS_TARGETS],
-  [
-    // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
-    'cloud.google.com/neg',
-    /exposed_ports/,
-    {
-      client: 'gke-neg',
-      decides: "Google's load balancer sends to Pods of network endpoint groups",
-      source: 'kubernetes/ingress-gce pkg/negannotation',
-    },
-  ],
-  [
-    'networking.internal.knative.dev/serviceType',
-    /^Public$/,
-    {
-      client: 'knative',
-      decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
-      source: 'knative/serving#13581',
-    },
-  ],
-  [
-    'service.cilium.io/global',
-    /^true$/i,
-    {
-      client: 'cilium-clustermesh',
-      decides:
-        'Cilium adds the endpoints of the other clusters, which no object here shows: hints cover the local ones, and the others get their share',
-      setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
-      source: 'cilium/cilium#29200, #31609',
-      unless: ['service.cilium.io/affinity', 'local'],
-    },
-  ],
-];
-
-export const ISTIO_AMBIENT: Client = {
-  client: 'istio-ambient',
-  decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
-  setting: '`spec.trafficDistribution: PreferClose` of the Service',
-  source: 'istio/istio serviceregistry/ambient; #50519, #53435',
-};
-
-/** By the name of a mesh, which Pods show. */
-export const MESHES: Readonly<Record<string, Client>> = {
+  knative: {
+    decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
+    source: 'knative/serving#13581',
+  },
+  'cilium-clustermesh': {
+    decides:
+      'Cilium adds the endpoints of the other clusters, which no object here shows: hints cover the local ones, and the others get their share',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
+    source: 'cilium/cilium#29200, #31609',
+    unless: ['service.cilium.io/affinity', 'local'],
+  },
+  'istio-ambient': {
+    decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
+    setting: '`spec.trafficDistribution: PreferClose` of the Service',
+    source: 'istio/istio serviceregistry/ambient; #50519, #53435',
+  },
   istio: {
-    client: 'istio',
     decides:
       "the sidecar's Envoy chooses by locality, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
     setting:
@@ -237,52 +155,80 @@ export const MESHES: Readonly<Record<string, Client>> = {
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #54715, #58701',
   },
   linkerd: {
-    client: 'linkerd',
     decides:
       "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
     source: 'linkerd/linkerd2 controller/api/destination; #6698',
   },
   kuma: {
-    client: 'kuma',
     decides: "the sidecar's Envoy chooses by tags",
     setting:
       'a MeshLoadBalancingStrategy with `localityAwareness.localZone.affinityTags` on topology.kubernetes.io/zone',
     source: 'kumahq/kuma policies/meshloadbalancingstrategy',
   },
   consul: {
-    client: 'consul',
     decides: "the sidecar's Envoy chooses; by locality with Consul Enterprise only",
     setting: '`spec.prioritizeByLocality.mode: failover` of ServiceResolver or ProxyDefaults (chart from 1.3.0)',
     source: 'hashicorp/consul-k8s api/v1alpha1',
   },
+  headless: {
+    decides: 'clients choose among the addresses that DNS returns',
+    setting: 'a Service with a cluster IP beside it, or a mesh; trafficDistribution has no effect',
+    source: 'Kubernetes documentation "Headless Services"',
+  },
+  'node-local-dns': {
+    decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
+    setting:
+      '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
+    source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
+  },
+  'kube-apiserver': {
+    decides:
+      'the API server goes through the proxy of its own host; with --enable-aggregator-routing=true it takes a random endpoint and ignores hints',
+    setting: 'leave `--enable-aggregator-routing` off where zones count (Gardener sets it)',
+    source: 'kubernetes/apiserver pkg/util/proxy/proxy.go',
+  },
+});
+
+export type ClientName = keyof typeof CLIENTS;
+
+/** By the controller of an IngressClass, or the class's usual name where only that is known. */
+export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
+  [/^k8s\.io\/ingress-nginx/, 'ingress-nginx', /^nginx$/],
+  [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
+  [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
+  [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
+  [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
+  [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
+  [/^azure\/application-gateway/, 'azure-application-gateway', /^azure[-/]application-gateway$/],
+];
+
+export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName])[] = [
+  [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
+  [/^istio\.io\//, 'istio-gateway'],
+  [/^io\.cilium\/gateway-controller/, 'cilium-gateway'],
+  [/^traefik\.io\//, 'traefik/gateway'],
+  [/^projectcontour\.io\//, 'contour'],
+  [/^networking\.gke\.io\//, 'gke-neg/gateway'],
+];
+
+/** Routes of one controller alone, and what the API server calls, by kind. */
+export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
+  IngressRoute: 'traefik/route',
+  HTTPProxy: 'contour',
+  VirtualServer: 'f5-nginx-ingress/route',
+  MutatingWebhookConfiguration: 'kube-apiserver',
+  ValidatingWebhookConfiguration: 'kube-apiserver',
+  APIService: 'kube-apiserver',
 };
 
-export const HEADLESS: Client = {
-  client: 'headless',
-  decides: 'clients choose among the addresses that DNS returns',
-  setting: 'a Service with a cluster IP beside it, or a mesh; trafficDistribution has no effect',
-  source: 'Kubernetes documentation "Headless Services"',
-};
+/** Annotations and labels of a Service that say who sends to its Pods. */
+export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [
+  ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, 'aws-ip-targets'],
+  // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
+  ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
+  ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
+  ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
+];
 
-export const NODE_LOCAL_DNS: Client = {
-  client: 'node-local-dns',
-  decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
-  setting:
-    '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
-  source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
-};
-
-export const API_SERVER: Client = {
-  client: 'kube-apiserver',
-  decides:
-    'the API server goes through the proxy of its own host; with --enable-aggregator-routing=true it takes a random endpoint and ignores hints',
-  setting: 'leave `--enable-aggregator-routing` off where zones count (Gardener sets it)',
-  source: 'kubernetes/apiserver pkg/util/proxy/proxy.go',
-};
-
-/** Kinds whose entries are the API server's. */
-export const API_SERVER_KINDS: ReadonlySet<EntryObject['kind']> = new Set([
-  'MutatingWebhookConfiguration',
-  'ValidatingWebhookConfiguration',
-  'APIService',
-]);
+/** Whose sidecars Pods show, by the name of the mesh. */
+export const MESHES: readonly ClientName[] = ['istio', 'linkerd', 'kuma', 'consul'];

@@ -5,22 +5,15 @@ import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
-  API_SERVER,
-  API_SERVER_KINDS,
-  AWS_TARGETS,
+  CLIENTS,
+  CLIENT_OF_KIND,
+  type ClientName,
+  type EntryObject,
   GATEWAY_CONTROLLERS,
-  HEADLESS,
-  HEADLESS_TWIN,
-  ISTIO_AMBIENT,
   INGRESS_CONTROLLERS,
   MESHES,
-  NODE_LOCAL_DNS,
-  OWN_ROUTES,
   SERVICE_MARKS,
-  UNKNOWN_GATEWAY,
-  UNKNOWN_INGRESS,
 } from './clients.ts';
-import type { Client, EntryObject } from './clients.ts';
 import { byText } from '../../apis/values.ts';
 
 /** Namespace and selector; undefined without selector. */
@@ -54,7 +47,7 @@ const entryName = ({ kind, namespace, name }: EntryObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 interface Found {
-  readonly client: Client;
+  readonly client: ClientName;
   readonly evidence: Evidence;
   readonly all?: boolean;
   readonly possible?: boolean;
@@ -63,35 +56,35 @@ interface Found {
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
-const ingressClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
+const ingressClient = (entry: EntryObject, { entries }: BypassIndex): ClientName => {
   const className = classOf(entry);
   const known = entries.find(({ kind, name }) => kind === 'IngressClass' && name === className)?.controller;
-  const row = INGRESS_CONTROLLERS.find(({ controller, className: usual }) =>
+  const row = INGRESS_CONTROLLERS.find(([controller, , usual]) =>
     known === undefined ? className !== '' && usual?.test(className) : controller.test(known),
   );
-  return row ?? UNKNOWN_INGRESS;
+  return row?.[1] ?? 'ingress';
 };
 
-const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
+const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): ClientName => {
   const gateways = entries.filter(
     ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
   );
   const names = new Set(gateways.map(({ className }) => className));
   const controller = entries.find(({ kind, name }) => kind === 'GatewayClass' && names.has(name))?.controller;
-  return GATEWAY_CONTROLLERS.find((row) => row.controller.test(controller ?? '')) ?? UNKNOWN_GATEWAY;
+  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(controller ?? ''))?.[1] ?? 'gateway';
 };
 
-const clientOf = (entry: EntryObject, index: BypassIndex): Client | undefined => {
-  if (API_SERVER_KINDS.has(entry.kind)) return API_SERVER;
+const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
-  if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? AWS_TARGETS : undefined;
+  if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? 'aws-ip-targets' : undefined;
   if (entry.kind === 'IngressRoute' && entry.settings['nativeLB'] === 'true') return undefined;
-  return OWN_ROUTES[entry.kind] ?? gatewayClient(entry, index);
+  return CLIENT_OF_KIND[entry.kind] ?? gatewayClient(entry, index);
 };
 
-const passesProxy = ({ client, usesClusterIp = '' }: Client, entry: EntryObject, service: Service): boolean => {
+const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
   // An ALB with instance targets goes through node ports.
   if (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
+  const { usesClusterIp = '' } = CLIENTS[client];
   return [entry.annotations, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 
@@ -109,7 +102,7 @@ const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
   if (twin === undefined) return [];
   const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
   const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
-  return [{ client: HEADLESS_TWIN, evidence, possible: true }];
+  return [{ client: 'headless-twin', evidence, possible: true }];
 };
 
 const byMarks = ({ metadata }: Service, name: string): Found[] =>
@@ -117,12 +110,12 @@ const byMarks = ({ metadata }: Service, name: string): Found[] =>
     const { annotations = {}, labels = {} } = metadata ?? {};
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
     const value = annotations[key] ?? labels[key];
-    const [other = '', staying] = client.unless ?? [];
-    if (value === undefined || !pattern.test(value) || (client.unless && annotations[other] === staying)) return [];
+    const { unless } = CLIENTS[client];
+    if (value === undefined || !pattern.test(value) || (unless && annotations[unless[0]] === unless[1])) return [];
     return [{ client, evidence: { object: `Service ${name}`, field, value } }];
   });
 
-const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daemonSets']): Found[] => {
+const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   const set = daemonSets.find((each) => each.name === name);
   if (set === undefined) return [];
   return [{ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }];
@@ -131,7 +124,7 @@ const byDaemonSet = (name: string, client: Client, daemonSets: BypassIndex['daem
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
 const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
   const sidecars = [...meshes].flatMap(([mesh, pods]): Found[] => {
-    const client = MESHES[mesh];
+    const client = MESHES.find((name) => name === mesh);
     const near = pods.find((pod) => pod.namespace === namespace);
     const pod = near ?? pods[0];
     if (client === undefined || pod === undefined) return [];
@@ -139,7 +132,7 @@ const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found
     const evidence = { object: `Pod ${pod.namespace}/${pod.name}`, field: 'sidecar', value };
     return [{ client, evidence, possible: near === undefined }];
   });
-  return [...sidecars, ...byDaemonSet('ztunnel', ISTIO_AMBIENT, daemonSets)];
+  return [...sidecars, ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets)];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
@@ -149,17 +142,18 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
   const key = `${namespace}/${name}`;
   const headless = { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' };
   const found: Found[] = [
-    ...(isHeadless(service) ? [{ client: HEADLESS, evidence: headless, all: true }] : []),
+    ...(isHeadless(service) ? [{ client: 'headless' as const, evidence: headless, all: true }] : []),
     ...byEntries(service, key, index),
     ...byMarks(service, key),
-    ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', NODE_LOCAL_DNS, index.daemonSets) : []),
+    ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
     ...byMeshes(namespace, index),
     ...byTwins(service, index),
   ];
   return found
-    .map(
-      ({ client: { client, decides = NO_ZONES, setting = '', source }, evidence, all = false, possible = false }) => ({
-        client,
+    .map(({ client, evidence, all = false, possible = false }) => {
+      const { decides = NO_ZONES, setting = '', source } = CLIENTS[client];
+      return {
+        client: client.replace(/\/.*$/, ''),
         evidence,
         decides,
         setting: setting
@@ -171,7 +165,7 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
         /** Nothing shows that clients of this Service are among them. */
         possible,
         source,
-      }),
-    )
+      };
+    })
     .sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };
