@@ -11,7 +11,7 @@ import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '
 import type { Cache } from '../../kubernetes/cache.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventInput, EventRecorder, Result, Selection } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Result, Selection } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
@@ -71,13 +71,6 @@ interface Reported {
   readonly state: string;
 }
 
-const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  name: metadata?.name ?? '',
-  ...defined({ uid: metadata?.uid }),
-});
-
 const DONE: Result = { kind: 'done' };
 /** After a conflict the watch brings the newer Node; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
@@ -106,42 +99,29 @@ export const createZoneReconciler = ({
   /** The last decision about each Node that is in a group, or was. */
   const known = new Map<string, Reported>();
 
-  const regardingGroup = (name: string): EventInput['regarding'] => {
-    const uid = groups.get({ name })?.metadata?.uid;
-    return { apiVersion: apiVersionOf(NODE_GROUPS), kind: NODE_GROUPS.kind, name, ...defined({ uid }) };
-  };
-
-  /** The author of the group looks there; the Node's events show both what was done and what was not. */
-  const record = (node: KubernetesObject, decision: Exclude<ZoneDecision, { kind: 'none' | 'settled' }>): void => {
-    const refused = decision.kind === 'refused';
-    const rest = {
-      type: refused ? 'Warning' : 'Normal',
-      reason: refused ? decision.reason : `Zone${decision.reason}`,
-      message: decision.message,
-    } as const;
-    events.record({ regarding: regardingNode(node), ...rest });
-    if (refused) for (const name of decision.groups) events.record({ regarding: regardingGroup(name), ...rest });
-    logger[refused ? 'warn' : 'info'](refused ? 'zone refused' : 'zone written', {
-      node: node.metadata?.name,
-      reason: decision.reason,
-      detail: decision.message,
-    });
-  };
-
   /** Once as an event and a log line, always as a count: what was decided, and done where it says so. */
   const report = (node: KubernetesObject, decision: ZoneDecision): void => {
     const name = nameOf(node);
-    if (decision.kind === 'none') {
-      known.delete(name);
-      return;
-    }
     const before = known.get(name);
-    const now = { group: decision.groups.join(), state: decision.reason };
-    const done = decision.kind === 'write' && (decision.reason === 'Restored' || decision.reason === 'Released');
-    if (done) known.delete(name);
-    else known.set(name, now);
-    if (decision.kind === 'settled') return;
-    if (decision.kind === 'write' || before?.state !== now.state || before.group !== now.group) record(node, decision);
+    const isOver = decision.kind === 'none' || (decision.kind === 'write' && decision.record === undefined);
+    if (isOver) known.delete(name);
+    else known.set(name, { group: decision.groups.join(), state: decision.reason });
+    if (decision.kind === 'none' || decision.kind === 'settled') return;
+    const { reason: detail, message } = decision;
+    const refused = decision.kind === 'refused';
+    if (refused && before?.state === detail && before.group === decision.groups.join()) return;
+    const [type, reason] = refused ? (['Warning', detail] as const) : (['Normal', `Zone${detail}`] as const);
+    const record = (apiVersion: string, kind: string, object: KubernetesObject | undefined, of: string): void => {
+      const regarding = { apiVersion, kind, name: of, ...defined({ uid: object?.metadata?.uid }) };
+      events.record({ regarding, type, reason, message });
+    };
+    record('v1', 'Node', node, name);
+    // The author of the group looks there; the Node's events show both what was done and what was not.
+    for (const group of refused ? decision.groups : [])
+      record(apiVersionOf(NODE_GROUPS), NODE_GROUPS.kind, groups.get({ name: group }), group);
+    const fields = { node: name, reason: detail, detail: message };
+    if (refused) logger.warn('zone refused', fields);
+    else logger.info('zone written', fields);
   };
 
   const carryOut = async (
