@@ -123,20 +123,12 @@ const poolsOf = (
   price: Price | undefined,
 ): FlowEndpoint[][] => {
   const withClients = new Set(zones);
-  const keys = new Map<string, string>();
-  const keyOf = (zone: string): string => {
-    if (withClients.has(zone) || zone === '') return zone;
-    return `\n${zones.map((client) => price?.(client, zone) ?? 1).join()}`;
-  };
-  const pools = new Map<string, FlowEndpoint[]>();
-  for (const endpoint of [...endpoints].sort((a, b) => byText(a.zone, b.zone))) {
-    const key = keys.get(endpoint.zone) ?? keyOf(endpoint.zone);
-    keys.set(endpoint.zone, key);
-    const members = pools.get(key);
-    if (members === undefined) pools.set(key, [endpoint]);
-    else members.push(endpoint);
-  }
-  return [...pools.values()];
+  const keyOf = (zone: string): string =>
+    withClients.has(zone) || zone === '' ? zone : `\n${zones.map((client) => price?.(client, zone) ?? 1).join()}`;
+  const names = [...new Set(endpoints.map(({ zone }) => zone))].sort(byText);
+  const keys = new Map(names.map((zone) => [zone, keyOf(zone)]));
+  const sorted = [...endpoints].sort((a, b) => byText(a.zone, b.zone));
+  return [...Map.groupBy(sorted, ({ zone }) => keys.get(zone)).values()];
 };
 
 /** Endpoints that count as alike, the largest of a pool first. */

@@ -104,17 +104,14 @@ export type ZoneWeights =
   | { readonly kind: 'unknown'; readonly reason: UnknownSharesCause; readonly message: string };
 
 const countByZone = (nodes: readonly Node[]): ZoneWeights => {
-  const counts = new Map<string, number>();
-  for (const zone of nodes.map(zoneOfNode)) {
-    if (zone !== '') counts.set(zone, (counts.get(zone) ?? 0) + 1);
-  }
-  if (counts.size > 1)
-    return { kind: 'known', weights: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))) };
-  return {
-    kind: 'unknown',
-    reason: 'FewerThanTwoZones',
-    message: `Nodes are in ${counts.size} zones, and two are needed`,
-  };
+  const byZone = Map.groupBy(
+    nodes.filter((node) => zoneOfNode(node) !== ''),
+    zoneOfNode,
+  );
+  const counts = [...byZone].map(([zone, all]): [string, number] => [zone, all.length]);
+  if (counts.length > 1) return { kind: 'known', weights: Object.fromEntries(counts.sort(([a], [b]) => byText(a, b))) };
+  const message = `Nodes are in ${counts.length} zones, and two are needed`;
+  return { kind: 'unknown', reason: 'FewerThanTwoZones', message };
 };
 
 /**

@@ -1,5 +1,5 @@
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
-import { byText } from '../apis/values.ts';
+import { byText, sumBy, sumOf } from '../apis/values.ts';
 import { integralityBounds, transportationBound } from './bounds.ts';
 import { type Compiled, checkPlanInput, compile, plannedEndpoints } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
@@ -15,7 +15,7 @@ import {
 } from './problem.ts';
 import type { Group, Problem, Solution } from './problem.ts';
 import { solve } from './solve.ts';
-import type { Bounds, Plan, PlanInput, PlannedEndpoint, ProportionalInput } from './types.ts';
+import type { Bounds, Plan, PlanFigures, PlanInput, PlannedEndpoint, ProportionalInput } from './types.ts';
 
 const sameZones = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort(byText).join('\n') === [...right].sort(byText).join('\n');
@@ -25,15 +25,7 @@ const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]
   return endpoints.filter(({ name, forZones = [] }) => !sameZones(forZones, hints.get(name) ?? [])).length;
 };
 
-interface Decided {
-  readonly spread: boolean;
-  readonly endpoints: readonly PlannedEndpoint[];
-  readonly bounds: Bounds;
-  readonly exact: boolean;
-  readonly cutShort: boolean;
-}
-
-const toPlan = (input: PlanInput, { endpoints, ...decided }: Decided): Plan => {
+const toPlan = (input: PlanInput, { endpoints, ...decided }: Omit<Plan, keyof PlanFigures | 'changes'>): Plan => {
   const hints = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
   const evaluated = input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] }));
   return {
@@ -132,7 +124,7 @@ const orSimpler = (plan: Plan, simpler: readonly Plan[]): Plan => {
  */
 export const planHints = (input: PlanInput): Plan => {
   checkPlanInput(input);
-  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  const demand = sumOf(Object.values(input.demand));
   if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input);
   const compiled = compile(input);
   const { problem, roomiest, inForce, homeless } = compiled;
@@ -170,10 +162,10 @@ export const planHints = (input: PlanInput): Plan => {
  */
 export const boundsAtTarget = (input: PlanInput): Bounds => {
   checkPlanInput(input);
-  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  const demand = sumOf(Object.values(input.demand));
   if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input).bounds;
   const { roomiest, homeless } = compile(input);
-  const capacity = input.endpoints.reduce((sum, one) => sum + one.capacity, 0);
+  const capacity = sumBy(input.endpoints, (one) => one.capacity);
   const overload = Math.max(0, 1 - (input.targetUtilization * capacity) / demand);
   const lp = 1 - homeless - transportationBound(roomiest, overload);
   const { crossing } = integralityBounds(roomiest);
@@ -186,7 +178,7 @@ export const boundsAtTarget = (input: PlanInput): Bounds => {
  */
 export const leastCrossZoneCost = (input: PlanInput): number => {
   checkPlanInput(input);
-  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  const demand = sumOf(Object.values(input.demand));
   if (demand === 0) return 0;
   return input.endpoints.length === 0 ? Infinity : integralityBounds(compile(input).roomiest).cost * demand;
 };
@@ -198,7 +190,7 @@ export const leastCrossZoneCost = (input: PlanInput): number => {
  */
 export const planProportional = ({ weights, endpoints, maxOverload = 0.2, ...rest }: ProportionalInput): Plan => {
   if (!(maxOverload >= 0)) throw new RangeError(`maxOverload must be 0 or more, got ${maxOverload}`);
-  const total = Object.values(weights).reduce((sum, weight) => sum + weight, 0);
+  const total = sumOf(Object.values(weights));
   const scale = total > 0 ? endpoints.length / total : 0;
   return planHints({
     ...rest,

@@ -1,12 +1,12 @@
 // What a Service's turn asks the planner, as data that can be sent to another thread, and the answer.
 import { sumBy, sumOf } from '../../apis/values.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
-import { type HintsInForce, endpointsWithHints, hintsOf, sharingOf } from '../demand/arrivals.ts';
+import { type HintsInForce, endpointsWithHints } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { settingsFromSpec } from '../loop/from-spec.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
 import { boundsAtTarget } from '../planner.ts';
-import type { Bounds, Demand } from '../types.ts';
+import type { Bounds, Demand, FlowEndpoint } from '../types.ts';
 import type { ClientZones, FlowSlice } from './slice.ts';
 import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad, unmeasured } from './turn.ts';
 
@@ -16,17 +16,12 @@ import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad, unmea
  */
 const MAX_ZONES_WITHOUT_CLIENTS = 8;
 
-const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<string, number> => {
-  const sharing = sharingOf(zones, endpoints, plan);
-  const hints = hintsOf(plan);
-  return new Map(
-    sharing.zones.map((zone, index) => {
-      const orphan = sharing.orphans.includes(zone);
-      const local = endpoints.filter((one) => one.zone === zone && (orphan || hints(one).includes(zone))).length;
-      const sharers = sharing.sharers[index] ?? 0;
-      return [zone, sharers === 0 ? 0 : 1 - local / sharers];
-    }),
-  );
+/** Share of the demand of a zone's clients that other zones serve, by kube-proxy's rules. */
+const spillOf = (zone: string, endpoints: readonly FlowEndpoint[]): number => {
+  const ignored = endpoints.some(({ forZones = [] }) => forZones.length === 0);
+  const hinted = ignored ? [] : endpoints.filter(({ forZones = [] }) => forZones.includes(zone));
+  const used = hinted.length > 0 ? hinted : endpoints;
+  return used.length === 0 ? 0 : 1 - used.filter((one) => one.zone === zone).length / used.length;
 };
 
 export type TurnFigures = ReturnType<typeof loopFiguresOf>;
@@ -38,9 +33,8 @@ export const loopFiguresOf = (
   demand: Demand,
   { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
 ) => {
-  const { endpoints } = observation;
-  const evaluated = evaluatePlan({ endpoints: endpointsWithHints(plan, endpoints), demand, targetUtilization });
-  const spill = spillOf(observation, plan);
+  const endpoints = endpointsWithHints(plan, observation.endpoints);
+  const evaluated = evaluatePlan({ endpoints, demand, targetUtilization });
   const known = new Set(observation.zones);
   const others = Object.keys(evaluated.zones).filter((zone) => !known.has(zone));
   const left = new Set(others.slice(MAX_ZONES_WITHOUT_CLIENTS));
@@ -52,7 +46,7 @@ export const loopFiguresOf = (
     endpoints: endpoints.filter((one) => one.zone === zone).length,
     utilization,
     /** Share of its demand that other zones serve. */
-    spill: ofClients === 0 ? 0 : (spill.get(zone) ?? 0),
+    spill: ofClients === 0 ? 0 : spillOf(zone, endpoints),
   }));
   return {
     zones,

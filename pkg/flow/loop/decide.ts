@@ -100,7 +100,7 @@ export const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
   };
 };
 
-export interface DecideInput {
+interface DecideInput {
   readonly policy: LoopPolicy;
   readonly time: number;
   readonly before: LoopState;
@@ -122,7 +122,7 @@ export interface DecideInput {
   readonly highEnough: boolean;
 }
 
-export interface Choice {
+interface Choice {
   readonly plan: HintsInForce;
   readonly reason: LoopReason;
   readonly safe: boolean;

@@ -4,7 +4,7 @@ import { type Estimate, meanOf } from '../demand/estimate.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
 import { dot, times } from '../demand/matrix.ts';
 import type { Demand, FlowEndpoint } from '../types.ts';
-import { type Choice, type DecideInput, decidePlan, figuresUnder } from './decide.ts';
+import { decidePlan, figuresUnder } from './decide.ts';
 import { type Observed, observe } from './observe.ts';
 import { membersDiffer, membersOf, observedZones, readyOf, withHintPeriod } from './periods.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
@@ -150,66 +150,6 @@ export const initialState = ({ time }: Observation): LoopState => ({
   safe: false,
 });
 
-/** Zones with clients, or ready endpoints, are others than before. */
-const topologyChanged = (before: LoopState, observation: Observation): boolean =>
-  before.hintPeriods.at(-1)?.zones.join() !== observedZones(observation).join() ||
-  membersDiffer(before.members, membersOf(observation, before.members));
-
-const estimatedOf = ({ estimate }: Observed): Demand => (estimate === null ? {} : meanOf(estimate));
-
-/** All that the decision depends on, and for how long load has been high. */
-const situationOf = (
-  policy: LoopPolicy,
-  before: LoopState,
-  observation: Observation,
-  first: boolean,
-): { readonly input: DecideInput; readonly high: LoopState['high'] } => {
-  const { time } = observation;
-  const observed = observe(policy, before, observation);
-  const { estimate } = observed;
-  const ready = readyOf(observation);
-  const current = planFor(before.plan, ready);
-  const demand = observed.jump ?? estimatedOf(observed);
-  const figures = figuresUnder(current, ready, demand, policy);
-  const excess = estimate === null ? 0 : excessOf(policy, current, ready, estimate);
-  const high = highOf(policy, before, observed, observation, figures.maxUtilization, excess);
-  const input = {
-    policy,
-    time,
-    before,
-    observed,
-    endpoints: endpointsWithHints(current, ready),
-    current,
-    figures,
-    demand,
-    past: pastOf(policy, before.past, observed, time),
-    fellAt: fellOf(policy, before, observed, time, figures.maxUtilization),
-    first,
-    topologyChanged: !first && topologyChanged(before, observation),
-    highEnough: isHighEnough(policy, high, time),
-  };
-  return { input, high };
-};
-
-const decisionOf = (
-  { policy, time, observed, endpoints }: DecideInput,
-  { plan, reason, cutShort }: Choice,
-  changed: boolean,
-): LoopDecision => {
-  const demand = estimatedOf(observed);
-  return {
-    time,
-    changed,
-    spread: plan.spread,
-    endpoints: plan.endpoints,
-    demand,
-    inZoneShare: figuresUnder(plan, endpoints, demand, policy).inZoneShare,
-    reason,
-    cutShort,
-    rank: observed.rank,
-  };
-};
-
 /**
  * Counts what was seen and decides on the hints from `observation.time` on.
  *
@@ -223,31 +163,68 @@ export const step = (
 ): { readonly state: LoopState; readonly decision: LoopDecision } => {
   const before = state ?? initialState(observation);
   const { time } = observation;
-  const { input, high } = situationOf(policy, before, observation, state === undefined);
-  const { observed, current } = input;
-  const choice = decidePlan(input);
-  const { plan } = choice;
+  const observed = observe(policy, before, observation);
+  const { estimate } = observed;
+  const ready = readyOf(observation);
+  const members = membersOf(observation, before.members);
+  const current = planFor(before.plan, ready);
+  const estimated = estimate === null ? {} : meanOf(estimate);
+  const demand = observed.jump ?? estimated;
+  const figures = figuresUnder(current, ready, demand, policy);
+  const excess = estimate === null ? 0 : excessOf(policy, current, ready, estimate);
+  const high = highOf(policy, before, observed, observation, figures.maxUtilization, excess);
+  const past = pastOf(policy, before.past, observed, time);
+  const fellAt = fellOf(policy, before, observed, time, figures.maxUtilization);
+  const zonesDiffer = before.hintPeriods.at(-1)?.zones.join() !== observedZones(observation).join();
+  const choice = decidePlan({
+    policy,
+    time,
+    before,
+    observed,
+    endpoints: endpointsWithHints(current, ready),
+    current,
+    figures,
+    demand,
+    past,
+    fellAt,
+    first: state === undefined,
+    topologyChanged: state !== undefined && (zonesDiffer || membersDiffer(before.members, members)),
+    highEnough: isHighEnough(policy, high, time),
+  });
+  const { plan, reason, cutShort } = choice;
   const changed = !samePlan(plan, current);
   const oldest = time - policy.holdAfterSeconds;
   const { plannedAt, hintPeriods, previous } = before;
   const guessedOn = choice.guessed === true ? { plan: current, plannedAt, hintPeriods, until: time } : null;
+  const { spread, endpoints } = plan;
+  const { inZoneShare } = figuresUnder(plan, ready, estimated, policy);
   return {
     state: {
       plan,
       plannedAt: changed ? time : plannedAt,
       hintPeriods: withHintPeriod(changed ? [] : hintPeriods, observation, plan, oldest),
       previous: changed ? guessedOn : previous !== null && previous.until >= oldest ? previous : null,
-      members: membersOf(observation, before.members),
-      estimate: observed.estimate,
+      members,
+      estimate,
       sampled: observed.sampled,
       freshAt: observed.freshAt,
       high: changed ? null : high,
-      past: input.past,
-      fellAt: input.fellAt,
+      past,
+      fellAt,
       quickAt: choice.quick === true ? time : before.quickAt,
       safe: choice.safe,
       ...defined({ counting: observed.counting, silent: observed.silent }),
     },
-    decision: decisionOf(input, choice, changed),
+    decision: {
+      time,
+      changed,
+      spread,
+      endpoints,
+      demand: estimated,
+      inZoneShare,
+      reason,
+      cutShort,
+      rank: observed.rank,
+    },
   };
 };
