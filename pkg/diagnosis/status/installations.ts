@@ -1,7 +1,7 @@
 // Installations of the chart: which components each has, how they run, who leads, and who answers admission.
 import { type Lease, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE, LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { byText, isFields, nameOf } from '../../apis/values.ts';
+import { type Fields, byText, isFields, nameOf, sumOf } from '../../apis/values.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 import {
   type ComponentConfig,
@@ -37,27 +37,26 @@ interface LeaseUse {
 }
 
 /** Of a configuration, which nothing has checked: empty where it is no object. */
-const sectionOf = (object: unknown, key: string): Readonly<Record<string, unknown>> => {
-  const value = isFields(object) ? object[key] : undefined;
-  return isFields(value) ? value : {};
-};
-
-const usesIn = ({ config, component, namespace: own }: ComponentConfig): LeaseUse[] => {
-  const sections = [
-    ['leader', sectionOf(config, 'leaderElection')],
-    ['claim', sectionOf(sectionOf(config, 'installation'), 'claim')],
-  ] as const;
-  return sections.flatMap(([purpose, { name, namespace = own }]) =>
-    typeof name === 'string' && typeof namespace === 'string' ? [{ component, purpose, namespace, name }] : [],
-  );
-};
+const sectionOf = (object: unknown, key: string): Fields =>
+  isFields(object) && isFields(object[key]) ? object[key] : {};
 
 /** Leases that the components of a namespace go by. */
-export const leaseUsesOf = (configs: readonly ComponentConfig[], namespace: string): LeaseUse[] => {
-  const said = configs.filter((config) => config.namespace === namespace).flatMap(usesIn);
+export const leaseUsesOf = (configs: readonly ComponentConfig[], own: string): LeaseUse[] => {
+  const said = configs
+    .filter(({ namespace }) => namespace === own)
+    .flatMap(({ component, config }) => {
+      const sections = [
+        ['leader', sectionOf(config, 'leaderElection')],
+        ['claim', sectionOf(sectionOf(config, 'installation'), 'claim')],
+      ] as const;
+      return sections.flatMap(([purpose, { name, namespace = own }]): LeaseUse[] =>
+        typeof name === 'string' && typeof namespace === 'string' ? [{ component, purpose, namespace, name }] : [],
+      );
+    });
+  const leaders = new Set(said.flatMap(({ purpose, component }) => (purpose === 'leader' ? [component] : [])));
   const defaults = Object.entries(DEFAULT_LEASES)
-    .filter(([component]) => said.every((use) => use.component !== component || use.purpose !== 'leader'))
-    .map(([component, name]): LeaseUse => ({ component, purpose: 'leader', namespace, name }));
+    .filter(([component]) => !leaders.has(component))
+    .map(([component, name]): LeaseUse => ({ component, purpose: 'leader', namespace: own, name }));
   return [...said, ...defaults];
 };
 
@@ -85,8 +84,6 @@ const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: 
   } as const;
 };
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
 const componentStatus = (evidence: StatusEvidence, deployment: Deployment) => {
   const { namespace, name, release, component, version } = identityOf(deployment);
   const { spec, status } = deployment;
@@ -111,7 +108,7 @@ const componentStatus = (evidence: StatusEvidence, deployment: Deployment) => {
     /** Null where Pods could not be seen. */
     pods: isUnseen(evidence, 'pods')
       ? null
-      : { restarts: sum(restarts), nodes: nodes.size, zones: [...used].sort(byText) },
+      : { restarts: sumOf(restarts), nodes: nodes.size, zones: [...used].sort(byText) },
   };
 };
 

@@ -10,12 +10,14 @@ import {
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import { audit } from '../audit/audit.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { markOf } from '../../evacuation/slice.ts';
 import { mechanismOf } from '../../routing/plan.ts';
-import { matchesSelector } from '../../routing/types.ts';
-import { InvalidVersionError, formatVersion, parseVersion } from '../../routing/version.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { compareVersions, formatVersion } from '../../routing/version.ts';
+import { kubeletVersion } from '../routers/nodes.ts';
 import { routersOf, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf, known } from '../snapshot.ts';
 import { CHART_SELECTOR, type StatusEvidence, registrationsOf } from './evidence.ts';
@@ -25,22 +27,12 @@ import { installationStatuses, webhookStatuses } from './installations.ts';
 const UNKNOWN = 'unknown';
 
 /** `1.33`, or `unknown`. */
-const minorOf = (version: string | undefined): string => {
-  try {
-    return formatVersion(parseVersion(version));
-  } catch (error) {
-    if (error instanceof InvalidVersionError) return UNKNOWN;
-    throw error;
-  }
-};
+const minorOf = (version: KubernetesVersion | undefined): string =>
+  version === undefined ? UNKNOWN : formatVersion(version);
 
 /** How many Nodes have each value, in order of the values. */
-const countsOf = (nodes: readonly Node[], valueOf: (node: Node) => string): Record<string, number> => {
-  const groups = Map.groupBy(nodes, valueOf);
-  return Object.fromEntries(
-    [...groups].map(([value, own]) => [value, own.length] as const).sort(([a], [b]) => byText(a, b)),
-  );
-};
+const countsOf = (nodes: readonly Node[], valueOf: (node: Node) => string): Record<string, number> =>
+  Object.fromEntries([...countBy(nodes, valueOf)].sort(([a], [b]) => byText(a, b)));
 
 const nodesOf = ({ nodes }: ClusterSnapshot) => {
   if (nodes.kind === 'unknown') return null;
@@ -51,24 +43,20 @@ const nodesOf = ({ nodes }: ClusterSnapshot) => {
     /** Ready Nodes by zone; the empty name is for no zone. */
     zones: countsOf(ready, zoneOfNode),
     /** Nodes by minor version of the kubelet, which stands in for the kube-proxy's. */
-    versions: countsOf(nodes.items, ({ status }) => minorOf(status?.nodeInfo?.kubeletVersion)),
+    versions: countsOf(nodes.items, (node) => minorOf(kubeletVersion(node))),
   };
 };
 
 const clusterStatus = ({ snapshot, serverVersion }: StatusEvidence) => {
-  const nodes = nodesOf(snapshot);
-  const [newest] = Object.keys(nodes?.versions ?? {})
-    .filter((each) => each !== UNKNOWN)
-    .map(parseVersion)
-    .sort((a, b) => b.major - a.major || b.minor - a.minor);
-  const version = snapshot.version ?? newest;
+  const kubelets = itemsOf(snapshot.nodes).flatMap((node) => kubeletVersion(node) ?? []);
+  const version = snapshot.version ?? kubelets.sort(compareVersions).at(-1);
   return {
     /** gitVersion of the API server, else the newest minor of the Nodes. */
-    version: serverVersion ?? (version === undefined ? UNKNOWN : formatVersion(version)),
+    version: serverVersion ?? minorOf(version),
     /** How Services are routed by zone on that version. */
     mechanism: version === undefined ? UNKNOWN : mechanismOf(version),
     /** Null where Nodes could not be seen. */
-    nodes,
+    nodes: nodesOf(snapshot),
   };
 };
 
@@ -134,10 +122,10 @@ const evacuationsOf = ({ snapshot, now }: StatusEvidence) => {
   const running = itemsOf(snapshot.evacuations).filter(({ until = 0 }) => until > now);
   const left = new Set(running.map(({ zone }) => zone));
   const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]);
-  const overdue = [...Map.groupBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
+  const overdue = [...countBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
   return {
     running,
-    overdue: overdue.map(([zone, own]) => ({ zone, slices: own.length })).sort((a, b) => byText(a.zone, b.zone)),
+    overdue: overdue.map(([zone, count]) => ({ zone, slices: count })).sort((a, b) => byText(a.zone, b.zone)),
   };
 };
 

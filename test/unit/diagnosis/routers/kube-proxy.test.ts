@@ -9,52 +9,52 @@ import { agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts
 import { AUTO, type Case, PROXY, answer, checkRouters, here, kubeProxy } from './support.ts';
 
 const CASES: readonly Case[] = [
-  {
-    name: 'kubeadm',
-    objects: [kubeProxy('v1.33.4')],
-    want: ['kube-proxy', '1.33.4', 'seen', 'zone'],
-    evidence: /^DaemonSet kube-system\/kube-proxy containers\[kube-proxy\]\.image/,
-    notes: /kube-proxy 1\.33, kubelet 1\.34/,
-  },
-  {
-    name: 'EKS',
-    objects: [kubeProxy('v1.29.0-minimal-eksbuild.2', '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy')],
-    want: ['kube-proxy', '1.29.0', 'seen', 'zone'],
-    notes: /more than Kubernetes supports/,
-  },
-  {
-    name: 'AKS',
-    objects: [
+  [
+    'kubeadm',
+    'kube-proxy 1.33.4 seen zone',
+    [kubeProxy('v1.33.4')],
+    { says: [/kube-proxy 1\.33, kubelet 1\.34/, /^DaemonSet kube-system\/kube-proxy containers\[kube-proxy\]\.image/] },
+  ],
+  [
+    'EKS',
+    'kube-proxy 1.29.0 seen zone',
+    [kubeProxy('v1.29.0-minimal-eksbuild.2', '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy')],
+    { says: /more than Kubernetes supports/ },
+  ],
+  [
+    'AKS',
+    'kube-proxy 1.30.3 seen zone',
+    [
       daemonSet('kube-proxy', 'mcr.microsoft.com/oss/kubernetes/kube-proxy:v1.30.3-hotfix.20240901', {
         labels: { component: 'kube-proxy', tier: 'node' },
       }),
     ],
-    want: ['kube-proxy', '1.30.3', 'seen', 'zone'],
-  },
-  {
-    name: 'GKE, a static Pod',
-    objects: [
+  ],
+  [
+    'GKE, a static Pod',
+    'kube-proxy 1.31.5 seen zone',
+    [
       agentPod('kube-proxy-n', 'n', 'gke.gcr.io/kube-proxy-amd64:v1.31.5-gke.1023000', {
         labels: { component: 'kube-proxy' },
         container: 'kube-proxy',
       }),
     ],
-    want: ['kube-proxy', '1.31.5', 'seen', 'zone'],
-    evidence: /^Pod kube-system\/kube-proxy-n/,
-  },
-  {
-    name: 'RKE2, a static Pod',
-    objects: [
+    { says: /^Pod kube-system\/kube-proxy-n/ },
+  ],
+  [
+    'RKE2, a static Pod',
+    'kube-proxy 1.30.4 seen zone',
+    [
       agentPod('kube-proxy-n', 'n', 'rancher/hardened-kubernetes:v1.30.4-rke2r1-build20240815', {
         labels: { component: 'kube-proxy' },
         container: 'kube-proxy',
       }),
     ],
-    want: ['kube-proxy', '1.30.4', 'seen', 'zone'],
-  },
-  {
-    name: 'Gardener, a DaemonSet of a pool',
-    objects: [
+  ],
+  [
+    'Gardener, a DaemonSet of a pool',
+    'kube-proxy 1.34.2 seen zone-and-node',
+    [
       daemonSet('kube-proxy-pool-v1.34.2', 'europe-docker.pkg.dev/x/kube-proxy:v1.34.2', {
         container: 'kube-proxy',
         nodeSelector: { pool: 'p' },
@@ -64,12 +64,12 @@ const CASES: readonly Case[] = [
         nodeSelector: { pool: 'q' },
       }),
     ],
-    node: here({ pool: 'p' }),
-    want: ['kube-proxy', '1.34.2', 'seen', 'zone-and-node'],
-  },
-  {
-    name: 'a Pod that is older than its DaemonSet',
-    objects: [
+    { node: here({ pool: 'p' }) },
+  ],
+  [
+    'a Pod that is older than its DaemonSet',
+    'kube-proxy 1.30.9 seen zone',
+    [
       kubeProxy('v1.34.2'),
       agentPod('kube-proxy-x', 'n', 'registry.k8s.io/kube-proxy:v1.30.9', {
         ...PROXY,
@@ -77,29 +77,29 @@ const CASES: readonly Case[] = [
         container: 'kube-proxy',
       }),
     ],
-    want: ['kube-proxy', '1.30.9', 'seen', 'zone'],
-  },
-  {
-    name: 'a tag that names no version',
-    objects: [kubeProxy('latest')],
-    want: ['kube-proxy', null, 'assumed', 'zone-and-node'],
-    why: /the kubelet's \(1\.34\) is assumed/,
-  },
-  {
-    name: 'gates in the configuration file',
-    objects: [
+  ],
+  [
+    'a tag that names no version',
+    'kube-proxy - assumed zone-and-node',
+    [kubeProxy('latest')],
+    { says: /the kubelet's \(1\.34\) is assumed/ },
+  ],
+  [
+    'gates in the configuration file',
+    'kube-proxy 1.31.2 seen none',
+    [
       daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/var/lib/kube-proxy/config.conf'] }),
       configMap('kube-proxy', {
         'config.conf':
           'kind: KubeProxyConfiguration\nfeatureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\nmode: ipvs\n',
       }),
     ],
-    want: ['kube-proxy', '1.31.2', 'seen', 'none'],
-    evidence: /ConfigMap kube-system\/kube-proxy featureGates\.TopologyAwareHints/,
-  },
-  {
-    name: 'gates in a ConfigMap of another name, which it mounts, beside one of the usual name',
-    objects: [
+    { says: /ConfigMap kube-system\/kube-proxy featureGates\.TopologyAwareHints/ },
+  ],
+  [
+    'gates in a ConfigMap of another name, which it mounts, beside one of the usual name',
+    'kube-proxy 1.31.2 seen none',
+    [
       daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', {
         ...PROXY,
         args: ['--config=/var/lib/kube-proxy/config.conf'],
@@ -110,41 +110,40 @@ const CASES: readonly Case[] = [
         'config.conf': 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n',
       }),
     ],
-    want: ['kube-proxy', '1.31.2', 'seen', 'none'],
-    evidence: /ConfigMap kube-system\/kube-proxy-no-hints featureGates\.TopologyAwareHints/,
-  },
-  {
-    name: 'a configuration file that was not seen, before 1.33',
-    objects: [daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/c'] })],
-    want: ['kube-proxy', undefined, 'assumed', 'zone'],
-    why: /its ConfigMap is not among these objects/,
-  },
-  {
-    name: 'gates on the command line of a shell',
-    objects: [
+    { says: /ConfigMap kube-system\/kube-proxy-no-hints featureGates\.TopologyAwareHints/ },
+  ],
+  [
+    'a configuration file that was not seen, before 1.33',
+    'kube-proxy * assumed zone',
+    [daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/c'] })],
+    { says: /its ConfigMap is not among these objects/ },
+  ],
+  [
+    'gates on the command line of a shell',
+    'kube-proxy * seen none',
+    [
       daemonSet('kube-proxy', 'x/kube-proxy:v1.28.2', {
         ...PROXY,
         args: ['/bin/sh', '-c', 'exec kube-proxy --feature-gates=TopologyAwareHints=false --v=2'],
       }),
     ],
-    want: ['kube-proxy', undefined, 'seen', 'none'],
-    evidence: /--feature-gates/,
-  },
-  {
-    name: 'a Node that its DaemonSet does not select',
-    objects: [
+    { says: /--feature-gates/ },
+  ],
+  [
+    'a Node that its DaemonSet does not select',
+    'kube-proxy - seen zone-and-node',
+    [
       daemonSet('kube-proxy', 'x/kube-proxy:v1.34.1', {
         ...PROXY,
         affinity: [{ key: AUTO, operator: 'NotIn', values: ['auto'] }],
       }),
     ],
-    node: here({ [AUTO]: 'auto' }),
-    want: ['kube-proxy', null, 'seen', 'zone-and-node'],
-    evidence: /compute-type/,
-  },
-  {
-    name: 'a Node without the Pod that others have',
-    objects: [
+    { node: here({ [AUTO]: 'auto' }), says: /compute-type/ },
+  ],
+  [
+    'a Node without the Pod that others have',
+    'kube-proxy * assumed zone-and-node',
+    [
       kubeProxy('v1.34.2'),
       agentPod('kube-proxy-x', 'other', 'x/kube-proxy:v1.34.2', {
         ...PROXY,
@@ -152,57 +151,38 @@ const CASES: readonly Case[] = [
         container: 'kube-proxy',
       }),
     ],
-    want: ['kube-proxy', undefined, 'assumed', 'zone-and-node'],
-    why: /has Pods on other Nodes but not here/,
-  },
-  {
-    name: 'nothing that says',
-    objects: [],
-    want: ['kube-proxy', null, 'assumed', 'zone-and-node'],
-    why: /nothing in these objects shows another one; add the DaemonSets/,
-  },
-  {
-    name: 'k3s',
-    objects: [],
-    node: here({}, 'v1.33.4+k3s1'),
-    want: ['kube-proxy', undefined, 'seen', 'zone'],
-    evidence: /kubeletVersion/,
-  },
-  {
-    name: 'k3s with kube-proxy switched off',
-    objects: [],
-    node: here({}, 'v1.33.4+k3s1', { 'k3s.io/node-args': '["server","--disable-kube-proxy"]' }),
-    want: ['unknown', undefined, 'unknown', 'unknown'],
-    why: /switched off/,
-  },
-  {
-    name: 'EKS Auto Mode',
-    objects: [],
-    node: here({ [AUTO]: 'auto' }),
-    want: ['kube-proxy', undefined, 'seen', 'zone-and-node'],
-    evidence: /compute-type/,
-  },
-  {
-    name: 'Fargate',
-    objects: [],
-    node: here({ [AUTO]: 'fargate' }),
-    want: ['kube-proxy', undefined, 'assumed', 'zone-and-node'],
-    why: /Fargate/,
-  },
-  {
-    name: 'a virtual kubelet',
-    objects: [kubeProxy('v1.34.2')],
-    node: here({ type: 'virtual-kubelet' }),
-    want: ['unknown', undefined, 'unknown', 'unknown'],
-  },
-  {
-    name: 'Windows',
-    objects: [
-      daemonSet('kube-proxy', 'x/kube-proxy:v1.34.2', { ...PROXY, nodeSelector: { 'kubernetes.io/os': 'linux' } }),
-    ],
-    node: here({ 'kubernetes.io/os': 'windows' }),
-    want: ['kube-proxy-windows', undefined, 'seen', 'none'],
-  },
+    { says: /has Pods on other Nodes but not here/ },
+  ],
+  [
+    'nothing that says',
+    'kube-proxy - assumed zone-and-node',
+    [],
+    { says: /nothing in these objects shows another one; add the DaemonSets/ },
+  ],
+  ['k3s', 'kube-proxy * seen zone', [], { node: here({}, 'v1.33.4+k3s1'), says: /kubeletVersion/ }],
+  [
+    'k3s with kube-proxy switched off',
+    'unknown * unknown unknown',
+    [],
+    {
+      node: here({}, 'v1.33.4+k3s1', { 'k3s.io/node-args': '["server","--disable-kube-proxy"]' }),
+      says: /switched off/,
+    },
+  ],
+  ['EKS Auto Mode', 'kube-proxy * seen zone-and-node', [], { node: here({ [AUTO]: 'auto' }), says: /compute-type/ }],
+  ['Fargate', 'kube-proxy * assumed zone-and-node', [], { node: here({ [AUTO]: 'fargate' }), says: /Fargate/ }],
+  [
+    'a virtual kubelet',
+    'unknown * unknown unknown',
+    [kubeProxy('v1.34.2')],
+    { node: here({ type: 'virtual-kubelet' }) },
+  ],
+  [
+    'Windows',
+    'kube-proxy-windows * seen none',
+    [daemonSet('kube-proxy', 'x/kube-proxy:v1.34.2', { ...PROXY, nodeSelector: { 'kubernetes.io/os': 'linux' } })],
+    { node: here({ 'kubernetes.io/os': 'windows' }) },
+  ],
 ];
 
 describe('which kube-proxy routes on a Node', () => {
