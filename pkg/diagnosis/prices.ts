@@ -14,30 +14,10 @@ import {
   readAt,
 } from './project/fields.ts';
 
-/** Currency a gigabyte, 0 or more, where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
-interface Price {
-  readonly out: number;
-  readonly in: number;
-}
+export type PriceTable = ReturnType<typeof parsePrices>;
 
-/** The price between two zones, two regions, or a zone and a region, in either direction. */
-interface PairPrice extends Price {
-  readonly between: readonly [string, string];
-}
-
-export interface PriceTable {
-  /** Currency of all prices, e.g. `USD`. */
-  readonly currency: string;
-  readonly source: string;
-  /** When that was looked at, `2026-11-21`; empty where unknown. */
-  readonly date: string;
-  /** Between zones of one region; also where a zone or region is not known. */
-  readonly crossZone: Price;
-  readonly crossRegion: Price;
-  /** Before the two above: zones before regions, then the first that fits. */
-  readonly pairs: readonly PairPrice[];
-  readonly regions: Readonly<Record<string, string>>;
-}
+/** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
+type Price = ReturnType<typeof priceOf>;
 
 const builtIn = (source: string, crossZone: Price, crossRegion: Price): PriceTable => ({
   currency: 'USD',
@@ -84,38 +64,41 @@ const asAmount = reader(
   (value): value is number => Number.isFinite(value) && (value as number) >= 0,
 );
 
-const priceOf = (item: unknown): Price => {
+const priceOf = (item: unknown) => {
   const object = asFields(item);
   knownOnly(object, ['out', 'in']);
   return { out: readAt('out', asAmount, object['out']), in: readAt('in', asAmount, object['in']) };
 };
 
-const pairOf = (item: unknown): PairPrice => {
+/** The price between two zones, two regions, or a zone and a region, in either direction. */
+const pairOf = (item: unknown) => {
   const { between, ...price } = asFields(item);
   const [one = '', other = '', ...more] = fieldAt({ between }, 'between', listReader(asText)) ?? [];
   if (one === '' || other === '' || more.length > 0 || one === other)
     throw new FieldError(['between'], 'two different zones or regions', between);
-  return { between: [one, other], ...priceOf(price) };
+  return { between: [one, other] as const, ...priceOf(price) };
 };
 
-/**
- * Reads a table of prices from parsed YAML or JSON: `currency`, `crossZone`, and optionally `crossRegion` (default: as
- * `crossZone`), `pairs`, `regions`, `source` and `date`. Throws a FieldError with the path of the field that is wrong.
- */
-export const parsePrices = (value: unknown): PriceTable => {
+/** From parsed YAML or JSON. Throws a FieldError with the path of the field that is wrong. */
+export const parsePrices = (value: unknown) => {
   const object = asFields(value);
   const currency = requiredTextAt(object, 'currency');
   const crossZone = fieldAt(object, 'crossZone', priceOf);
   if (crossZone === undefined) throw new FieldError(['crossZone'], 'the prices out and in', undefined);
   // Only now: the fields of what is no table of prices are not named.
   knownOnly(object, ['currency', 'source', 'date', 'crossZone', 'crossRegion', 'pairs', 'regions']);
+  const pairs: readonly ReturnType<typeof pairOf>[] = fieldAt(object, 'pairs', listReader(pairOf)) ?? [];
   return {
     currency,
     source: fieldAt(object, 'source', asText) ?? '',
+    /** When the source was looked at, `2026-11-21`; empty where unknown. */
     date: fieldAt(object, 'date', asText) ?? '',
+    /** Between zones of one region; also where a zone or region is not known. */
     crossZone,
     crossRegion: fieldAt(object, 'crossRegion', priceOf) ?? crossZone,
-    pairs: fieldAt(object, 'pairs', listReader(pairOf)) ?? [],
+    /** Before the two above: zones before regions, then the first that fits. */
+    pairs,
+    /** By zone; before what Nodes say. */
     regions: fieldAt(object, 'regions', asStrings) ?? {},
   };
 };
@@ -135,9 +118,6 @@ export type Tariff = ReturnType<typeof tariffOf>;
 
 const sum = ({ out, in: arriving }: Price): number => out + arriving;
 
-const joins = ({ between: [one, other] }: PairPrice, left: string, right: string): boolean =>
-  (one === left && other === right) || (one === right && other === left);
-
 /**
  * What a gigabyte costs on its way between two zones, both ends together. Nothing within a zone; the empty name (a place
  * without zone) is another zone than any, itself included.
@@ -145,13 +125,9 @@ const joins = ({ between: [one, other] }: PairPrice, left: string, right: string
 export const pricePerGigabyte = ({ table, regions }: Tariff, from: string, to: string): number => {
   if (from === to && from !== '') return 0;
   const [left, right] = [regions.get(from), regions.get(to)];
-  const places = (one: string, other: string | undefined): PairPrice | undefined =>
-    other === undefined ? undefined : table.pairs.find((pair) => joins(pair, one, other));
-  const pair =
-    places(from, to) ??
-    places(from, right) ??
-    places(to, left) ??
-    (left === undefined || left === right ? undefined : places(left, right));
+  const places = (...both: readonly (string | undefined)[]): Price | undefined =>
+    table.pairs.find(({ between }) => both[0] !== both[1] && between.every((end) => both.includes(end)));
+  const pair = places(from, to) ?? places(from, right) ?? places(to, left) ?? places(left, right);
   if (pair !== undefined) return sum(pair);
   return left !== undefined && right !== undefined && left !== right ? sum(table.crossRegion) : sum(table.crossZone);
 };

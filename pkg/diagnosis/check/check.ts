@@ -47,13 +47,9 @@ export interface CheckOptions {
 
 type FindingReason = Parameters<typeof remedyOf>[0];
 
-interface Said {
-  readonly severity: Severity;
-  readonly reason: FindingReason;
-  readonly message: string;
-}
+const said = (severity: Severity, reason: FindingReason, message: string) => ({ severity, reason, message });
 
-const said = (severity: Severity, reason: FindingReason, message: string): Said => ({ severity, reason, message });
+type Said = ReturnType<typeof said>;
 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
