@@ -1,5 +1,4 @@
 // The caches of one process: opened with what they share, run together, and waited for before anything is decided from them.
-import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { type Cache, type CacheOptions, createCache } from './cache.ts';
@@ -24,28 +23,11 @@ type AnyCache = Cache<never>;
 
 type CachesOptions = Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
 
-interface Opened extends Pick<CacheSettings<never>, 'patienceMs' | 'after'> {
-  readonly cache: AnyCache;
-}
-
-/** Resolves when the cache is filled; with a patience, then at the latest. */
-const waitFor = async (
-  { cache, patienceMs }: Opened,
-  { clock, logger }: CachesOptions,
+/** Resolves once the cache that another one begins after is filled; rejects with the signal's reason. */
+const untilFilled = async (
+  first: Pick<AnyCache, 'state' | 'onChange' | 'settled'>,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (patienceMs === undefined) return cache.settled(signal);
-  await within(cache.settled(signal), patienceMs, clock);
-  if (cache.list().length === 0)
-    logger.warn('resource cannot be read, continuing without it until it can be', {
-      resource: cache.resource.plural,
-      state: cache.state,
-    });
-  return undefined;
-};
-
-/** Resolves once the cache that another one begins after is filled; rejects with the signal's reason. */
-const untilFilled = async (first: NonNullable<Opened['after']>, signal: AbortSignal): Promise<void> => {
   await first.settled(signal);
   if (first.state === 'synced') return;
   await new Promise<void>((resolve, reject) => {
@@ -55,18 +37,38 @@ const untilFilled = async (first: NonNullable<Opened['after']>, signal: AbortSig
 };
 
 export const createCaches = (options: CachesOptions) => {
-  const opened: Opened[] = [];
+  const { clock, logger } = options;
   const own: AnyCache[] = [];
   const required: AnyCache[] = [];
+  const waits: ((signal: AbortSignal) => Promise<void>)[] = [];
+  const runs: ((signal: AbortSignal) => Promise<void>)[] = [];
+
+  /** Resolves when the cache is filled; with a patience, then at the latest. */
+  const waitFor = async (cache: AnyCache, patienceMs: number | undefined, signal: AbortSignal): Promise<void> => {
+    if (patienceMs === undefined) return cache.settled(signal);
+    await within(cache.settled(signal), patienceMs, clock);
+    const { resource, state } = cache;
+    if (cache.list().length === 0)
+      logger.warn('resource cannot be read, continuing without it until it can be', {
+        resource: resource.plural,
+        state,
+      });
+    return undefined;
+  };
+
   return {
     open<T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>): Cache<T> {
       const { after, patienceMs, client, ...rest } = settings;
       const cache = createCache<T>({ ...options, ...rest, client: client ?? options.client, resource });
       // Whatever its objects: they are not read through this list.
       const any = cache as unknown as AnyCache;
-      opened.push({ cache: any, ...defined({ patienceMs, after }) });
       if (client === undefined) own.push(any);
       if (client === undefined && after === undefined) required.push(any);
+      if (after === undefined) waits.push((signal) => waitFor(any, patienceMs, signal));
+      runs.push(async (signal) => {
+        if (after !== undefined) await untilFilled(after, signal).catch(() => undefined);
+        await cache.run(signal);
+      });
       return cache;
     },
     /** All of the process' own cluster. */
@@ -75,16 +77,10 @@ export const createCaches = (options: CachesOptions) => {
     required,
     /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
     async settled(signal: AbortSignal): Promise<void> {
-      const awaited = opened.filter(({ after }) => after === undefined);
-      await Promise.all(awaited.map((one) => waitFor(one, options, signal)));
+      await Promise.all(waits.map((wait) => wait(signal)));
     },
     async run(signal: AbortSignal): Promise<void> {
-      await Promise.all(
-        opened.map(async ({ cache, after }) => {
-          if (after !== undefined) await untilFilled(after, signal).catch(() => undefined);
-          await cache.run(signal);
-        }),
-      );
+      await Promise.all(runs.map((run) => run(signal)));
     },
   };
 };

@@ -46,8 +46,6 @@ export const secretNames = (name: string): { authority: string; server: string }
 const decode = (secret: Secret, field: string): string =>
   Buffer.from(secret.data?.[field] ?? '', 'base64').toString('utf8');
 
-const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
-
 const describe = ({ metadata }: KubernetesObject): string =>
   `Secret ${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
@@ -87,11 +85,7 @@ const signedBy = ({ certificate }: Pair, authority: Pair | undefined): boolean =
 
 const serverFacts = (server: Pair, stored: StoredPairs, names: readonly string[]): ServerFacts => {
   const { notBefore, notAfter } = server;
-  const issuer = signedBy(server, stored.current)
-    ? 'current'
-    : signedBy(server, stored.previous)
-      ? 'previous'
-      : 'unknown';
+  const issuer = (['current', 'previous'] as const).find((which) => signedBy(server, stored[which])) ?? 'unknown';
   return { notBefore, notAfter, issuer, missingNames: names.filter((name) => !covers(server, name)) };
 };
 
@@ -112,7 +106,9 @@ const secretOf = (ref: ObjectRef, type: string, data: Record<string, string>, ba
   // Spread last keeps labels, owners and resourceVersion of what is there: the write is refused if it changed meanwhile.
   metadata: { ...ref, ...base?.metadata },
   type: base?.type ?? type,
-  data: Object.fromEntries(Object.entries(data).map(([field, text]) => [field, base64(text)])),
+  data: Object.fromEntries(
+    Object.entries(data).map(([field, text]) => [field, Buffer.from(text, 'utf8').toString('base64')]),
+  ),
 });
 
 const pairData = ({ cert, key }: Pem, which: keyof typeof FIELDS): Record<string, string> => ({
@@ -142,12 +138,6 @@ const RETRY_MS = 10_000;
 /** Rounds of read, decide, write. Three are needed from nothing; more only when other replicas write at the same time. */
 const MAX_ROUNDS = 10;
 
-interface Snapshot {
-  readonly authority: Secret | undefined;
-  readonly server: Secret | undefined;
-  readonly stored: StoredPairs;
-}
-
 /** Names a Service is called by inside its cluster. The API server uses the one ending in `.svc`. */
 export const serviceNames = (service: string, namespace: string): string[] => [
   service,
@@ -156,6 +146,7 @@ export const serviceNames = (service: string, namespace: string): string[] => [
   `${service}.${namespace}.svc.cluster.local`,
 ];
 
+/** Reads the two Secrets, and writes what the next decision about them asks for. */
 const createAccess = (options: SecretCertificatesOptions) => {
   const { client, namespace, name, names, clock, randomBytes, logger, policy = DEFAULT_POLICY } = options;
   const secrets = secretNames(name);
@@ -163,7 +154,7 @@ const createAccess = (options: SecretCertificatesOptions) => {
   const readOne = (secret: string, signal?: AbortSignal): Promise<Secret | undefined> =>
     ifFound(client.get<Secret>(SECRETS, { namespace, name: secret }, signal));
 
-  const read = async (signal?: AbortSignal): Promise<Snapshot> => {
+  const read = async (signal?: AbortSignal) => {
     // The server first: an authority that was written between the two reads is then at least as new as its server.
     const server = await readOne(secrets.server, signal);
     const authority = await readOne(secrets.authority, signal);
@@ -172,8 +163,10 @@ const createAccess = (options: SecretCertificatesOptions) => {
         logger.warn('the stored certificate cannot be used and is replaced', { error: problem }),
       );
     const [current, previous] = [usable(authority, 'current'), usable(authority, 'previous')];
-    return { authority, server, stored: defined({ current, previous, server: usable(server, 'server') }) };
+    const stored: StoredPairs = defined({ current, previous, server: usable(server, 'server') });
+    return { authority, server, stored };
   };
+  type Snapshot = Awaited<ReturnType<typeof read>>;
 
   /** False if another replica was faster. */
   const write = async (secret: Secret, exists: boolean, signal?: AbortSignal): Promise<boolean> => {

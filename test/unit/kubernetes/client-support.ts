@@ -3,9 +3,8 @@ import { beforeEach } from 'mocha';
 import nock from 'nock';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
-import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type TestConfig, testConfig } from '../../fixtures/config-source.ts';
-import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
+import { testConfig } from '../../fixtures/config-source.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 export const SERVER = 'https://kube.test:6443';
@@ -28,34 +27,18 @@ export const status = (code: number, reason: string, message = '') => ({
 });
 
 export const useClient = () => {
-  let client: Client;
-  let config: TestConfig;
-  let clock: FakeClock;
-  const api = (): nock.Scope => nock(SERVER);
-  beforeEach(() => {
-    clock = createFakeClock();
-    config = testConfig(SERVER);
-    client = createClient({ config, userAgent: 'unit/1.0', clock, random: () => 0 });
-  });
-  useScriptedServer(
-    () => clock,
-    () => client.close(),
-  );
-  const through = <T>(promise: Promise<T>): Promise<T> => passTimeUntil(clock, promise);
-  return {
-    get client() {
-      return client;
-    },
-    set client(next) {
-      client = next;
-    },
-    get config() {
-      return config;
-    },
-    get clock() {
-      return clock;
-    },
-    api,
-    through,
+  const fresh = () => {
+    const [clock, config] = [createFakeClock(), testConfig(SERVER)];
+    return { clock, config, client: createClient({ config, userAgent: 'unit/1.0', clock, random: () => 0 }) };
   };
+  const bed = Object.assign(fresh(), {
+    api: (): nock.Scope => nock(SERVER),
+    through: <T>(promise: Promise<T>): Promise<T> => passTimeUntil(bed.clock, promise),
+  });
+  beforeEach(() => void Object.assign(bed, fresh()));
+  useScriptedServer(
+    () => bed.clock,
+    () => bed.client.close(),
+  );
+  return bed;
 };

@@ -5,8 +5,8 @@ import { LEASES } from '../../../pkg/apis/resources.ts';
 import { runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import type { LeaderElectionOptions, LeaderElectionResult } from '../../../pkg/kubernetes/leader-election.ts';
 import type { Lease } from '../../../pkg/apis/core.ts';
-import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { type Before, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
 /** The values of client-go. */
@@ -26,14 +26,9 @@ interface Candidate {
 }
 
 export const useElection = () => {
-  let clock: FakeClock;
-  let server: MemoryServer;
-  let candidates: Candidate[];
-  beforeEach(() => {
-    clock = createFakeClock();
-    server = createMemoryServer();
-    candidates = [];
-  });
+  const fresh = () => ({ clock: createFakeClock(), server: createMemoryServer(), candidates: [] as Candidate[] });
+  const bed = fresh();
+  beforeEach(() => void Object.assign(bed, fresh()));
   const start = (identity: string, options: Partial<LeaderElectionOptions> = {}): Candidate => {
     const stop = new AbortController();
     const logger = recordingLogger();
@@ -61,11 +56,11 @@ export const useElection = () => {
     };
     const done = runLeaderElection(
       {
-        client: server.client((call, signal) => candidate.before(call, signal)),
+        client: bed.server.client((call, signal) => candidate.before(call, signal)),
         ...ref,
         ...TIMES,
         identity,
-        clock,
+        clock: bed.clock,
         random: () => 0.5,
         onStartedLeading: work,
         logger,
@@ -73,13 +68,13 @@ export const useElection = () => {
       },
       stop.signal,
     ).then((result) => void (candidate.result = result));
-    candidates.push(candidate);
+    bed.candidates.push(candidate);
     return Object.assign(candidate, { done });
   };
-  const lease = (): Lease => server.read<Lease>(LEASES, ref)!;
+  const lease = (): Lease => bed.server.read<Lease>(LEASES, ref)!;
   const steal = (holderIdentity: string): void => {
     const current = lease();
-    server.put(LEASES, {
+    bed.server.put(LEASES, {
       ...current,
       spec: { ...current.spec, holderIdentity, renewTime: '2030-01-01T00:00:00.000000Z' },
     } as Lease);
@@ -92,35 +87,10 @@ export const useElection = () => {
       signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
     );
   const end = async (): Promise<void> => {
-    for (const { stop } of candidates) stop.abort();
-    await clock.advance(30_000);
-    await Promise.all(candidates.map(({ done }) => done));
-    expect(clock.pending, 'timers left behind').to.equal(0);
+    for (const { stop } of bed.candidates) stop.abort();
+    await bed.clock.advance(30_000);
+    await Promise.all(bed.candidates.map(({ done }) => done));
+    expect(bed.clock.pending, 'timers left behind').to.equal(0);
   };
-  return {
-    get clock() {
-      return clock;
-    },
-    set clock(next) {
-      clock = next;
-    },
-    get server() {
-      return server;
-    },
-    set server(next) {
-      server = next;
-    },
-    get candidates() {
-      return candidates;
-    },
-    set candidates(next) {
-      candidates = next;
-    },
-    start,
-    lease,
-    steal,
-    unreachable,
-    hang,
-    end,
-  };
+  return Object.assign(bed, { start, lease, steal, unreachable, hang, end });
 };
