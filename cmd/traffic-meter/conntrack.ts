@@ -1,6 +1,7 @@
 // Runs conntrack: one process that follows flows as they begin and end, and one for each list of the living.
 // Reads a stream in batches: waking up for each of a few hundred lines a second costs far more than reading them.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { type Readable, getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import { createLineSplitter } from '../../pkg/kubernetes/watch.ts';
 import { type Flow, parseFlow } from '../../pkg/traffic/conntrack.ts';
@@ -63,21 +64,6 @@ export const readInBatches = (stream: Readable, take: (chunk: Buffer) => void): 
 
 type TakeFlow = (flow: Flow) => void;
 
-export interface Conntrack {
-  /**
-   * Follows flows until the signal aborts. `onOverrun` is called for each warning that the kernel dropped events.
-   *
-   * @throws ConntrackError when the process ends by itself or cannot be started.
-   */
-  follow(take: TakeFlow, onOverrun: () => void, signal: AbortSignal): Promise<void>;
-  /**
-   * Reads the whole table once.
-   *
-   * @throws ConntrackError when it did not come to its end: what was handed over is then not all of it.
-   */
-  list(take: TakeFlow, signal: AbortSignal): Promise<void>;
-}
-
 /** conntrack failed; the message is what it printed, or why it could not be started. */
 export class ConntrackError extends Error {
   override readonly name = 'ConntrackError';
@@ -90,23 +76,21 @@ const BUFFER = 8 * 1024 * 1024;
 const FORMAT = ['-o', 'extended,id'];
 const KEPT_MESSAGE = 2_000;
 
-const ended = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new ConntrackError(error.code === 'ENOENT' ? `${error.path ?? 'conntrack'} is not installed` : error.message),
-      ),
-    );
-    child.once('close', (code, signal) =>
-      resolve(code === null ? `ended by ${signal ?? 'a signal'}` : `exit code ${code}`),
-    );
-  });
+const ended = async (child: ChildProcess): Promise<string> => {
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    return code === null ? `ended by ${signal ?? 'a signal'}` : `exit code ${code}`;
+  } catch (error) {
+    const { code, path = 'conntrack', message } = error as NodeJS.ErrnoException;
+    throw new ConntrackError(code === 'ENOENT' ? `${path} is not installed` : message);
+  }
+};
 
 /**
  * @param onTooLong - Called for each line that is too long for a flow and left out.
  * @param program - Name or path of the command of conntrack-tools 1.4.
  */
-export const createConntrack = (onTooLong: () => void, program = 'conntrack'): Conntrack => {
+export const createConntrack = (onTooLong: () => void, program = 'conntrack') => {
   const run = async (
     args: readonly string[],
     take: TakeFlow,
@@ -138,15 +122,23 @@ export const createConntrack = (onTooLong: () => void, program = 'conntrack'): C
   };
 
   return {
-    async follow(take, onOverrun, signal) {
+    /**
+     * Follows flows until the signal aborts. `onOverrun` is called for each warning that the kernel dropped events.
+     *
+     * @throws ConntrackError when the process ends by itself or cannot be started.
+     */
+    async follow(take: TakeFlow, onOverrun: () => void, signal: AbortSignal): Promise<void> {
       const args = ['-E', '-e', 'NEW,DESTROY', ...FORMAT, '--buffer-size', String(BUFFER)];
-      const noteOverrun = (text: string): void => {
-        if (text.includes('ENOBUFS')) onOverrun();
-      };
-      const { outcome, message } = await run(args, take, noteOverrun, signal);
+      const onMessage = (text: string): void => void (text.includes('ENOBUFS') && onOverrun());
+      const { outcome, message } = await run(args, take, onMessage, signal);
       if (!signal.aborted) throw new ConntrackError(`conntrack -E: ${outcome}: ${message}`);
     },
-    async list(take, signal) {
+    /**
+     * Reads the whole table once.
+     *
+     * @throws ConntrackError when it did not come to its end: what was handed over is then not all of it.
+     */
+    async list(take: TakeFlow, signal: AbortSignal): Promise<void> {
       for (const family of ['ipv4', 'ipv6']) {
         const { outcome, message } = await run(['-L', '-f', family, ...FORMAT], take, () => undefined, signal);
         signal.throwIfAborted();

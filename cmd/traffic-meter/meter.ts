@@ -5,25 +5,29 @@ import { sleep } from '../../pkg/kubernetes/wait.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { Logger } from '../../pkg/telemetry/log.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
-import type { Conntrack } from './conntrack.ts';
+import type { createConntrack } from './conntrack.ts';
 
 /** The window in which connections become visible: watches report new Services well within it. */
 const SETTLE_MS = 2_000;
 /** Pause before conntrack is started again. */
 const RESTART_MS = 5_000;
 
-export interface MeterOptions {
-  readonly conntrack: Conntrack;
+export const createMeter = ({
+  conntrack,
+  ledger,
+  clock,
+  logger,
+  listIntervalMs,
+  refresh,
+}: {
+  readonly conntrack: ReturnType<typeof createConntrack>;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly listIntervalMs: number;
   /** Reads again what the node knows of itself; called before each list. */
   refresh(): Promise<void>;
-}
-
-export const createMeter = (options: MeterOptions) => {
-  const { conntrack, ledger, clock, logger, listIntervalMs, refresh } = options;
+}) => {
   let overruns = 0;
   let listedAt: number | undefined;
   let countingSince: number | undefined;

@@ -19,11 +19,9 @@ interface Direction {
   bytes: number | undefined;
 }
 
-type FlowEvent = 'NEW' | 'UPDATE' | 'DESTROY';
-
 export interface Flow {
   /** Undefined in a list. */
-  event: FlowEvent | undefined;
+  event: 'NEW' | 'DESTROY' | undefined;
   /** `tcp`, `udp`, `sctp` and others, as the kernel names them. */
   protocol: string;
   /** As the client sent it: to the address that it asked for. */
@@ -35,8 +33,6 @@ export interface Flow {
   /** The kernel's identifier of the entry; 0 where it printed none. */
   id: number;
 }
-
-const EVENTS: ReadonlySet<FlowEvent> = new Set(['NEW', 'UPDATE', 'DESTROY']);
 
 const emptyDirection = (): Direction => ({
   source: '',
@@ -76,8 +72,8 @@ export const parseFlow = (line: string): Flow | undefined => {
 const bareWord = (flow: Flow, text: string, seen: number): number => {
   const word = text.trim();
   if (word === '' || word.startsWith('[')) {
-    const name = word.slice(1, -1) as FlowEvent;
-    if (flow.event === undefined && EVENTS.has(name)) flow.event = name;
+    if (word === '[NEW]') flow.event = 'NEW';
+    else if (word === '[DESTROY]') flow.event = 'DESTROY';
     return seen;
   }
   if (seen === 0 && word !== 'ipv4' && word !== 'ipv6') return Number.NaN;
@@ -130,8 +126,6 @@ export interface OwnNode {
   isLocal(address: string): boolean;
 }
 
-const skipped = (reason: 'elsewhere' | 'link' | 'ambiguous'): Routing => ({ kind: 'skipped', reason });
-
 const isTranslated = ({ original, reply }: Flow): boolean =>
   original.destination !== reply.source || original.destinationPort !== reply.sourcePort;
 
@@ -155,7 +149,7 @@ const zoneOf = (address: string, directory: Directory): string => {
  */
 export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing => {
   const { original, reply } = flow;
-  if (staysOnLink(original.destination) && !isTranslated(flow)) return skipped('link');
+  if (staysOnLink(original.destination) && !isTranslated(flow)) return { kind: 'skipped', reason: 'link' };
   const here = directory.nodeAt(own.name)?.zone || ZONE_UNKNOWN;
   const service = serviceOf(flow, directory);
   if (service !== undefined || isTranslated(flow)) {
@@ -167,7 +161,7 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
     const route = { service: NO_SERVICE, source: here, destination: zoneOf(original.destination, directory) };
     return { kind: 'counted', route };
   }
-  if (place !== undefined) return skipped('elsewhere');
-  if (!directory.knowsPodRanges) return skipped('ambiguous');
+  if (place !== undefined) return { kind: 'skipped', reason: 'elsewhere' };
+  if (!directory.knowsPodRanges) return { kind: 'skipped', reason: 'ambiguous' };
   return { kind: 'counted', route: { service: NO_SERVICE, source: ZONE_EXTERNAL, destination: here } };
 };

@@ -140,7 +140,6 @@ export const createDirectory = (now: () => number = () => 0) => {
   /** Services whose endpoints are chosen by the EndpointSlice controller. */
   const selecting = new Set<string>();
   const nodes = new Map<string, { readonly zone: string; readonly changedAt: number; readonly hasRange: boolean }>();
-  let zones: ReadonlySet<string> | undefined;
   /** Of the keys of ranges, the longest first: few, whatever the number of Nodes. */
   let rangeLengths: readonly number[] = [];
   const slices = new Map<string, SliceOwner>();
@@ -243,14 +242,12 @@ export const createDirectory = (now: () => number = () => 0) => {
       const known = nodes.get(name);
       const changedAt = known?.zone === zone ? known.changedAt : now();
       nodes.set(name, { zone, changedAt, hasRange: own.length > 0 });
-      zones = undefined;
     },
     removeNode(node: Node): void {
       const name = nameOf(node);
       nodeAddresses.remove(name);
       ranges.remove(name);
       nodes.delete(name);
-      zones = undefined;
     },
     /** `namespace/name` of the Service that answers at a cluster or load-balancer address. */
     serviceAt(protocol: string, address: string, port: number): string | undefined {
@@ -303,10 +300,7 @@ export const createDirectory = (now: () => number = () => 0) => {
       (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
     hasService: (name: string): boolean => names.has(name),
     /** Whether a Node is in it. */
-    isZone(name: string): boolean {
-      zones ??= new Set([...nodes.values()].map(({ zone }) => zone));
-      return zones.has(name);
-    },
+    isZone: (name: string): boolean => [...nodes.values()].some(({ zone }) => zone === name),
     get nodes() {
       return nodes.size;
     },

@@ -1,24 +1,21 @@
 // Measured traffic from any source: bytes and connections a second by Service and pair of zones.
-import { sumBy } from '../apis/values.ts';
+import { byText, sumBy } from '../apis/values.ts';
 import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './conntrack.ts';
 
 /** Averages, a second. */
-interface Rates {
-  /** Null where the source counts none. */
-  readonly connections: number | null;
-  /** From clients to endpoints. */
-  readonly requestBytes: number;
-  /** The other way. */
-  readonly responseBytes: number;
-}
-
-export interface MeasuredFlow extends Rates {
+export interface MeasuredFlow {
   /** `namespace/name`; `NO_SERVICE` for flows that pass none; a word without slash where it is not known which. */
   readonly service: string;
   /** Zone of the clients, `ZONE_EXTERNAL` or `ZONE_UNKNOWN`. */
   readonly source: string;
   /** Zone of the endpoints, likewise. */
   readonly destination: string;
+  /** Null where the source counts none. */
+  readonly connections: number | null;
+  /** From clients to endpoints. */
+  readonly requestBytes: number;
+  /** The other way. */
+  readonly responseBytes: number;
 }
 
 export interface Measured {
@@ -32,7 +29,10 @@ export interface Measured {
 }
 
 /** Both directions, a second. */
-export const bytesOf = ({ requestBytes, responseBytes }: Rates): number => requestBytes + responseBytes;
+export const bytesOf = ({
+  requestBytes,
+  responseBytes,
+}: Pick<MeasuredFlow, 'requestBytes' | 'responseBytes'>): number => requestBytes + responseBytes;
 
 /** Both ends are in zones that are known. */
 export const hasZones = ({ source, destination }: Pick<MeasuredFlow, 'source' | 'destination'>): boolean =>
@@ -49,26 +49,21 @@ export const passesNoService = ({ service }: Pick<MeasuredFlow, 'service'>): boo
 
 const flowKeyOf = ({ service, source, destination }: MeasuredFlow): string => `${service} ${source} ${destination}`;
 
-const added = (left: number | null, right: number | null): number | null =>
-  left === null || right === null ? null : left + right;
+const sumOf = (left: MeasuredFlow, right: MeasuredFlow): MeasuredFlow => ({
+  ...left,
+  connections: left.connections === null || right.connections === null ? null : left.connections + right.connections,
+  requestBytes: left.requestBytes + right.requestBytes,
+  responseBytes: left.responseBytes + right.responseBytes,
+});
 
 /** One flow for each Service and pair of zones, in the order of their names. */
 export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
   const sums = new Map<string, MeasuredFlow>();
   for (const flow of flows) {
     const known = sums.get(flowKeyOf(flow));
-    const sum =
-      known === undefined
-        ? flow
-        : {
-            ...known,
-            connections: added(known.connections, flow.connections),
-            requestBytes: known.requestBytes + flow.requestBytes,
-            responseBytes: known.responseBytes + flow.responseBytes,
-          };
-    sums.set(flowKeyOf(flow), sum);
+    sums.set(flowKeyOf(flow), known === undefined ? flow : sumOf(known, flow));
   }
-  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, flow]) => flow);
+  return [...sums].sort(([a], [b]) => byText(a, b)).map(([, flow]) => flow);
 };
 
 /** A second, over so many seconds. */

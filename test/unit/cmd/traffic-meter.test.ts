@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
-import { type Conntrack, ConntrackError, createConntrack } from '../../../cmd/traffic-meter/conntrack.ts';
+import { ConntrackError, createConntrack } from '../../../cmd/traffic-meter/conntrack.ts';
 import { createMeter } from '../../../cmd/traffic-meter/meter.ts';
 import { registerMeterMetrics, stateOf, untrackedServices } from '../../../cmd/traffic-meter/metrics.ts';
 import type { MeterState, MeterView } from '../../../cmd/traffic-meter/metrics.ts';
@@ -168,7 +168,7 @@ describe('traffic-meter: its clockwork', () => {
   const untilAborted = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-  const setUp = (conntrack: Partial<Conntrack> = {}) => {
+  const setUp = (conntrack: Partial<ReturnType<typeof createConntrack>> = {}) => {
     const clock = createFakeClock();
     const ledger = createLedger(threeZones(), own, () => 100);
     let lists = 0;

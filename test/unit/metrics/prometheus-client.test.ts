@@ -5,7 +5,6 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
-import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
@@ -220,27 +219,6 @@ describe('credentials for Prometheus', () => {
     clock = createFakeClock();
   });
   afterEach(() => folder.remove());
-
-  it('follow a file that changes, after ten seconds or when they were refused', async () => {
-    const credentials = open({ bearerTokenFile: folder.write('token', 't0') });
-    expect(credentials.current().headers).to.deep.equal({ authorization: 'Bearer t0' });
-    folder.write('token', 't1');
-    expect(credentials.current().headers).to.deep.equal({ authorization: 'Bearer t0' });
-    await clock.advance(10_000);
-    expect(credentials.current().headers).to.deep.equal({ authorization: 'Bearer t1' });
-    folder.write('token', 't2');
-    credentials.expire();
-    expect(credentials.current().headers).to.deep.equal({ authorization: 'Bearer t2' });
-  });
-
-  it('stay what they were while a file is being replaced', async () => {
-    const path = folder.write('token', 't0');
-    const credentials = open({ bearerTokenFile: path });
-    credentials.current();
-    rmSync(path);
-    await clock.advance(10_000);
-    expect(credentials.current().headers).to.deep.equal({ authorization: 'Bearer t0' });
-  });
 
   for (const { name, more, reason, message } of [
     {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { type Routing, parseFlow, routeOf } from '../../../pkg/traffic/conntrack.ts';
-import { type Directory, createDirectory } from '../../../pkg/traffic/directory.ts';
+import type { Directory } from '../../../pkg/traffic/directory.ts';
 import { canonicalAddress, keyOfAddress, keyOfRange, staysOnLink } from '../../../pkg/traffic/addresses.ts';
 import { line, own, threeZones } from './support.ts';
 
@@ -148,36 +148,6 @@ describe('which Service and zones a flow belongs to', () => {
       reason: 'ambiguous',
     });
     expect(routing(directory, '10.1.1.9:4000', '172.16.0.9:443')).to.deep.equal(counted('', 'a', 'unknown'));
-  });
-
-  it('finds a Service that was deleted while its flows live on', () => {
-    const directory = threeZones();
-    directory.removeService({ metadata: { namespace: 'shop', name: 'web' } });
-    expect(routing(directory, '10.1.1.9:4000', '10.96.0.1:80', '10.1.2.1:8080')).to.deep.equal(
-      counted('shop/web', 'a', 'b'),
-    );
-  });
-
-  it('follows a Service to its new address, and a Pod address to its new zone', () => {
-    const directory = createDirectory();
-    directory.setNode({ metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'a' } } });
-    const web = (clusterIP: string) => ({
-      metadata: { namespace: 'shop', name: 'web' },
-      spec: { clusterIP, ports: [{ port: 80 }] },
-    });
-    directory.setService(web('10.96.0.1'));
-    directory.setService(web('10.96.0.2'));
-    directory.setService({ ...web('10.96.0.1'), metadata: { namespace: 'shop', name: 'new' } });
-    expect(directory.serviceAt('tcp', '10.96.0.1', 80)).to.equal('shop/new');
-    expect(directory.serviceAt('tcp', '10.96.0.2', 80)).to.equal('shop/web');
-    const slice = (name: string, zone: string) => ({
-      metadata: { namespace: 'shop', name, labels: { 'kubernetes.io/service-name': 'web' } },
-      endpoints: [{ addresses: ['10.1.0.1'], zone }],
-    });
-    directory.setSlice(slice('one', 'a'));
-    directory.setSlice(slice('two', 'b'));
-    directory.removeSlice(slice('one', 'a'));
-    expect(directory.placeOf('10.1.0.1')?.zone).to.equal('b');
   });
 });
 

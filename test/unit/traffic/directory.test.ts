@@ -150,15 +150,6 @@ describe('directory: which Service an address belongs to', () => {
     expect(at(directory)).to.equal('victim/web');
     expect(directory.serviceAt('tcp', '10.1.0.1', 80), 'the newest of the flood').to.equal('attacker/web');
   });
-
-  it('is known while it exists', () => {
-    const directory = createDirectory();
-    const shop = service('shop', OLD, {});
-    shop.set(directory);
-    expect(directory.hasService('shop/web')).to.equal(true);
-    shop.remove(directory);
-    expect(directory.hasService('shop/web')).to.equal(false);
-  });
 });
 
 describe('directory: where an address is', () => {

@@ -110,13 +110,6 @@ describe('what a meter counts', () => {
       if (living !== undefined) expect(ledger.living).to.equal(living);
     });
   }
-
-  it('Services beyond its series together, as other', () => {
-    const ledger = open(0);
-    list(ledger);
-    ledger.event(flow(1, { event: 'NEW' }));
-    expect(only(ledger)).to.deep.include({ service: OTHER, source: 'a', destination: 'b', connections: 1 });
-  });
 });
 
 describe('series that tenants can cause', () => {
@@ -167,18 +160,6 @@ describe('series that tenants can cause', () => {
       [...ledger.series].filter(({ service }) => service.startsWith(`${namespace}/`)).length;
     return { directory, ledger, connect, use, leave, end, connectionsOf, countIn };
   };
-
-  it('a flood takes no more than the share that others leave, whoever comes first', () => {
-    for (const order of [
-      ['flood', 'shop'],
-      ['shop', 'flood'],
-    ]) {
-      const { use, countIn, connectionsOf } = world(20);
-      for (const namespace of order) use(namespace, namespace === 'flood' ? 100 : 10);
-      expect([countIn('flood'), countIn('shop')]).to.deep.equal([10, 10]);
-      expect(connectionsOf('shop/s9')).to.equal(1);
-    }
-  });
 
   it('what a Service that lost its series carries is counted as other, and nothing twice', () => {
     const { use, end, ledger, connectionsOf } = world(20);
