@@ -1,12 +1,12 @@
 // What the sandbox's EndpointSlice controller does about hints: the model of pkg/upstream on the sandbox's shapes.
 import { controllerEvent, hintByDistribution, stripHints as stripModel, wishOf } from '../../pkg/upstream/index.ts';
-import type { ControllerEvent } from '../../pkg/upstream/index.ts';
+import type { ControllerEvent, HintMode as ModelMode } from '../../pkg/upstream/index.ts';
 import { allocate, autoHints, throughModel, type ZoneRatios } from './slice-auto.ts';
 import type { StoredObject } from './object.ts';
 import { endpointsOf, type SlicePlan } from './slice-plan.ts';
 
 /** What decides the hints of a Service. */
-export type HintMode = 'none' | 'auto' | 'same-zone' | 'same-node';
+export type HintMode = Exclude<ModelMode, 'proportional'> | 'auto';
 
 export type HintEvent = Omit<ControllerEvent, 'reason'> & { readonly reason: string };
 

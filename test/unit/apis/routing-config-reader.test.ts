@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
+import { STRATEGIES } from '../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import { routingConfig } from '../../fixtures/gardener.ts';
 
@@ -61,7 +62,7 @@ describe('a providerConfig', () => {
     [
       'a strategy that does not exist',
       services({ name: 'a', strategy: 'nearest' }),
-      /services\[0\]\.strategy: is "nearest"\. \(allowed: same-zone, same-node, proportional, load-aware\)/,
+      new RegExp(`services\\[0\\]\\.strategy: is "nearest"\\. \\(allowed: ${STRATEGIES.join(', ')}\\)`),
     ],
     ['neither name nor selector', services({ strategy: 'same-zone' }), /services\[0\]: needs either name or selector/],
     [

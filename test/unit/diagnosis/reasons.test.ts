@@ -61,7 +61,8 @@ describe('reasons', () => {
 
   it('the reference has a row with a remedy for each, once', () => {
     expect(DOCUMENTED.size).to.equal(ROWS.length);
-    expect([...DOCUMENTED]).to.include.members([...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS)]);
+    const missing = Object.keys({ ...REASONS, ...DIAGNOSIS_REASONS }).filter((reason) => !DOCUMENTED.has(reason));
+    expect(missing, 'reasons that docs/reference/reasons.md does not have: run make generate').to.deep.equal([]);
     for (const { reason, sentence, remedy } of ROWS) {
       expect(sentence, reason).to.match(/\S.*\.$/);
       expect(remedy, reason).to.match(/\S.*\.$/);

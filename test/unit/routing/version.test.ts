@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import {
   InvalidVersionError,
+  NEWEST_KNOWN_VERSION,
   UnsupportedVersionError,
   compareVersions,
   formatVersion,
@@ -131,8 +132,8 @@ describe('order of versions', () => {
 
   for (const { value, newer } of [
     { value: '1.35.9', newer: false },
-    { value: '1.36.3', newer: false },
-    { value: '1.37.0-beta.0', newer: true },
+    { value: `1.${NEWEST_KNOWN_VERSION.minor}.3`, newer: false },
+    { value: `1.${NEWEST_KNOWN_VERSION.minor + 1}.0-beta.0`, newer: true },
     { value: '2.0', newer: true },
   ]) {
     it(`${value} is ${newer ? '' : 'not '}newer than known`, () => {
