@@ -86,7 +86,7 @@ const TOUCH_SERVICE = `kubectl annotate {service} ${AGAIN}`;
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const labelNode: Fix = ({ nodes }) => {
-  const [unlabelled] = nodes.filter((node) => zoneOfNode(node) === '');
+  const unlabelled = nodes.find((node) => zoneOfNode(node) === '');
   if (unlabelled !== undefined) return [`kubectl label node ${nameOf(unlabelled)} ${LABEL_ZONE}=<zone of the Node>`];
   return [nodes.length === 0 ? SNAPSHOT : SHOW_SLICES];
 };

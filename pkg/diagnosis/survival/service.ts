@@ -160,7 +160,7 @@ const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: Surv
   })();
   // Zones that Pods can move to: of Nodes that run workloads, else of any.
   const all = facts.clientZones.length > 0 ? facts.clientZones : [...facts.index.zones];
-  const others = all.filter((zone) => zone !== '' && !zones.has(zone));
+  const others = all.filter((other) => other !== '' && !zones.has(other));
   const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   return {
     path,
