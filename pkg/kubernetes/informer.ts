@@ -2,7 +2,6 @@
 import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type Store, type StoreOptions, createStore } from './store.ts';

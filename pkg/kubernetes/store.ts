@@ -125,7 +125,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
         /** More than half of what was cached was not seen. */
         lacksMost: (): boolean => known.filter((key) => !seen.has(key)).length * 2 > known.length,
         complete(): void {
-          for (const key of [...objects.keys()]) if (!seen.has(key)) remove(key);
+          for (const key of objects.keys()) if (!seen.has(key)) remove(key);
         },
       };
     },
