@@ -1,6 +1,6 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
 import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts';
-import { nameOf } from '../../apis/values.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
@@ -17,10 +17,10 @@ import {
   type AuditGroup,
   type Bill,
   type ServiceAudit,
-  addTo,
   assessed,
   plainMatrix,
   serviceAudit,
+  weightedSum,
 } from './service.ts';
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
@@ -72,20 +72,6 @@ export const auditFindings = ({ services, findings }: AuditReport, file: string 
   return [...ofServices, ...ofCluster];
 };
 
-/** Slices may be hinted in full: clients on such a Node spread over all endpoints all the same. */
-const zonelessNodes = ({ readyNodes }: SnapshotIndex): ClusterFinding[] => {
-  const zoneless = readyNodes.filter((node) => zoneOfNode(node) === '');
-  if (zoneless.length === 0) return [];
-  return [
-    {
-      reason: 'ClientNodeWithoutZone',
-      certainty: 'seen',
-      evidence: `${zoneless.length} of ${counted(readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
-      remedy: remedyOf('ClientNodeWithoutZone'),
-    },
-  ];
-};
-
 const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<string, string>): string[] =>
   slices.flatMap((slice) =>
     (slice.endpoints ?? []).flatMap(({ addresses, nodeName = '', zone = '' }) => {
@@ -96,48 +82,51 @@ const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<str
     }),
   );
 
-const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[]): ClusterFinding[] => {
-  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
-  const stray = strayEndpoints(slices, zones);
-  if (stray.length === 0) return [];
-  return [
-    {
-      reason: 'EndpointZoneDiffers',
-      certainty: 'seen',
-      evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
-      remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
-    },
-  ];
-};
-
-/** Nothing in the API shows it: the proxy read its Node before the label was set. */
-const racedProxies = (index: SnapshotIndex): ClusterFinding[] => {
-  const raced = racedNodes(index);
-  if (raced.length === 0) return [];
-  return [
-    {
-      reason: 'ProxyMissedItsZone',
-      certainty: 'possible',
-      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
-      remedy: remedyOf('ProxyMissedItsZone'),
-    },
-  ];
-};
-
 /** `slices`: those of the Services that are audited. */
 const clusterFindings = (
   snapshot: ClusterSnapshot,
   index: SnapshotIndex,
   slices: readonly EndpointSlice[],
-): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index)];
-
-const matrixOf = (all: readonly Assessed[], total: number) => {
-  const cells = new Map<string, Map<string, number>>();
-  for (const { prediction, weight } of all) {
-    if (prediction !== undefined && weight > 0) addTo(cells, prediction.now, weight / total);
-  }
-  return plainMatrix(cells);
+): ClusterFinding[] => {
+  const zoneless = index.readyNodes.filter((node) => zoneOfNode(node) === '');
+  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const stray = strayEndpoints(slices, zones);
+  const raced = racedNodes(index);
+  // Slices may be hinted in full: clients on a Node without zone spread over all endpoints all the same.
+  const ofZoneless: ClusterFinding = {
+    reason: 'ClientNodeWithoutZone',
+    certainty: 'seen',
+    evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
+    remedy: remedyOf('ClientNodeWithoutZone'),
+  };
+  const ofStray: ClusterFinding = {
+    reason: 'EndpointZoneDiffers',
+    certainty: 'seen',
+    evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
+    remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
+  };
+  // Nothing in the API shows it: the proxy read its Node before the label was set.
+  const ofRaced: ClusterFinding = {
+    reason: 'ProxyMissedItsZone',
+    certainty: 'possible',
+    evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+    remedy: remedyOf('ProxyMissedItsZone'),
+  };
+  return [
+    ...(zoneless.length === 0 ? [] : [ofZoneless]),
+    ...(stray.length === 0 ? [] : [ofStray]),
+    ...(raced.length === 0 ? [] : [ofRaced]),
+  ];
 };
+
+const matrixOf = (all: readonly Assessed[], total: number) =>
+  plainMatrix(
+    weightedSum(
+      all.flatMap(({ prediction, weight }) =>
+        prediction === undefined || weight === 0 ? [] : [[prediction.now, weight / total] as const],
+      ),
+    ),
+  );
 
 /** What routing by zone saves already, by what asks for it. */
 const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
@@ -149,26 +138,20 @@ const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, num
   return sums;
 };
 
-const measuredOf = (tariff: Tariff, measured: Measured, services: readonly ServiceAudit[]) => {
-  const { flows: _, ...about } = measured;
-  const parts = measuredParts(tariff, measured, new Set(services.map(serviceKeyOfRef)));
+const measuredOf = (bill: Bill | undefined, services: readonly ServiceAudit[]) => {
+  if (bill?.measured === undefined) return undefined;
+  const { flows: _, ...about } = bill.measured;
+  const parts = measuredParts(bill.tariff, bill.measured, new Set(services.map(serviceKeyOfRef)));
   return { ...about, ...parts, savedBy: savedBy(services) };
 };
 
-/** `Assumed`: given as a flag, and divided among Services by their ready endpoints. */
-const pricesOf = ({ table }: Tariff, gigabytesPerDay: number, basis: 'Assumed' | 'Measured') => {
-  const { currency, source, date } = table;
+/** `Assumed`: the volume was given as a flag, and divided among Services by their ready endpoints. */
+const pricesOf = (bill: Bill | undefined, measured: ReturnType<typeof measuredOf>) => {
+  if (bill === undefined) return undefined;
+  const { currency, source, date } = bill.tariff.table;
+  const gigabytesPerDay = measured?.services.gigabytesPerDay ?? bill.gigabytesPerDay ?? 0;
+  const basis: 'Assumed' | 'Measured' = measured === undefined ? 'Assumed' : 'Measured';
   return { currency, source, date, gigabytesPerDay, basis };
-};
-
-const billOf = (
-  bill: Bill | undefined,
-  services: readonly ServiceAudit[],
-): { readonly prices?: ReturnType<typeof pricesOf>; readonly measured?: ReturnType<typeof measuredOf> } => {
-  if (bill === undefined) return {};
-  if (bill.measured === undefined) return { prices: pricesOf(bill.tariff, bill.gigabytesPerDay, 'Assumed') };
-  const measured = measuredOf(bill.tariff, bill.measured, services);
-  return { prices: pricesOf(bill.tariff, measured.services.gigabytesPerDay, 'Measured'), measured };
 };
 
 /** Pods and events add to the evidence of a cause and change none; from a cluster they are not even read. */
@@ -189,6 +172,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
+  const measured = measuredOf(bill, services);
   const slices = chosen.flatMap((service) => index.slices.get(serviceKeyOfRef(serviceRefOf(service))) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
@@ -201,7 +185,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
     /** Fractions of all connections by client zone, then endpoint zone; the empty name is for no zone. */
     matrix: matrixOf(all, total),
     findings: clusterFindings(snapshot, index, slices),
-    ...billOf(bill, services),
+    ...defined({ prices: pricesOf(bill, measured), measured }),
     unseen: unseenOf(snapshot, JUDGED_BY),
   };
 };

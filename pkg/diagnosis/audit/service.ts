@@ -40,15 +40,16 @@ export interface Part {
   readonly of: number;
 }
 
-type Cells = Map<string, Map<string, number>>;
-
-/** Adds `matrix` times `factor` to `cells`. */
-export const addTo = (cells: Cells, matrix: TrafficShares, factor: number): void => {
-  for (const [from, row] of matrix) {
-    const own = cells.get(from) ?? new Map<string, number>();
-    cells.set(from, own);
-    for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
-  }
+/** The sum of matrices, each times its factor. */
+export const weightedSum = (parts: readonly (readonly [matrix: TrafficShares, factor: number])[]): TrafficShares => {
+  const cells = new Map<string, Map<string, number>>();
+  for (const [matrix, factor] of parts)
+    for (const [from, row] of matrix) {
+      const own = cells.get(from) ?? new Map<string, number>();
+      cells.set(from, own);
+      for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
+    }
+  return cells;
 };
 
 /** Rounding of doubles alone must not look like connections. */
@@ -61,9 +62,7 @@ const atLeastNothing = (share: number): number => (share > NOTHING ? share : 0);
 const meanMatrix = (traffics: readonly Traffic[]): TrafficShares | undefined => {
   const arriving = traffics.filter(({ lost }) => 1 - lost > NOTHING);
   if (arriving.length === 0) return undefined;
-  const cells: Cells = new Map();
-  for (const { matrix, lost } of arriving) addTo(cells, matrix, 1 / ((1 - lost) * arriving.length));
-  return cells;
+  return weightedSum(arriving.map(({ matrix, lost }) => [matrix, 1 / ((1 - lost) * arriving.length)]));
 };
 
 /** Fraction that stays in its zone; the empty name is no zone. */

@@ -1,33 +1,31 @@
-// Sums of an audit: over all Services, and over those with the same first cause.
-// Orders of the Services of an audit.
+// Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
 import { byText, sumBy } from '../../apis/values.ts';
 import type { Cause } from '../explain/reasons.ts';
 import { AUDIT_GROUPS, type AuditGroup, type MonthlyCost, type Saving, type ServiceAudit } from './service.ts';
 
-const byGroup = (a: { readonly group: AuditGroup }, b: { readonly group: AuditGroup }): number =>
-  AUDIT_GROUPS.indexOf(a.group) - AUDIT_GROUPS.indexOf(b.group);
-
-const savingOf = (services: readonly ServiceAudit[]): Saving => ({
-  routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
-  endpoints: sumBy(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
+const sumOfSavings = (savings: readonly Saving[]): Saving => ({
+  routing: sumBy(savings, ({ routing }) => routing),
+  endpoints: sumBy(savings, ({ endpoints }) => endpoints),
 });
 
+const savingOf = (services: readonly ServiceAudit[]): Saving =>
+  sumOfSavings(
+    services.map(({ saving, weight }) => ({
+      routing: (saving?.routing ?? 0) * weight,
+      endpoints: (saving?.endpoints ?? 0) * weight,
+    })),
+  );
+
 const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
-  if (services.every(({ monthlyCost }) => monthlyCost === undefined)) return {};
   const costs = services.flatMap(({ monthlyCost }) => monthlyCost ?? []);
+  if (costs.length === 0) return {};
   const savings = costs.flatMap(({ saving }) => saving ?? []);
   const measured = costs.some(({ saved }) => saved !== undefined);
   return {
     monthlyCost: {
       ...(measured ? { saved: sumBy(costs, ({ saved = 0 }) => saved) } : {}),
       current: sumBy(costs, ({ current }) => current),
-      saving:
-        savings.length === 0
-          ? null
-          : {
-              routing: sumBy(savings, ({ routing }) => routing),
-              endpoints: sumBy(savings, ({ endpoints }) => endpoints),
-            },
+      saving: savings.length === 0 ? null : sumOfSavings(savings),
     },
   };
 };
@@ -93,81 +91,79 @@ const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, re
 /** Services of one group whose first cause is the same. */
 export type CauseGroup = ReturnType<typeof groupOf>;
 
+/** What a list is sorted by: least first, what is not known last. */
+type Key<T> = (item: T) => number | string | null | undefined;
+
+const compareBy =
+  <T>(keys: readonly Key<T>[]) =>
+  (a: T, b: T): number => {
+    for (const key of keys) {
+      const [left, right] = [key(a) ?? undefined, key(b) ?? undefined];
+      if (left === right) continue;
+      if (left === undefined || right === undefined) return left === undefined ? 1 : -1;
+      return left < right ? -1 : 1;
+    }
+    return 0;
+  };
+
+/** Most first; what is not known still last. */
+const most =
+  <T>(of: (item: T) => number | null): Key<T> =>
+  (item) => {
+    const value = of(item);
+    return value === null ? null : -value;
+  };
+
+const byGroup = ({ group }: { readonly group: AuditGroup }): number => AUDIT_GROUPS.indexOf(group);
+
 /** What fails comes first, then what crosses most, then what concerns most Services. */
 export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => {
   const caused = services.filter((service): service is Caused => service.cause !== null);
   return [...Map.groupBy(caused, ({ group, cause }) => `${group} ${cause.reason}`).values()]
     .flatMap((own) => (own[0] === undefined ? [] : [groupOf(own, own[0])]))
     .sort(
-      (a, b) =>
-        byGroup(a, b) ||
-        (b.crossZoneShare ?? 0) - (a.crossZoneShare ?? 0) ||
-        b.services - a.services ||
-        byText(a.reason, b.reason),
+      compareBy<CauseGroup>([
+        byGroup,
+        most(({ crossZoneShare }) => crossZoneShare ?? 0),
+        most((cause) => cause.services),
+        ({ reason }) => reason,
+      ]),
     );
 };
-
-type Order = (left: ServiceAudit, right: ServiceAudit) => number;
-
-const byName: Order = (a, b) => byText(a.namespace, b.namespace) || byText(a.name, b.name);
 
 const VERDICT_RANK = { Ineffective: 0, Unknown: 1, NotWanted: 2, Assumed: 3, Effective: 4 } as const satisfies Record<
   ServiceAudit['verdict'],
   number
 >;
-const byVerdict: Order = (a, b) => VERDICT_RANK[a.verdict] - VERDICT_RANK[b.verdict];
-
-/** Most first; what is not known last. */
-const most =
-  (of: (service: ServiceAudit) => number | null | undefined): Order =>
-  (a, b) => {
-    const [left, right] = [of(a) ?? undefined, of(b) ?? undefined];
-    if (left === right) return 0;
-    if (left === undefined) return 1;
-    return right === undefined ? -1 : right - left;
-  };
-
-const least =
-  (of: (service: ServiceAudit) => number | null): Order =>
-  (a, b) =>
-    most((service) => {
-      const value = of(service);
-      return value === null ? null : -value;
-    })(a, b);
+const byVerdict: Key<ServiceAudit> = ({ verdict }) => VERDICT_RANK[verdict];
 
 /** What crosses of all connections or, where prices are known, what that costs. */
-const crossing = ({ monthlyCost, crossZoneShare, weight }: ServiceAudit): number =>
-  monthlyCost?.current ?? (crossZoneShare ?? 0) * weight;
+const crossing = most<ServiceAudit>(
+  ({ monthlyCost, crossZoneShare, weight }) => monthlyCost?.current ?? (crossZoneShare ?? 0) * weight,
+);
 
-const saved = ({ monthlyCost, saving, weight }: ServiceAudit): number =>
-  monthlyCost?.saving?.routing ?? (saving?.routing ?? 0) * weight;
+const saved = most<ServiceAudit>(
+  ({ monthlyCost, saving, weight }) => monthlyCost?.saving?.routing ?? (saving?.routing ?? 0) * weight,
+);
 
-/** Each begins with what deserves a look first; ties are broken by the next order, at last by name. */
+/** Each begins with what deserves a look first; ties are broken by the next key, at last by name. */
 const ORDERS = {
-  worst: [byGroup, most(crossing), byVerdict],
-  saving: [most(saved), most(crossing)],
-  'cross-zone': [most(({ crossZoneShare }) => crossZoneShare), most(crossing)],
-  'in-zone': [least(({ inZoneShare }) => inZoneShare), most(crossing)],
+  worst: [byGroup, crossing, byVerdict],
+  saving: [saved, crossing],
+  'cross-zone': [most(({ crossZoneShare }) => crossZoneShare), crossing],
+  'in-zone': [({ inZoneShare }) => inZoneShare, crossing],
   overload: [most(({ worstOverload }) => worstOverload)],
   endpoints: [most(({ endpoints }) => endpoints)],
-  zones: [least(({ zones }) => zones)],
-  verdict: [byVerdict, most(crossing)],
-  cause: [(a, b) => byText(a.cause?.reason ?? '\uFFFF', b.cause?.reason ?? '\uFFFF'), most(crossing)],
-  name: [(a, b) => byText(a.name, b.name)],
+  zones: [({ zones }) => zones],
+  verdict: [byVerdict, crossing],
+  cause: [({ cause }) => cause?.reason, crossing],
+  name: [({ name }) => name],
   namespace: [],
-} as const satisfies Readonly<Record<string, readonly Order[]>>;
+} as const satisfies Readonly<Record<string, readonly Key<ServiceAudit>[]>>;
 
 export type SortKey = keyof typeof ORDERS;
 
 export const SORT_KEYS = Object.keys(ORDERS) as readonly SortKey[];
 
-export const sortServices = (services: readonly ServiceAudit[], key: SortKey): ServiceAudit[] => {
-  const orders: readonly Order[] = [...ORDERS[key], byName];
-  return [...services].sort((a, b) => {
-    for (const order of orders) {
-      const result = order(a, b);
-      if (result !== 0) return result;
-    }
-    return 0;
-  });
-};
+export const sortServices = (services: readonly ServiceAudit[], key: SortKey): ServiceAudit[] =>
+  [...services].sort(compareBy<ServiceAudit>([...ORDERS[key], ({ namespace }) => namespace, ({ name }) => name]));
