@@ -30,11 +30,11 @@ const KEPT = routes('SameZoneHints', 'PreferSameZone', 3);
 
 const GIVEN = { reason: 'SameZoneRequested', message: 'given' } as const;
 
-const judged = (overrides: Partial<JudgeInput> & { outcome?: Outcome; routes?: readonly GroupRoute[] } = {}) => {
-  const { outcome: own = outcome(), routes: ways = [KEPT], ...rest } = overrides;
+const judged = (overrides: Partial<JudgeInput> & { outcome?: Partial<Outcome>; routes?: GroupRoute[] } = {}) => {
+  const { outcome: own, routes: ways = [KEPT], ...rest } = overrides;
   return judge({
     mode: 'PreferSameZone',
-    flow: { outcome: own, routes: [...ways] },
+    flow: { outcome: outcome(own), routes: ways },
     given: GIVEN,
     limit: FAIR_SHARE,
     spread: false,
@@ -43,146 +43,130 @@ const judged = (overrides: Partial<JudgeInput> & { outcome?: Outcome; routes?: r
 };
 
 describe('verdicts of a simulation', () => {
-  const cases: readonly {
-    name: string;
-    input: Parameters<typeof judged>[0];
-    reason: string;
-    message: RegExp;
-  }[] = [
-    {
-      name: 'all stays',
-      input: {},
-      reason: 'KeepsAll',
-      message: /^All traffic stays .* above 120 % of its fair share\.$/,
-    },
-    {
-      name: 'most stays',
-      input: { outcome: outcome({ inZoneShare: 0.8 }) },
-      reason: 'KeepsMost',
-      message: /^80 % of the traffic stays in its zone, and no endpoint is above/,
-    },
-    {
-      name: 'an overload within the limit is none',
-      input: { outcome: outcome({ worstOverload: 0.2 }) },
-      reason: 'KeepsAll',
-      message: /./,
-    },
-    {
-      name: 'an overload above it',
-      input: { outcome: outcome({ worstOverload: 0.5 }) },
-      reason: 'Overloads',
-      message: /but an endpoint in a gets 150 % of its fair share \(limit 120 %\)\.$/,
-    },
-    {
-      name: 'utilization above the target',
-      input: { outcome: outcome({ worstOverload: 0.1, maxUtilization: 0.9 }), limit: TARGET },
-      reason: 'Overloads',
-      message: /an endpoint in a runs at 90 % of its capacity \(target 70 %\)\.$/,
-    },
-    {
-      name: 'utilization within the target, whatever the fair share',
-      input: { outcome: outcome({ worstOverload: 2, maxUtilization: 0.7 }), limit: TARGET },
-      reason: 'KeepsAll',
-      message: /70 % of its capacity/,
-    },
-    {
-      name: 'no hints, and on purpose',
-      input: { mode: 'none', outcome: outcome({ hinted: 0, inZoneShare: 0.25 }), routes: [routes('NoHints', '')] },
-      reason: 'Spread',
-      message: /75 % of the traffic crosses\.$/,
-    },
-    {
-      name: 'no hints, and too much load all the same',
-      input: {
+  const cases: readonly [reason: string, name: string, message: RegExp, input?: Parameters<typeof judged>[0]][] = [
+    ['KeepsAll', 'all stays', /^All traffic stays .* above 120 % of its fair share\.$/],
+    [
+      'KeepsMost',
+      'most stays',
+      /^80 % of the traffic stays in its zone, and no endpoint is above/,
+      { outcome: { inZoneShare: 0.8 } },
+    ],
+    ['KeepsAll', 'an overload within the limit is none', /./, { outcome: { worstOverload: 0.2 } }],
+    [
+      'Overloads',
+      'an overload above it',
+      /but an endpoint in a gets 150 % of its fair share \(limit 120 %\)\.$/,
+      { outcome: { worstOverload: 0.5 } },
+    ],
+    [
+      'Overloads',
+      'utilization above the target',
+      /an endpoint in a runs at 90 % of its capacity \(target 70 %\)\.$/,
+      { outcome: { worstOverload: 0.1, maxUtilization: 0.9 }, limit: TARGET },
+    ],
+    [
+      'KeepsAll',
+      'utilization within the target, whatever the fair share',
+      /70 % of its capacity/,
+      { outcome: { worstOverload: 2, maxUtilization: 0.7 }, limit: TARGET },
+    ],
+    [
+      'Spread',
+      'no hints, and on purpose',
+      /75 % of the traffic crosses\.$/,
+      { mode: 'none', outcome: { hinted: 0, inZoneShare: 0.25 }, routes: [routes('NoHints', '')] },
+    ],
+    [
+      'Overloads',
+      'no hints, and too much load all the same',
+      /runs at 200 %/,
+      {
         mode: 'none',
         limit: TARGET,
-        outcome: outcome({ hinted: 0, inZoneShare: 0.3, maxUtilization: 2 }),
+        outcome: { hinted: 0, inZoneShare: 0.3, maxUtilization: 2 },
         routes: [routes('NoHints', '')],
       },
-      reason: 'Overloads',
-      message: /runs at 200 %/,
-    },
-    {
-      name: 'no hints came of it: what the control plane says',
-      input: { outcome: outcome({ hinted: 0 }), given: { reason: 'TooFewEndpoints', message: 'too few' } },
-      reason: 'TooFewEndpoints',
-      message: /^too few$/,
-    },
-    {
-      name: 'no hints were planned',
-      input: { mode: 'proportional', outcome: outcome({ hinted: 0 }), spread: true },
-      reason: 'PlanIsSpread',
-      message: /120 % of its fair share no plan keeps more/,
-    },
-    {
-      name: 'connections that find nothing come first',
-      input: { outcome: outcome({ lostShare: 0.25, hinted: 0, worstOverload: 3 }) },
-      reason: 'ConnectionsFail',
-      message: /^25 % of the connections/,
-    },
-    {
-      name: 'a traffic policy that leaves hints aside',
-      input: { routes: [routes('InternalTrafficPolicyLocal', '')] },
-      reason: 'InternalTrafficPolicyLocal',
-      message: /^sentence of InternalTrafficPolicyLocal$/,
-    },
-    {
-      name: 'slices that the control plane does not manage: its own words change nothing',
-      input: { given: { reason: 'NotManaged', message: 'not ours' } },
-      reason: 'NotManaged',
-      message: /not ours/,
-    },
-    {
-      name: 'slices that the control plane does not manage: a label on them does',
-      input: { mode: 'same-zone', given: { reason: 'NotManaged', message: 'not ours' } },
-      reason: 'KeepsAll',
-      message: /./,
-    },
-    {
-      name: 'no proxy looks at hints',
-      input: { routes: [routes('CiliumServiceTopologyOff', '', 3)] },
-      reason: 'CiliumServiceTopologyOff',
-      message: /^sentence of CiliumServiceTopologyOff$/,
-    },
-    {
-      name: 'some proxies do not: how many, and what comes of it',
-      input: {
-        outcome: outcome({ inZoneShare: 0.6, worstOverload: 0.7 }),
+    ],
+    [
+      'TooFewEndpoints',
+      'no hints came of it: what the control plane says',
+      /^too few$/,
+      { outcome: { hinted: 0 }, given: { reason: 'TooFewEndpoints', message: 'too few' } },
+    ],
+    [
+      'PlanIsSpread',
+      'no hints were planned',
+      /120 % of its fair share no plan keeps more/,
+      { mode: 'proportional', outcome: { hinted: 0 }, spread: true },
+    ],
+    [
+      'ConnectionsFail',
+      'connections that find nothing come first',
+      /^25 % of the connections/,
+      { outcome: { lostShare: 0.25, hinted: 0, worstOverload: 3 } },
+    ],
+    [
+      'InternalTrafficPolicyLocal',
+      'a traffic policy that leaves hints aside',
+      /^sentence of InternalTrafficPolicyLocal$/,
+      { routes: [routes('InternalTrafficPolicyLocal', '')] },
+    ],
+    [
+      'NotManaged',
+      'slices that the control plane does not manage: its own words change nothing',
+      /not ours/,
+      { given: { reason: 'NotManaged', message: 'not ours' } },
+    ],
+    [
+      'KeepsAll',
+      'slices that the control plane does not manage: a label on them does',
+      /./,
+      { mode: 'same-zone', given: { reason: 'NotManaged', message: 'not ours' } },
+    ],
+    [
+      'CiliumServiceTopologyOff',
+      'no proxy looks at hints',
+      /^sentence of CiliumServiceTopologyOff$/,
+      { routes: [routes('CiliumServiceTopologyOff', '', 3)] },
+    ],
+    [
+      'ProxyNeedsAnnotation',
+      'some proxies do not: how many, and what comes of it',
+      /^60 % .*, but an endpoint in a gets 170 % .* On 2 of 5 Nodes with clients: sentence of ProxyNeedsAnnotation$/,
+      {
+        outcome: { inZoneShare: 0.6, worstOverload: 0.7 },
         routes: [KEPT, routes('ProxyNeedsAnnotation', '', 2)],
       },
-      reason: 'ProxyNeedsAnnotation',
-      message:
-        /^60 % .*, but an endpoint in a gets 170 % .* On 2 of 5 Nodes with clients: sentence of ProxyNeedsAnnotation$/,
-    },
-    {
-      name: 'of several such rules the one of most Nodes',
-      input: { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 2)] },
-      reason: 'ClientNodeWithoutZone',
-      message: /On 2 of 6 Nodes/,
-    },
-    {
-      name: 'of as many Nodes each the first by name',
-      input: { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 1)] },
-      reason: 'ClientNodeWithoutZone',
-      message: /On 1 of 5 Nodes/,
-    },
-    {
-      name: 'a zone without endpoints',
-      input: { outcome: outcome({ inZoneShare: 0.7 }), routes: [KEPT, routes('ZoneNotHinted', '', 1)] },
-      reason: 'ZoneNotHinted',
-      message: /^70 % .* On 1 of 4 Nodes with clients/,
-    },
-    {
-      name: 'a zone without endpoints that overloads another: the overload is the worse',
-      input: {
-        outcome: outcome({ inZoneShare: 0.7, worstOverload: 1 }),
+    ],
+    [
+      'ClientNodeWithoutZone',
+      'of several such rules the one of most Nodes',
+      /On 2 of 6 Nodes/,
+      { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 2)] },
+    ],
+    [
+      'ClientNodeWithoutZone',
+      'of as many Nodes each the first by name',
+      /On 1 of 5 Nodes/,
+      { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 1)] },
+    ],
+    [
+      'ZoneNotHinted',
+      'a zone without endpoints',
+      /^70 % .* On 1 of 4 Nodes with clients/,
+      { outcome: { inZoneShare: 0.7 }, routes: [KEPT, routes('ZoneNotHinted', '', 1)] },
+    ],
+    [
+      'Overloads',
+      'a zone without endpoints that overloads another: the overload is the worse',
+      /200 %/,
+      {
+        outcome: { inZoneShare: 0.7, worstOverload: 1 },
         routes: [KEPT, routes('ZoneNotHinted', '', 1)],
       },
-      reason: 'Overloads',
-      message: /200 %/,
-    },
+    ],
   ];
-  for (const { name, input, reason, message } of cases) {
+  for (const [reason, name, message, input] of cases) {
     it(`${name}: ${reason}`, () => {
       const verdict = judged(input);
       expect(verdict.reason).to.equal(reason);
