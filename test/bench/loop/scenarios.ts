@@ -50,13 +50,35 @@ const wandering =
       ]),
     );
 
-const hotZone = (count: number): Scenario => ({
-  name: `hot zone, ${count} ${count === 1 ? 'endpoint' : 'endpoints'} a zone`,
+/** An hour of three zones, unless said otherwise. */
+const service = (
+  name: string,
+  endpoints: readonly PlantEndpoint[] | Scenario['endpoints'],
+  more: Pick<Scenario, 'demand'> & Partial<Scenario>,
+): Scenario => ({
+  name,
   zones: ABC,
   durationSeconds: HOUR,
-  endpoints: always(endpointsOf({ a: count, b: count, c: count })),
-  ...hot({ a: 0.4 * count, b: 0.08 * count, c: 0.08 * count }, { a: 1.08 * count, b: 0.1 * count, c: 0.1 * count }),
+  endpoints: typeof endpoints === 'function' ? endpoints : () => endpoints,
+  ...more,
 });
+
+const hotZone = (count: number): Scenario =>
+  service(
+    `hot zone, ${count} ${count === 1 ? 'endpoint' : 'endpoints'} a zone`,
+    endpointsOf({ a: count, b: count, c: count }),
+    hot({ a: 0.4 * count, b: 0.08 * count, c: 0.08 * count }, { a: 1.08 * count, b: 0.1 * count, c: 0.1 * count }),
+  );
+
+/** Every zone has so many endpoints, and demand wanders. */
+const wide = (zones: number, endpoints: number, mean: number): Scenario => {
+  const names = zoneNames(zones);
+  const all = endpointsOf(Object.fromEntries(names.map((zone) => [zone, endpoints])));
+  return service(`${zones} zones with ${endpoints} endpoints`, all, {
+    zones: names,
+    demand: wandering(names, mean, 0.8),
+  });
+};
 
 /** One by one every endpoint is replaced, with a new one beside it for twenty seconds. */
 const rolling = (
@@ -83,29 +105,18 @@ const nine = endpointsOf({ a: 3, b: 3, c: 3 });
 /** Endpoints hang for as long as a readiness probe of Kubernetes' defaults takes to notice it: three failures, ten seconds apart. */
 const HANG = [905, 935] as const;
 
+const surge = hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 });
+
 export const SCENARIOS: readonly Scenario[] = [
   hotZone(1),
   hotZone(2),
   hotZone(3),
-  {
-    name: 'demand at the threshold',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf({ a: 2, b: 2, c: 2 })),
-    demand: always({ a: 1.5, b: 0.3, c: 0.3 }),
-  },
-  {
-    name: 'demand shifts from zone to zone',
-    zones: ABC,
+  service('demand at the threshold', endpointsOf({ a: 2, b: 2, c: 2 }), { demand: always({ a: 1.5, b: 0.3, c: 0.3 }) }),
+  service('demand shifts from zone to zone', endpointsOf({ a: 4, b: 4, c: 4 }), {
     durationSeconds: 2 * HOUR,
-    endpoints: always(endpointsOf({ a: 4, b: 4, c: 4 })),
     demand: (time) => wandering(ABC, 1.8, 0.8)(time / 2),
-  },
-  {
-    name: 'clients scale 1 to 10, 25, 30 a zone',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf({ a: 6, b: 6, c: 6 })),
+  }),
+  service('clients scale 1 to 10, 25, 30 a zone', endpointsOf({ a: 6, b: 6, c: 6 }), {
     demand: steps(
       [0, { a: 0.2, b: 0.2, c: 0.2 }],
       [600, { a: 2, b: 0.2, c: 0.2 }],
@@ -113,119 +124,40 @@ export const SCENARIOS: readonly Scenario[] = [
       [1800, { a: 2, b: 5, c: 3 }],
       [2700, { a: 0.2, b: 5, c: 6 }],
     ),
-  },
-  {
-    name: 'zone outage',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: without(nine, 'b', 900, 2100),
-    demand: always({ a: 1.2, b: 1.2, c: 1.2 }),
-  },
-  {
-    name: 'endpoints hang, then go, clients stay',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: without(nine, 'b', HANG[1], 2100),
+  }),
+  service('zone outage', without(nine, 'b', 900, 2100), { demand: always({ a: 1.2, b: 1.2, c: 1.2 }) }),
+  service('endpoints hang, then go, clients stay', without(nine, 'b', HANG[1], 2100), {
     hanging: (time) => (time >= HANG[0] && time < HANG[1] ? 'b' : undefined),
     demand: always({ a: 1.8, b: 1.5, c: 0.3 }),
-  },
-  {
-    name: 'two hot zones',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
-    ...hot({ a: 1.2, b: 0.8, c: 0.5 }, { a: 3.6, b: 3, c: 0.6 }),
-  },
-  {
-    name: 'rolling update',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: rolling(nine, 900, 40),
+  }),
+  service('two hot zones', nine, hot({ a: 1.2, b: 0.8, c: 0.5 }, { a: 3.6, b: 3, c: 0.6 })),
+  service('rolling update', rolling(nine, 900, 40), {
     demand: steps([0, { a: 1.2, b: 0.6, c: 0.6 }], [600, { a: 3.3, b: 0.6, c: 0.6 }]),
-  },
-  {
-    name: 'zone without endpoints',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf({ a: 3, b: 3 })),
-    ...hot({ a: 1, b: 1, c: 1 }, { a: 1, b: 1, c: 1.8 }),
-  },
-  {
-    name: 'unequal capacities',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf({ a: 2, b: 3, c: 2 }, (zone, index) => (zone === 'a' ? 2 : 0.5 + 0.5 * (index % 2)))),
-    ...hot({ a: 1.6, b: 1, c: 0.7 }, { a: 1.6, b: 1.9, c: 0.7 }),
-  },
-  {
-    name: 'autoscaler',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf({ a: 2, b: 2, c: 2 })),
+  }),
+  service('zone without endpoints', endpointsOf({ a: 3, b: 3 }), hot({ a: 1, b: 1, c: 1 }, { a: 1, b: 1, c: 1.8 })),
+  service(
+    'unequal capacities',
+    endpointsOf({ a: 2, b: 3, c: 2 }, (zone, index) => (zone === 'a' ? 2 : 0.5 + 0.5 * (index % 2))),
+    hot({ a: 1.6, b: 1, c: 0.7 }, { a: 1.6, b: 1.9, c: 0.7 }),
+  ),
+  service('autoscaler', endpointsOf({ a: 2, b: 2, c: 2 }), {
     ...hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
     autoscaler: { target: 0.6, capacity: 1, most: 18 },
-  },
-  {
-    name: 'sticky connections',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
+  }),
+  service('sticky connections', nine, {
     ...hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
     longLivedShare: 0.5,
     longLivedSeconds: 300,
-  },
-  {
-    name: 'connections of 20 seconds',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
+  }),
+  service('connections of 20 seconds', nine, {
     ...hot({ a: 1.2, b: 0.8, c: 0.5 }, { a: 3.6, b: 0.8, c: 0.5 }),
     longLivedShare: 0.7,
     longLivedSeconds: 20,
-  },
-  {
-    name: '5 zones with 8 endpoints',
-    zones: zoneNames(5),
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf(Object.fromEntries(zoneNames(5).map((zone) => [zone, 8])))),
-    demand: wandering(zoneNames(5), 3.6, 0.8),
-  },
-  {
-    name: '8 zones with 25 endpoints',
-    zones: zoneNames(8),
-    durationSeconds: HOUR,
-    endpoints: always(endpointsOf(Object.fromEntries(zoneNames(8).map((zone) => [zone, 25])))),
-    demand: wandering(zoneNames(8), 11, 0.8),
-  },
-  {
-    name: 'demand above all capacity',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
-    ...hot({ a: 2, b: 2, c: 2 }, { a: 5, b: 3.4, c: 3.2 }),
-  },
-  {
-    name: 'idle CPU',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
-    idleCores: 0.1,
-    ...hot({ a: 1, b: 1, c: 1 }, { a: 2.8, b: 1, c: 1 }),
-  },
-  {
-    name: 'no metrics for 5 minutes of a surge',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
-    ...hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
-    metricsGap: [570, 870],
-  },
-  {
-    name: 'no metrics for 30 minutes of a surge',
-    zones: ABC,
-    durationSeconds: HOUR,
-    endpoints: always(nine),
-    ...hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
-    metricsGap: [570, 2370],
-  },
+  }),
+  wide(5, 8, 3.6),
+  wide(8, 25, 11),
+  service('demand above all capacity', nine, hot({ a: 2, b: 2, c: 2 }, { a: 5, b: 3.4, c: 3.2 })),
+  service('idle CPU', nine, { idleCores: 0.1, ...hot({ a: 1, b: 1, c: 1 }, { a: 2.8, b: 1, c: 1 }) }),
+  service('no metrics for 5 minutes of a surge', nine, { ...surge, metricsGap: [570, 870] }),
+  service('no metrics for 30 minutes of a surge', nine, { ...surge, metricsGap: [570, 2370] }),
 ];

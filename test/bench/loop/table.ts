@@ -28,20 +28,20 @@ const average = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 export const meanExperience = (runs: readonly Experience[]): Omit<RuleScenario, 'name' | 'metrics'> => {
-  const mean = (value: (run: Experience) => number): number => average(runs.map(value));
-  const optional = (value: (run: Experience) => number | undefined): number | null => {
-    const known = runs.flatMap((run) => value(run) ?? []);
+  const mean = (figure: keyof Experience): number => average(runs.map((run) => run[figure] ?? 0));
+  const optional = (figure: 'reactSeconds' | 'recoverySeconds'): number | null => {
+    const known = runs.flatMap((run) => run[figure] ?? []);
     return known.length === 0 ? null : average(known);
   };
   return {
-    overload: mean(({ overload }) => overload),
-    lost: mean(({ lost }) => lost),
-    regret: mean(({ regret }) => regret),
-    changes: mean(({ changes }) => changes),
-    inZone: mean(({ inZone }) => inZone),
-    p99: mean(({ p99 }) => p99),
-    reactSeconds: optional(({ reactSeconds }) => reactSeconds),
-    recoverySeconds: optional(({ recoverySeconds }) => recoverySeconds),
+    overload: mean('overload'),
+    lost: mean('lost'),
+    regret: mean('regret'),
+    changes: mean('changes'),
+    inZone: mean('inZone'),
+    p99: mean('p99'),
+    reactSeconds: optional('reactSeconds'),
+    recoverySeconds: optional('recoverySeconds'),
   };
 };
 
@@ -49,26 +49,17 @@ const percent = (fraction: number, digits: number): string => (100 * fraction).t
 
 const ruleRow = ({ name, scenarios }: LoopResults['rules'][number]): string[] => {
   const counted = scenarios.filter(({ metrics }) => metrics);
-  const mean = (value: (one: RuleScenario) => number | null): number =>
-    average(counted.flatMap((one) => value(one) ?? []));
+  const mean = (figure: Exclude<keyof RuleScenario, 'name' | 'metrics'>): number =>
+    average(counted.flatMap((one) => one[figure] ?? []));
   return [
     name,
-    percent(
-      mean(({ overload }) => overload),
-      3,
-    ),
-    percent(
-      mean(({ inZone }) => inZone),
-      1,
-    ),
-    percent(
-      mean(({ regret }) => regret),
-      2,
-    ),
-    mean(({ p99 }) => p99).toFixed(0),
-    mean(({ reactSeconds }) => reactSeconds).toFixed(0),
-    mean(({ recoverySeconds }) => recoverySeconds).toFixed(0),
-    mean(({ changes }) => changes).toFixed(1),
+    percent(mean('overload'), 3),
+    percent(mean('inZone'), 1),
+    percent(mean('regret'), 2),
+    mean('p99').toFixed(0),
+    mean('reactSeconds').toFixed(0),
+    mean('recoverySeconds').toFixed(0),
+    mean('changes').toFixed(1),
   ];
 };
 

@@ -13,19 +13,19 @@ import {
 import type { Matrix } from '../../../../pkg/flow/demand/matrix.ts';
 import { upTo } from '../../../support/depth.ts';
 
-/** Symmetric positive definite: BᵀB + I. */
-const positiveDefinite: fc.Arbitrary<Matrix> = fc.integer({ min: 1, max: 6 }).chain((size) =>
+const numbers = (size: number, most: number) =>
+  fc.array(fc.double({ min: -most, max: most, noNaN: true }), { minLength: size, maxLength: size });
+
+/** Symmetric positive definite: BᵀB, and so much of I. */
+const gram = (size: number, most: number, unit: number): fc.Arbitrary<Matrix> =>
   fc
-    .array(fc.array(fc.double({ min: -3, max: 3, noNaN: true }), { minLength: size, maxLength: size }), {
-      minLength: size,
-      maxLength: size,
-    })
+    .array(numbers(size, most), { minLength: size, maxLength: size })
     .map((b) =>
       matrixOf(size, (row, column) =>
-        b.reduce((sum, line) => sum + (line[row] ?? 0) * (line[column] ?? 0), row === column ? 1 : 0),
+        b.reduce((sum, line) => sum + (line[row] ?? 0) * (line[column] ?? 0), row === column ? unit : 0),
       ),
-    ),
-);
+    );
+const positiveDefinite = fc.integer({ min: 1, max: 6 }).chain((size) => gram(size, 3, 1));
 
 describe('matrix', () => {
   it('solves what it multiplied, for any positive definite matrix', () => {
@@ -66,44 +66,20 @@ describe('matrix', () => {
     for (const value of solution) expect(Number.isFinite(value)).to.equal(true);
   });
 
-  const ranks: readonly (readonly [rank: number, rows: readonly (readonly number[])[]])[] = [
-    [0, [[0, 0]]],
-    [
-      1,
-      [
-        [1, 1],
-        [1e-3, 1e-3],
-      ],
-    ],
-    [
-      2,
-      [
-        [1, 0],
-        [1e-4, 1e-4],
-      ],
-    ],
-    [
-      2,
-      [
-        [1, 0, 0],
-        [0, 1 / 3, 1 / 3],
-      ],
-    ],
-    [
-      3,
-      [
-        [1, 0, 1],
-        [0, 1, 1],
-        [0, 0, 0.01],
-      ],
-    ],
-  ];
-  for (const [rank, rows] of ranks)
-    it(`has rank ${rank} of the rows ${JSON.stringify(rows)}`, () => {
-      const gram = matrixOf(rows[0]!.length, (left, right) =>
+  const ranks = [
+    [0, '0 0'],
+    [1, '1 1; 1e-3 1e-3'],
+    [2, '1 0; 1e-4 1e-4'],
+    [2, '3 0 0; 0 1 1'],
+    [3, '1 0 1; 0 1 1; 0 0 0.01'],
+  ] as const;
+  for (const [rank, text] of ranks)
+    it(`has rank ${rank} of the rows ${text}`, () => {
+      const rows = text.split('; ').map((row) => row.split(' ').map(Number));
+      const product = matrixOf(rows[0]!.length, (left, right) =>
         rows.reduce((sum, row) => sum + row[left]! * row[right]!, 0),
       );
-      expect(matrixRank(gram)).to.equal(rank);
+      expect(matrixRank(product)).to.equal(rank);
     });
 
   it('has full rank where it is positive definite', () => {
@@ -111,21 +87,9 @@ describe('matrix', () => {
   });
 });
 
-const numbers = (size: number) =>
-  fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: size, maxLength: size });
-
-const problem = fc.integer({ min: 1, max: 7 }).chain((size) =>
-  fc.record({
-    hessian: fc
-      .array(numbers(size), { minLength: size, maxLength: size })
-      .map((b) =>
-        matrixOf(size, (row, column) =>
-          b.reduce((sum, line) => sum + (line[row] ?? 0) * (line[column] ?? 0), row === column ? 0.1 : 0),
-        ),
-      ),
-    gradient: numbers(size),
-  }),
-);
+const problem = fc
+  .integer({ min: 1, max: 7 })
+  .chain((size) => fc.record({ hessian: gram(size, 5, 0.1), gradient: numbers(size, 5) }));
 
 describe('least squares without negative entries', () => {
   it('meets the conditions of Karush, Kuhn and Tucker', () => {
