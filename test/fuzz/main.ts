@@ -11,8 +11,6 @@ const USAGE = `Feeds hostile documents to everything that reads what others wrot
   --seed N          default: one that the time gives, and that is printed
   --target NAME     only this one, may be repeated: ${Object.keys(SHARES).join(', ')}
   --path PATH       only the input of this path, as a failure prints it; needs --target and --seed
-  --threads N       targets at a time, default: one a processor
-  --json            print the result as JSON
 `;
 
 const STACK_MEBIBYTES = 1;
@@ -20,18 +18,6 @@ const STACK_MEBIBYTES = 1;
 const HEAP_MEBIBYTES = 128;
 /** Far more than any input takes on a busy machine. */
 const HANG_MS = 120_000;
-
-const { values } = parseArgs({
-  options: {
-    inputs: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    target: { type: 'string', multiple: true, default: [] },
-    path: { type: 'string' },
-    threads: { type: 'string', default: String(availableParallelism()) },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -50,14 +36,14 @@ const feed = async (task: Omit<WorkerTask, 'begun'>): Promise<Fed> => {
     resourceLimits: { stackSizeMb: STACK_MEBIBYTES, maxOldGenerationSizeMb: HEAP_MEBIBYTES },
   });
   const { promise, resolve } = Promise.withResolvers<Fed>();
-  const fail = (failure: string): void => resolve({ target: task.target, inputs: count(), failure });
+  const fail = (failure: string): void => resolve({ inputs: count(), failure: `${failure} at input ${count()}` });
   worker.on('message', resolve);
-  worker.on('error', (error) => fail(`the thread ended at input ${count()}: ${error.stack ?? error.message}`));
-  worker.on('exit', () => fail(`the thread ended at input ${count()}`));
+  worker.on('error', (error) => fail(`the thread ended with ${error.stack ?? error.message}`));
+  worker.on('exit', () => fail('the thread ended'));
   let [seen, since] = [-1, performance.now()];
   const watch = setInterval(() => {
     if (count() !== seen) [seen, since] = [count(), performance.now()];
-    else if (performance.now() - since > HANG_MS) fail(`hangs at input ${seen}`);
+    else if (performance.now() - since > HANG_MS) fail('hangs');
   }, 1_000);
   const fed = await promise;
   clearInterval(watch);
@@ -66,31 +52,37 @@ const feed = async (task: Omit<WorkerTask, 'begun'>): Promise<Fed> => {
 };
 
 const run = async (): Promise<void> => {
-  const [inputs, seed] = [whole('inputs', values.inputs), whole('seed', values.seed)];
-  const unknown = values.target.find((name) => SHARES[name] === undefined);
-  if (unknown !== undefined) throw new Error(`there is no target ${unknown}: ${Object.keys(SHARES).join(', ')}`);
-  const chosen = Object.entries(SHARES).filter(([name]) => values.target.length === 0 || values.target.includes(name));
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    options: { inputs: text, seed: text, path: text, target: { ...text, multiple: true }, help: { type: 'boolean' } },
+  });
+  if (values.help === true) return print(USAGE);
+  const seed = whole('seed', values.seed ?? String(Date.now() % 1_000_000));
+  const inputs = whole('inputs', values.inputs ?? '100000');
+  const { path, target: names = Object.keys(SHARES) } = values;
+  const chosen = names.map((name): readonly [string, number] => {
+    const share = SHARES[name];
+    if (share === undefined) throw new Error(`there is no target ${name}: ${Object.keys(SHARES).join(', ')}`);
+    return [name, share];
+  });
   const all = chosen.reduce((sum, [, share]) => sum + share, 0);
-  const fed: Fed[] = [];
   const thread = async (): Promise<void> => {
     for (let next = chosen.shift(); next !== undefined; next = chosen.shift()) {
       const [target, share] = next;
-      fed.push(await feed({ target, seed, inputs: Math.ceil((inputs * share) / all), path: values.path }));
+      const fed = await feed({ target, seed, inputs: Math.ceil((inputs * share) / all), path });
+      if (fed.failure === undefined) print(`ok   ${target}: ${fed.inputs} inputs`);
+      else {
+        process.exitCode = 1;
+        const again = `npm run fuzz -- --seed ${seed} --target ${target} --path ${fed.path ?? ''}`;
+        print(`FAIL ${target}: ${fed.failure}${fed.path === undefined ? '' : `\n  again: ${again}`}`);
+      }
     }
   };
-  await Promise.all(Array.from({ length: whole('threads', values.threads) }, thread));
-  for (const { target, inputs: done, failure, path } of values.json ? [] : fed) {
-    const again =
-      path === undefined ? '' : `\n  again: npm run fuzz -- --seed ${seed} --target ${target} --path ${path}`;
-    print(failure === undefined ? `ok   ${target}: ${done} inputs` : `FAIL ${target}: ${failure}${again}`);
-  }
-  print(values.json ? JSON.stringify(fed) : `seed ${seed}`);
-  process.exitCode = fed.every(({ failure }) => failure === undefined) ? 0 : 1;
+  await Promise.all(Array.from({ length: availableParallelism() }, thread));
+  print(`seed ${seed}`);
 };
 
-if (values.help) process.stdout.write(USAGE);
-else
-  await run().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 2;
-  });
+await run().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+});

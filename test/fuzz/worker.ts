@@ -21,7 +21,6 @@ export interface WorkerTask {
 }
 
 export interface Fed {
-  readonly target: string;
   readonly inputs: number;
   /** Undefined where all is well. */
   readonly failure?: string;
@@ -74,14 +73,14 @@ const feed = async ({ target: name, seed, inputs, path, begun }: WorkerTask): Pr
     if (smallest !== undefined) {
       const text = JSON.stringify(smallest.text.toString().slice(0, MAX_SHOWN));
       const failure = `${describe(outcome.errorInstance)}\nfrom "${smallest.sample}", shrunk to ${text}`;
-      return { target: name, inputs: outcome.numRuns, failure, path: outcome.counterexamplePath ?? undefined };
+      return { inputs: outcome.numRuns, failure, path: outcome.counterexamplePath ?? undefined };
     }
     const grown = early === undefined ? 0 : (await heapBytes()) - early;
     must(grown <= MAX_GROWTH_BYTES, () => `the heap grew by ${Math.round(grown / 2 ** 20)} MiB`);
     await opened.finish?.();
-    return { target: name, inputs: outcome.numRuns };
+    return { inputs: outcome.numRuns };
   } catch (error) {
-    return { target: name, inputs, failure: `after all inputs: ${describe(error)}` };
+    return { inputs, failure: `after all inputs: ${describe(error)}` };
   } finally {
     await opened.close?.();
     rmSync(folder, { recursive: true, force: true });

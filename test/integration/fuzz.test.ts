@@ -6,7 +6,6 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { SHARES } from '../fuzz/targets/index.ts';
-import type { Fed } from '../fuzz/worker.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -14,18 +13,14 @@ describe('fuzz', function timed() {
   this.timeout(300_000);
 
   it('finds nothing in any target with the seed of the tests', async () => {
-    const flags = ['--json', '--inputs', '2000', '--seed', '1'];
-    const child = spawn(process.execPath, ['test/fuzz/main.ts', ...flags], {
+    const child = spawn(process.execPath, ['test/fuzz/main.ts', '--inputs', '2000', '--seed', '1'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-    const fed = JSON.parse(output) as Fed[];
-    expect(
-      fed.flatMap(({ target, failure }) => (failure === undefined ? [] : [`${target}: ${failure}`])),
-    ).to.deep.equal([]);
-    expect(fed.map(({ target }) => target)).to.have.members(Object.keys(SHARES));
-    expect(fed.reduce((sum, { inputs }) => sum + inputs, 0)).to.be.at.least(2_000);
-    expect(code).to.equal(0);
+    const fed = [...output.matchAll(/^ok {3}(\w+): (\d+) inputs$/gm)];
+    expect([output.match(/^FAIL.*$/gm), code]).to.deep.equal([null, 0]);
+    expect(fed.map(([, target]) => target)).to.have.members(Object.keys(SHARES));
+    expect(fed.reduce((sum, [, , inputs]) => sum + Number(inputs), 0)).to.be.at.least(2_000);
   });
 });

@@ -7,6 +7,7 @@ import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-con
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import { FLOW_POLICY_API_VERSION, createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { type RoutingConfigReader, createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
+import { parseJson } from '../../../pkg/apis/values.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { everyField } from '../documents/every-field.ts';
 import { FLOW_POLICY_SPEC } from '../documents/flow.ts';
@@ -74,12 +75,8 @@ const checkLoaded = (kind: ConfigKind<unknown>, loaded: unknown): void => {
 
 /** It comes parsed, from an API server; whatever it is, it is told what is wrong by field. */
 const checkProviderConfig = (read: RoutingConfigReader, text: string): void => {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return;
-  }
+  const value = parseJson(text);
+  if (value === undefined) return;
   const reading = read(value);
   if (reading.kind !== 'invalid') return;
   const { problems } = reading;

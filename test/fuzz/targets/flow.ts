@@ -14,7 +14,7 @@ import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/memory.ts';
 import { type FlowSlice, clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
 import { MAX_HINTS, isZoneName } from '../../../pkg/hints/readiness.ts';
-import type { Client, EventInput, Reconciler } from '../../../pkg/kubernetes/types.ts';
+import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import type { LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -168,14 +168,7 @@ const checkMetrics = (text: string): void => {
   must(nonsense === undefined, () => `a series without a number: ${nonsense?.slice(0, 200)}`);
 };
 
-interface Loop {
-  readonly reconciler: Reconciler;
-  readonly events: EventInput[];
-  readonly log: ReturnType<typeof recordingLogger>;
-  metrics(): Promise<string>;
-}
-
-const createLoop = (world: World, clock: FakeClock): Loop => {
+const createLoop = (world: World, clock: FakeClock) => {
   const client = clientOf(world);
   const events: EventInput[] = [];
   const log = recordingLogger();
