@@ -23,15 +23,10 @@ export interface Loaded {
   readonly namespace: string | undefined;
 }
 
-/** A connection, and the namespace that the flags and the context choose. */
-interface Connection {
-  readonly client: Client;
-  readonly namespace: string;
-}
-
 const PROGRESS_STEP = 100;
 
-export const connect = async ({ kubeconfig, context, namespace }: InputFlags): Promise<Connection> => {
+/** A connection, and the namespace that the flags and the context choose. */
+export const connect = async ({ kubeconfig, context, namespace }: InputFlags) => {
   const [{ createClient }, { loadKubeConfig }] = await Promise.all([
     import('../../pkg/kubernetes/client.ts'),
     import('../../pkg/kubernetes/kubeconfig.ts'),
@@ -62,29 +57,31 @@ const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> 
   if (isSwitchedOff({ get: () => found?.items[0] })) err.write(`warning: ${SWITCHED_OFF.message}\n`);
 };
 
-/** Connects, shows what is being read, and takes both away in the end. */
-export const withConnection = async <T>(
+/** Connects, and closes in the end. */
+export const withClient = async <T>(flags: InputFlags, use: (client: Client, namespace: string) => Promise<T>) => {
+  const { client, namespace } = await connect(flags);
+  return use(client, namespace).finally(() => client.close());
+};
+
+/** The same for what reads a lot: shows what is being read, and whether hints are switched off. */
+export const withReader = <T>(
   flags: InputFlags,
   io: Io,
-  use: (connection: Connection, onProgress: OnProgress) => Promise<T>,
-): Promise<T> => {
-  const connection = await connect(flags);
-  const { err } = io;
-  const onProgress: OnProgress = (what, count) => {
-    if (!err.terminal || count % PROGRESS_STEP !== 0) return;
-    err.control('clear line');
-    err.write(`reading ${what}: ${count}`);
-  };
-  try {
-    const result = await use(connection, onProgress).finally(() => {
+  use: (client: Client, onProgress: OnProgress, namespace: string) => Promise<T>,
+): Promise<T> =>
+  withClient(flags, async (client, namespace) => {
+    const { err } = io;
+    const onProgress: OnProgress = (what, count) => {
+      if (!err.terminal || count % PROGRESS_STEP !== 0) return;
+      err.control('clear line');
+      err.write(`reading ${what}: ${count}`);
+    };
+    const result = await use(client, onProgress, namespace).finally(() => {
       if (err.terminal) err.control('clear line');
     });
-    await warnOfSwitch(connection.client, io);
+    await warnOfSwitch(client, io);
     return result;
-  } finally {
-    await connection.client.close();
-  }
-};
+  });
 
 /** Says what could not be read; the command goes on without. */
 export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly CollectionName[], io: Io): void => {
@@ -99,7 +96,7 @@ const read = async (flags: InputFlags, needs: readonly CollectionName[], io: Io,
     const { readFiles } = await import('./input/files.ts');
     return { snapshot: await readFiles(flags.filename, io), namespace: flags.namespace };
   }
-  return withConnection(flags, io, async ({ client, namespace: own }, onProgress) => {
+  return withReader(flags, io, async (client, onProgress, own) => {
     const namespace = flags.allNamespaces === true ? undefined : own;
     const { readCluster } = await import('./input/cluster.ts');
     const snapshot = await readCluster(client, { namespace, service, needs, onProgress, signal: io.signal });
@@ -143,16 +140,11 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
     const { snapshot } = await load({ filename: flags.filename }, ['services'], io);
     return [...new Set(itemsOf(snapshot.services).map(({ metadata }) => metadata?.namespace ?? ''))].sort();
   }
-  const { client } = await connect(flags);
-  try {
+  return withClient(flags, async (client) => {
     const names: string[] = [];
-    for await (const { items } of client.pages(NAMESPACES, {}, io.signal)) {
-      names.push(...items.map(nameOf));
-    }
+    for await (const { items } of client.pages(NAMESPACES, {}, io.signal)) names.push(...items.map(nameOf));
     return names.sort();
-  } finally {
-    await client.close();
-  }
+  });
 };
 
 interface ServiceName {

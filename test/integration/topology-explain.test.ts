@@ -6,7 +6,6 @@ import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { CASES } from './topology-explain-cases.ts';
-import { expectPoliciesOfPlannedOnly } from './topology-policies.ts';
 
 /** Codes that are no first cause of any file, and why. */
 const WITHOUT_FILE: Readonly<Record<string, string>> = {
@@ -312,7 +311,4 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     expect(firstOf(unseen)).to.equal('AnnotationNotRecognized');
     expect(unseen.causes[0]?.evidence).to.contain('is the flow-controller running?');
   });
-
-  it('asks a cluster for policies of Services with a planned strategy only', () =>
-    expectPoliciesOfPlannedOnly('explain', ({ code, err }) => expect(code, err).to.equal(0)));
 });

@@ -7,6 +7,7 @@ import { EVACUATE_FLAGS, OFF_FLAGS, RETURN_FLAGS } from '../evacuation/flags.ts'
 import { CLUSTER_FLAGS, OUTPUT_FLAG } from '../flags.ts';
 import { METER_FLAG } from '../measured-flags.ts';
 import { print } from '../output.ts';
+import { withClient } from '../session.ts';
 
 const ZONE = ['<zone>', 'value of topology.kubernetes.io/zone'] as const;
 
@@ -54,7 +55,7 @@ export const evacuations = topologyCommand({
   async run(io, flags, zone) {
     if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
       throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
-    const { listEvacuations, saysNotInstalled, withClient } = await import('../evacuation/session.ts');
+    const { listEvacuations, saysNotInstalled } = await import('../evacuation/session.ts');
     /** Of each zone a line: what the meters counted since this was asked. */
     const arriving = async (zones: readonly string[]): Promise<string> => {
       const { measureFromNow } = await import('../evacuation/follow.ts');

@@ -4,7 +4,7 @@ import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderJson } from '../../../pkg/report/text.ts';
 import { flag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
-import { checkInputFlags, parseServiceName, reportMissing, withConnection } from '../session.ts';
+import { checkInputFlags, parseServiceName, reportMissing, withReader } from '../session.ts';
 import { inputFlags } from '../flags.ts';
 import { SOURCES } from '../input/resources.ts';
 import { measuredFlags, readMeasured } from '../measured-flags.ts';
@@ -46,7 +46,7 @@ export const snapshot = topologyCommand({
       import('../input/snapshot-file.ts'),
     ]);
     const { signal } = io;
-    const read = await withConnection(flags, io, ({ client }, onProgress) =>
+    const read = await withReader(flags, io, (client, onProgress) =>
       readCluster(client, { namespace, service: name, needs: COLLECTIONS, onProgress, signal }),
     );
     reportMissing(read, COLLECTIONS, io);

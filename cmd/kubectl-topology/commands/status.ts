@@ -4,7 +4,7 @@ import { renderStatus } from '../../../pkg/report/status.ts';
 import { flag, switchFlag, topologyCommand } from '../command.ts';
 import { CLUSTER_FLAGS, OUTPUT_FLAG } from '../flags.ts';
 import { print } from '../output.ts';
-import { checkInputFlags, withConnection } from '../session.ts';
+import { checkInputFlags, withReader } from '../session.ts';
 
 const EXIT_CODES = { Healthy: 0, Degraded: 1, NotInstalled: 3 } as const;
 
@@ -26,7 +26,7 @@ export const status = topologyCommand({
     checkInputFlags(flags);
     const { gatherStatus } = await import('../gather-status.ts');
     const { namespace, probe } = flags;
-    const evidence = await withConnection(flags, io, ({ client }, onProgress) =>
+    const evidence = await withReader(flags, io, (client, onProgress) =>
       gatherStatus({ client, namespace, probe, now: () => io.now(), onProgress, signal: io.signal }),
     );
     const report = statusOf(evidence);

@@ -9,9 +9,7 @@ import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import type { ClusterFlags } from '../flags.ts';
 import type { ExitCode, Io } from '../io.ts';
-import { connect } from '../session.ts';
 
 /** All there are, in name order; undefined where the cluster does not serve the kind. */
 export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> => {
@@ -69,12 +67,6 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
       return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
     },
   };
-};
-
-/** Connects, and closes in the end. */
-export const withClient = async <T>(flags: ClusterFlags, use: (client: Client) => Promise<T>): Promise<T> => {
-  const { client } = await connect(flags);
-  return use(client).finally(() => client.close());
 };
 
 /** `show` writes one line that is replaced on a terminal, and cleared in the end; elsewhere a line for each change. */

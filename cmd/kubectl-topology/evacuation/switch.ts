@@ -19,7 +19,8 @@ import { isOurs } from '../../../pkg/webhook/register.ts';
 import type { ExitCode, Io } from '../io.ts';
 import type { FlagsOf } from '../command.ts';
 import type { ClusterFlags } from '../flags.ts';
-import { withClient, withProgress } from './session.ts';
+import { withClient } from '../session.ts';
+import { withProgress } from './session.ts';
 import type { OFF_FLAGS } from './flags.ts';
 
 const CONFIGURATIONS = MUTATING_WEBHOOK_CONFIGURATIONS;

@@ -7,7 +7,7 @@ import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
 import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
 import { flagValue } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { RouterObject } from '../../../pkg/diagnosis/routers/types.ts';
-import { COLLECTIONS, type ClusterSnapshot, type Collection } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, type Collection, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { maskValue } from '../../../pkg/telemetry/redact.ts';
 import { withCertificates } from './resources.ts';
 
@@ -57,6 +57,9 @@ const SETTINGS =
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);
 
+const isKept = (router: RouterObject): boolean =>
+  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name);
+
 const keptArgs = (args: readonly string[]): string[] => [
   ...FLAGS.flatMap((name) => {
     const value = flagValue(args, name);
@@ -97,7 +100,7 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 };
 
 const each = <T>(collection: Collection<T>, change: (item: T) => T): Collection<T> =>
-  collection.kind === 'unknown' ? collection : { ...collection, items: collection.items.map(change) };
+  collection.kind === 'unknown' ? collection : known(collection.items.map(change));
 
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
@@ -108,15 +111,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     services: each(services, withoutAnnotations),
     slices: each(slices, withoutAnnotations),
     webhooks: each(webhooks, ({ caBundle: _, ...webhook }) => webhook),
-    routers:
-      routers.kind === 'unknown'
-        ? routers
-        : {
-            ...routers,
-            items: routers.items
-              .filter((router) => router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name))
-              .map(routerWithoutSecrets),
-          },
+    routers: routers.kind === 'unknown' ? routers : known(routers.items.filter(isKept).map(routerWithoutSecrets)),
   };
   return {
     apiVersion: API_VERSION,

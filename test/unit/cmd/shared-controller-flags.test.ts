@@ -41,8 +41,13 @@ describe('flags of a controller', () => {
     { name: 'no Lease', line: '--no-leader-elect', flags: { leaderElect: false } },
     {
       name: 'where it serves',
-      line: '--bind-address ::1 --health-port 0 --leader-election-namespace own --log-level warn',
-      flags: { bindAddress: '::1', healthPort: 0, leaderElectionNamespace: 'own', logLevel: 'warn' },
+      line: '--bind-address ::1 --health-port 0 --metrics-port 65535 --leader-election-namespace own',
+      flags: { bindAddress: '::1', healthPort: 0, metricsPort: 65_535, leaderElectionNamespace: 'own' },
+    },
+    {
+      name: 'how it writes its log',
+      line: '--log-level warn --log-format console',
+      flags: { logLevel: 'warn', logFormat: 'console' },
     },
   ];
   for (const { name, line, flags } of given) {
@@ -52,6 +57,10 @@ describe('flags of a controller', () => {
   const wrong = [
     { name: 'no configuration', args: [], says: /--config/ },
     { name: 'a format that is none', args: ['--config', 'c', '-o', 'xml'], says: /table, json/ },
+    { name: 'a level that is none', args: ['--config', 'c', '--log-level', 'loud'], says: /Allowed choices are/ },
+    { name: 'a port that is too large', args: ['--config', 'c', '--health-port', '65536'], says: /from 0 to 65535/ },
+    { name: 'a word too many', args: ['--config', 'c', 'serve'], says: /too many arguments/ },
+    { name: 'a flag that is none', args: ['--config', 'c', '--nope'], says: /unknown option/ },
     { name: 'dry run with cleanup', args: ['--config', 'c', '--dry-run', '--cleanup'], says: /cannot be used with/ },
   ];
   for (const { name, args, says } of wrong) {
@@ -64,6 +73,7 @@ describe('flags of a controller', () => {
 
   it('are explained in the words of their command', () => {
     const parsed = parse('--help');
+    expect(parsed).to.include({ kind: 'exit', code: 0 });
     const text = parsed.kind === 'exit' ? parsed.text.replaceAll(/\s+/g, ' ') : '';
     for (const words of ['configuration file (ThingConfiguration)', 'looks only', 'takes back', 'alone'])
       expect(text).to.contain(words);
@@ -71,11 +81,15 @@ describe('flags of a controller', () => {
 
   it('win over the file, one by one', () => {
     expect(withControllerFlags(flagsOf(), config)).to.deep.equal(config);
-    const flags = flagsOf('--no-leader-elect', '--leader-election-namespace', 'own', '--metrics-port', '0');
+    const line =
+      '--no-leader-elect --leader-election-namespace own --bind-address ::1 --metrics-port 0 --log-format console';
+    const flags = flagsOf(...line.split(' '));
     expect(withControllerFlags(flags, config)).to.deep.equal({
       ...config,
       leaderElection: { ...config.leaderElection, enabled: false, namespace: 'own' },
-      metrics: { bindAddress: '::', port: 0 },
+      health: { bindAddress: '::1', port: 1 },
+      metrics: { bindAddress: '::1', port: 0 },
+      log: { level: 'info', format: 'console' },
     });
   });
 

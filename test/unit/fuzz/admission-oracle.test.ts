@@ -65,7 +65,7 @@ const wrong: readonly (Case & { readonly says: RegExp })[] = [
   {
     name: 'a patch that does not apply',
     text: patched({ ...HINTS, path: '/endpoints/7/hints' }),
-    says: /does not exist/,
+    says: /does not apply/,
   },
   {
     name: 'settings in answer to a slice',
