@@ -189,11 +189,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
     },
   };
 
-  const refuse = async (
-    one: ZoneEvacuation,
-    refusal: Readonly<Record<'reason' | 'message', string>>,
-    signal: AbortSignal,
-  ): Promise<Result> => {
+  const refuse = async (one: ZoneEvacuation, refusal: Refusal, signal: AbortSignal): Promise<Result> => {
     const waits = refusal.reason === 'WaitingForAdmission';
     if (!waits) waiting.delete(uidOf(one));
     await writeStatus(one, refusedStatus(one, { ...refusal, waiting: waits }, clock.now()), options, signal);

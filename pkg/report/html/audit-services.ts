@@ -212,7 +212,7 @@ const partsOf = ({ sum }: AuditReport) => {
     { kind: 'routing', label: 'would stay with routing by zone', share: saving?.routing ?? 0 },
     { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving?.endpoints ?? 0 },
   ];
-  const rest = 1 - parts.reduce((all, part) => all + part.share, 0);
+  const rest = 1 - parts.reduce((all, one) => all + one.share, 0);
   const label = saving === null || sum.promised < sum.services - sum.unpredicted ? 'crosses' : 'always crosses';
   // What another way of routing keeps better than hints by zone leaves a remainder.
   return rest > 0.0005 ? [...parts, { kind: 'rest', label, share: rest }] : parts;

@@ -125,8 +125,8 @@ describe('report: heat map', () => {
   });
 
   it('names the place without zone, escapes the others, and is a sentence where it has no zone or too many', () => {
-    const hostile = heatMap({ '': { '<b>': 1 } }).text;
-    expect(hostile).to.contain('From no zone to &lt;b&gt;: 100 %').and.not.to.contain('<b>');
+    const shown = heatMap({ '': { '<b>': 1 } }).text;
+    expect(shown).to.contain('From no zone to &lt;b&gt;: 100 %').and.not.to.contain('<b>');
     expect(heatMap({}).text).to.equal('<p>There are no connections between zones.</p>');
     const zones = Array.from({ length: 600 }, (_, index) => `z${index}`);
     const large = Object.fromEntries(zones.map((from) => [from, Object.fromEntries(zones.map((to) => [to, 1e-6]))]));
