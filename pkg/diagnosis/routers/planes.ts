@@ -72,14 +72,14 @@ const annotated = (annotations: readonly string[]): HintRule => ({
 const CALICO: HintRule = { counts: ['terminating', 'stopped'], readyOnly: true };
 const EACH = { ...CALICO, partial: 'each' } as const;
 
-const object = (kind: string, name: RegExp, key: string) => ({ from: 'object', kind, name, key }) as const;
-const ciliumConfig = (key: string): Place => object('ConfigMap', /^cilium-config$/, key);
+const ofObject = (kind: string, name: RegExp, key: string) => ({ from: 'object', kind, name, key }) as const;
+const ciliumConfig = (key: string): Place => ofObject('ConfigMap', /^cilium-config$/, key);
 const ciliumSetting = (key: string): Setting => ({
-  places: [{ ...object('CiliumNodeConfig', /./, key), override: true }, { from: 'arg', key }, ciliumConfig(key)],
+  places: [{ ...ofObject('CiliumNodeConfig', /./, key), override: true }, { from: 'arg', key }, ciliumConfig(key)],
   absent: 'false',
 });
 const antreaSetting = (absent: string, ...keys: readonly string[]): Setting => ({
-  places: keys.map((key) => object('ConfigMap', /^antrea-config/, key)),
+  places: keys.map((key) => ofObject('ConfigMap', /^antrea-config/, key)),
   absent,
 });
 
@@ -125,9 +125,9 @@ export const PLANES = tableOf([
     settings: {
       bpf: {
         places: [
-          object('FelixConfiguration', /^default$/, 'spec.bpfEnabled'),
+          ofObject('FelixConfiguration', /^default$/, 'spec.bpfEnabled'),
           { from: 'env', key: 'FELIX_BPFENABLED' },
-          object('Installation', /./, 'spec.calicoNetwork.linuxDataplane'),
+          ofObject('Installation', /./, 'spec.calicoNetwork.linuxDataplane'),
         ],
         absent: 'false',
       },
@@ -162,7 +162,7 @@ export const PLANES = tableOf([
     name: 'kube-ovn',
     title: 'Kube-OVN',
     agent: { names: /^kube-ovn-cni$/, labels: [['app', 'kube-ovn-cni']] },
-    settings: { lb: { places: [object('Deployment', /^kube-ovn-controller$/, 'enable-lb')], absent: 'true' } },
+    settings: { lb: { places: [ofObject('Deployment', /^kube-ovn-controller$/, 'enable-lb')], absent: 'true' } },
     routes: { lb: ['true'] },
     versions: [
       {

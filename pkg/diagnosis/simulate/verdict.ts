@@ -258,8 +258,8 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
       return ['NothingToGain', `No mode keeps noticeably more traffic in its zone with ${within}${rest}.`];
     }
     if (lowest > 0) {
-      const busiest = utilizationText(outcome, limit);
-      return ['LeastOverload', `Every mode is above ${limitText(limit)}; with this one ${busiest}${rest}.`];
+      const load = utilizationText(outcome, limit);
+      return ['LeastOverload', `Every mode is above ${limitText(limit)}; with this one ${load}${rest}.`];
     }
     const share = boundedPercentText(outcome.inZoneShare);
     return priced

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint, Node } from '../../../../pkg/apis/core.ts';
-import { kubeletVersion } from '../../../../pkg/diagnosis/routers/nodes.ts';
+import { kubeletVersion as versionOf } from '../../../../pkg/diagnosis/routers/nodes.ts';
 import type { NodeRouting } from '../../../../pkg/diagnosis/routers/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../../../pkg/routing/version.ts';
 import { groupNodes, groupRoutesOf, routesOf } from '../../../../pkg/diagnosis/models/routes.ts';
@@ -68,7 +68,7 @@ const facts = ({ zone, port, mode, cluster, local, reachable, used, reason }: Ro
 
 const byKubelet = (each: Node): NodeRouting => ({
   proxy: { kind: 'kube-proxy' },
-  version: kubeletVersion(each) ?? NEWEST_KNOWN_VERSION,
+  version: versionOf(each) ?? NEWEST_KNOWN_VERSION,
 });
 const alike = (each: Node): string => JSON.stringify(byKubelet(each));
 
