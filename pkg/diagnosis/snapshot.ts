@@ -5,7 +5,7 @@ import type { Measured } from '../traffic/measured.ts';
 import type { EntryObject } from './bypasses/clients.ts';
 import type { EvacuationSummary, FlowPolicySummary } from './project/policies.ts';
 import type { EventSummary, WebhookSummary } from './project/routers.ts';
-import type { Autoscaler, PodSummary, Workload } from './project/workloads.ts';
+import type { Autoscaler, ClusterRole, ClusterRoleBinding, PodSummary, Workload } from './project/workloads.ts';
 import type { RouterObject } from './routers/types.ts';
 
 export type { FlowLoopSummary, FlowPolicySummary } from './project/policies.ts';
@@ -33,6 +33,9 @@ export interface ClusterSnapshot {
   readonly routers: Collection<RouterObject>;
   /** What reaches Services by other ways than their proxies. */
   readonly ingresses: Collection<EntryObject>;
+  /** Which workloads may watch endpoints. */
+  readonly clusterRoles: Collection<ClusterRole>;
+  readonly clusterRoleBindings: Collection<ClusterRoleBinding>;
   readonly flowPolicies: Collection<FlowPolicySummary>;
   /** ZoneEvacuations that have not been deleted. */
   readonly evacuations: Collection<EvacuationSummary>;
@@ -54,7 +57,16 @@ export const EVIDENCE = [
   'ingresses',
 ] as const satisfies readonly CollectionName[];
 
-export const COLLECTIONS: readonly CollectionName[] = [...OBJECTS, ...EVIDENCE, 'flowPolicies', 'evacuations'];
+/** What shows who watches endpoints. */
+export const ROLES = ['clusterRoles', 'clusterRoleBindings'] as const satisfies readonly CollectionName[];
+
+export const COLLECTIONS: readonly CollectionName[] = [
+  ...OBJECTS,
+  ...EVIDENCE,
+  ...ROLES,
+  'flowPolicies',
+  'evacuations',
+];
 
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>
   collection.kind === 'known' ? collection.items : [];

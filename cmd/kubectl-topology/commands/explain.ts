@@ -3,7 +3,7 @@ import { explain as explainService } from '../../../pkg/diagnosis/explain/explai
 import { explainTraffic } from '../../../pkg/diagnosis/audit/audit.ts';
 import { evacuatedZones } from '../../../pkg/diagnosis/explain/spread.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { type CollectionName, EVIDENCE, OBJECTS, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, EVIDENCE, OBJECTS, ROLES, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
 import { flag, switchFlag, topologyCommand } from '../command.ts';
 import { PROXY_FLAGS, failOnReasons, failsOn, statedBy } from '../model-flags.ts';
@@ -44,7 +44,7 @@ export const explain = topologyCommand({
     ...PRICES_FLAG,
   },
   async run(io, flags, name = '') {
-    const { service, slices, ...read } = await loadService(flags, name, [...OBJECTS, ...EVIDENCE], io);
+    const { service, slices, ...read } = await loadService(flags, name, [...OBJECTS, ...EVIDENCE, ...ROLES], io);
     // For all other Services no right to read these is needed.
     const more: CollectionName[] = asksForPlan(service) ? ['flowPolicies'] : [];
     if (evacuatedZones({ slices }).length > 0) more.push('evacuations');

@@ -105,6 +105,8 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: [...ROUTERS_BUT_PODS, ...agentPods()],
   ingresses: ENTRIES,
+  clusterRoles: [{ resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRole'), optional: true }],
+  clusterRoleBindings: [{ resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true }],
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
 };

@@ -15,6 +15,7 @@ import {
   SERVICE_MARKS,
 } from './clients.ts';
 import { byText } from '../../apis/values.ts';
+import { watcherIndex, watchersOf } from './watchers.ts';
 
 /** Namespace and selector; undefined without selector. */
 const podsOf = (service: Service): string | undefined => {
@@ -35,6 +36,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     /** Pods with a sidecar by the name of its mesh. */
     meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
     headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), podsOf),
+    watchers: watcherIndex(snapshot),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
   };
 };
@@ -149,23 +151,24 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...byMeshes(namespace, index),
     ...byTwins(service, index),
   ];
-  return found
-    .map(({ client, evidence, all = false, possible = false }) => {
-      const { decides = NO_ZONES, setting = '', source } = CLIENTS[client];
-      return {
-        client: client.replace(/\/.*$/, ''),
-        evidence,
-        decides,
-        setting: setting
-          .replaceAll('{service}', name)
-          .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
-          .replaceAll('{namespace}', namespace),
-        /** Every client of the Service goes this way. */
-        all,
-        /** Nothing shows that clients of this Service are among them. */
-        possible,
-        source,
-      };
-    })
-    .sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
+  const known = found.map(({ client, evidence, all = false, possible = false }) => {
+    const { decides = NO_ZONES, setting = '', source } = CLIENTS[client];
+    return {
+      client: client.replace(/\/.*$/, ''),
+      evidence,
+      decides,
+      setting: setting
+        .replaceAll('{service}', name)
+        .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
+        .replaceAll('{namespace}', namespace),
+      /** Every client of the Service goes this way. */
+      all,
+      /** Nothing shows that clients of this Service are among them. */
+      possible,
+      source,
+    };
+  });
+  return [...known, ...watchersOf(service, index.watchers)].sort(
+    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
+  );
 };

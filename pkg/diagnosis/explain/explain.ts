@@ -3,6 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { MISSES_LATE_ZONE, type Reason, type Route, isEnabled } from '../../upstream/index.ts';
+import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
@@ -252,12 +253,19 @@ export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionNa
 const scopeOf = (facts: Facts) => {
   const { snapshot, bypasses, clientZones } = facts;
   // With clients in one zone nothing crosses, whatever bypasses the cluster IP.
+  const watchers = clientZones.length === 1 ? [] : unseenWatchers(facts.service, facts.index.bypasses.watchers);
   const shown = snapshot.pods.kind === 'known' || snapshot.workloads.kind === 'known' || clientZones.length === 1;
   return {
     through: 'clusterIP' as const,
-    around: bypasses.map(({ client, evidence, possible }) => ({ client, object: evidence.object, possible })),
+    around: bypasses.map((each) => ({
+      client: each.client,
+      object: each.evidence.object,
+      possible: each.possible,
+      /** It is suspected for what it may watch. */
+      ...('watches' in each ? { watches: each.watches } : {}),
+    })),
     /** What would show who goes around, where it was not read. */
-    unseen: shown ? [] : unseenOf(snapshot, ['pods', 'workloads', 'ingresses']).map(({ what }) => what),
+    unseen: shown ? watchers : unseenOf(snapshot, ['pods', 'workloads', 'ingresses']).map(({ what }) => what),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entryOf(facts)?.enters ?? '',
   };

@@ -8,7 +8,7 @@ import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
 import { eventOf, routerOf, webhooksOf } from './routers.ts';
-import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
+import { autoscalerOf, clusterRoleBindingOf, clusterRoleOf, podOf, workloadOf } from './workloads.ts';
 
 /** What an object adds to a collection: an item, several, or undefined for none. */
 type Reader = (object: Fields, metadata: Metadata) => unknown;
@@ -59,6 +59,12 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
     ValidatingWebhookConfiguration: { ...entry, scoped: true },
     APIService: { ...entry, groups: ['apiregistration.k8s.io'], scoped: true },
+    ClusterRole: { reads: { clusterRoles: clusterRoleOf }, groups: ['rbac.authorization.k8s.io'], scoped: true },
+    ClusterRoleBinding: {
+      reads: { clusterRoleBindings: clusterRoleBindingOf },
+      groups: ['rbac.authorization.k8s.io'],
+      scoped: true,
+    },
     FlowPolicy: { reads: { flowPolicies: flowPolicyOf }, groups: [GROUP] },
     ZoneEvacuation: { reads: { evacuations: evacuationOf }, groups: [GROUP], scoped: true },
   };

@@ -44,6 +44,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     /** `nodeName` is empty where it is not scheduled. */
     ...pickTexts(object, 'spec.nodeName', 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
+    serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), mesh: meshOf(object, metadata) }),
   };
 };
@@ -95,6 +96,8 @@ export const workloadOf = (object: Fields, { namespace = '', name }: Metadata) =
     name,
     replicas: wholeIn(object, 'spec.replicas') ?? 1,
     podLabels,
+    serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
+    images: listIn(podSpec, 'containers').map((container) => textIn(container, 'image')),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
     /** A Pod anti-affinity by zone. */
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
@@ -125,3 +128,35 @@ export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata)
     off: updateMode === 'Off' || updateMode === 'Initial',
   };
 };
+
+/** Begins the name of the group of all ServiceAccounts of a namespace. */
+const ACCOUNTS_OF = 'system:serviceaccounts:';
+
+const ENDPOINTS = { EndpointSlices: ['discovery.k8s.io', 'endpointslices'], Endpoints: ['', 'endpoints'] } as const;
+
+/** A ClusterRole, by what of endpoints it may watch in every namespace. */
+export type ClusterRole = Readonly<ReturnType<typeof clusterRoleOf>>;
+
+export const clusterRoleOf = (object: Fields, { name }: Metadata) => {
+  const has = (rule: Fields, path: string, ...any: readonly string[]): boolean =>
+    textsIn(rule, path).some((value) => value === '*' || any.includes(value));
+  const rules = listIn(object, 'rules').filter((rule) => has(rule, 'verbs', 'list', 'watch'));
+  const watches = Object.entries(ENDPOINTS).filter(([, [group, resource]]) =>
+    rules.some((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource)),
+  );
+  return { name, watches: watches.map(([kind]) => kind) };
+};
+
+/** A ClusterRoleBinding, by the ServiceAccounts that it is for. */
+export type ClusterRoleBinding = Readonly<ReturnType<typeof clusterRoleBindingOf>>;
+
+export const clusterRoleBindingOf = (object: Fields, { name }: Metadata) => ({
+  name,
+  role: textIn(object, 'roleRef.name'),
+  /** `namespace/name`; `namespace/*` where all of a namespace are meant. */
+  accounts: listIn(object, 'subjects').flatMap((subject) => {
+    const { kind, namespace, name: own } = pickTexts(subject, 'kind', 'namespace', 'name');
+    if (kind === 'ServiceAccount') return [`${namespace}/${own}`];
+    return kind === 'Group' && own.startsWith(ACCOUNTS_OF) ? [`${own.slice(ACCOUNTS_OF.length)}/*`] : [];
+  }),
+});

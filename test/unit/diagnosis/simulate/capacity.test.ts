@@ -8,6 +8,7 @@ const pod = (name: string, requestMilliCpu?: number, namespace = 'default'): Pod
   namespace,
   name,
   labels: {},
+  serviceAccount: 'default',
   nodeName: '',
   phase: 'Running',
   ready: true,

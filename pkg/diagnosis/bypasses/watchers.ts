@@ -1,0 +1,121 @@
+// Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
+import type { Service } from '../../apis/core.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../snapshot.ts';
+
+/** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
+const BY_ROUTES =
+  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway/;
+/** Other proxies, by their images. */
+const PROXIES = /\b(?:envoy|emissary|ambassador|kong|skipper|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
+
+export interface Runner {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly podLabels: Readonly<Record<string, string>>;
+  readonly serviceAccount: string;
+  readonly images: readonly string[];
+}
+
+const accountOf = ({ namespace, serviceAccount }: Pick<Runner, 'namespace' | 'serviceAccount'>): string =>
+  `${namespace}/${serviceAccount}`;
+
+/** Workloads, and Pods of ServiceAccounts that no workload seen has, each of these once. */
+const runnersOf = ({ workloads, pods }: ClusterSnapshot): Runner[] => {
+  const owned = new Set(itemsOf(workloads).map(accountOf));
+  const others = itemsOf(pods).filter((pod) => !owned.has(accountOf(pod)));
+  const ofPods = new Map(
+    others.map((pod) => [accountOf(pod), { kind: 'Pod', podLabels: pod.labels, images: [], ...pod }]),
+  );
+  return [...itemsOf(workloads), ...ofPods.values()];
+};
+
+/** What each ServiceAccount, `namespace/name`, may watch, and by which binding. */
+const accountsOf = ({ clusterRoles, clusterRoleBindings }: ClusterSnapshot) => {
+  const roles = new Map(itemsOf(clusterRoles).map(({ name, watches }) => [name, watches[0]]));
+  return new Map(
+    itemsOf(clusterRoleBindings).flatMap(({ name, role, accounts }) => {
+      const watches = roles.get(role);
+      return watches === undefined
+        ? []
+        : accounts.map((account) => [account, { watches, binding: name, role }] as const);
+    }),
+  );
+};
+
+const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
+
+const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner): boolean =>
+  (metadata?.namespace ?? 'default') === namespace &&
+  Object.keys(spec?.selector ?? {}).length > 0 &&
+  matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
+
+/** Why traffic of others arrives there; undefined where nothing shows that any does. */
+const entranceOf = (runner: Runner, entrances: readonly Service[]): string | undefined => {
+  const service = entrances.find((each) => selects(each, runner));
+  if (service !== undefined) return `${service.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(service))}`;
+  const image = runner.images.find((each) => PROXIES.test(each) || BY_ROUTES.test(each));
+  return image === undefined ? undefined : `it is a proxy, ${image}`;
+};
+
+/** For all Services: workloads that receive traffic of others, of each what it may watch; and those that watch and receive none. */
+export const watcherIndex = (snapshot: ClusterSnapshot) => {
+  const accounts = accountsOf(snapshot);
+  const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
+  const all = runnersOf(snapshot).map((runner) => ({
+    runner,
+    entrance: entranceOf(runner, entrances),
+    may: accounts.get(accountOf(runner)) ?? accounts.get(`${runner.namespace}/*`),
+    /** Its routes name the Services that it sends to. */
+    routed: runner.images.some((image) => BY_ROUTES.test(image)),
+  }));
+  const missing = (names: readonly CollectionName[]) => names.filter((name) => snapshot[name].kind === 'unknown');
+  return {
+    receivers: all.filter(({ entrance }) => entrance !== undefined),
+    others: all.filter(
+      ({ entrance, may, runner }) => entrance === undefined && may !== undefined && runner.kind !== 'Pod',
+    ),
+    unseen: { roles: missing(ROLES), routes: missing(['ingresses']) },
+  };
+};
+
+type WatcherIndex = ReturnType<typeof watcherIndex>;
+
+/** Whose Pods are the Service's own does not go around it. */
+const receiversBeside = (service: Service, { receivers }: WatcherIndex) =>
+  receivers.filter(({ runner }) => !selects(service, runner));
+
+/** Where something receives traffic of others: what was not read that would show whether it goes around. */
+export const unseenWatchers = (service: Service, index: WatcherIndex): CollectionName[] => {
+  const beside = receiversBeside(service, index);
+  const { roles, routes } = index.unseen;
+  return [
+    ...(beside.some(({ routed }) => !routed) ? roles : []),
+    ...(beside.some(({ routed }) => routed) ? routes : []),
+  ];
+};
+
+/** Suspected by what they may do, not by name. */
+export const watchersOf = (service: Service, index: WatcherIndex) =>
+  receiversBeside(service, index).flatMap(({ runner, entrance, may, routed }) => {
+    if (may === undefined || routed) return [];
+    const { watches, binding, role } = may;
+    return [
+      {
+        client: runner.name,
+        evidence: {
+          object: `${runner.kind} ${runner.namespace}/${runner.name}`,
+          field: `ClusterRole ${role}`,
+          value: `may watch ${watches}`,
+        },
+        decides: `it may watch ${watches} and receives traffic of others (${entrance ?? ''}): where it chooses endpoints itself, hints count only if it reads them`,
+        setting: '',
+        all: false,
+        possible: true,
+        source: `ClusterRoleBinding ${binding}`,
+        watches,
+      },
+    ];
+  });

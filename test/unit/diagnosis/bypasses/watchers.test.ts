@@ -1,0 +1,132 @@
+// Workloads that are suspected by what they may do: they watch endpoints everywhere and receive traffic of others.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { bypassIndex, bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
+import { unseenWatchers } from '../../../../pkg/diagnosis/bypasses/watchers.ts';
+import { type ClusterSnapshot, unknown } from '../../../../pkg/diagnosis/snapshot.ts';
+import { service } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+type Extra = KubernetesObject & { readonly [field: string]: unknown };
+
+const edge = (image = 'own/edge:1.0', serviceAccountName = 'edge'): Extra => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'edge', namespace: 'infra' },
+  spec: {
+    template: {
+      metadata: { labels: { app: 'edge' } },
+      spec: { serviceAccountName, containers: [{ name: 'edge', image }] },
+    },
+  },
+});
+const pod: Extra = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'edge', namespace: 'infra', labels: { app: 'edge' } },
+  spec: { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'own/edge:1.0' }] },
+};
+const entrance = (type: string): KubernetesObject =>
+  service({ metadata: { name: 'edge', namespace: 'infra' }, spec: { type, selector: { app: 'edge' } } });
+const role = (rule: object): Extra => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: 'edge' },
+  rules: [rule],
+});
+const binding = (subject: object): Extra => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'edge' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edge' },
+  subjects: [subject],
+});
+
+const SLICES = role({ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] });
+const ENDPOINTS = role({ apiGroups: [''], resources: ['pods', 'endpoints'], verbs: ['list'] });
+const ACCOUNT = binding({ kind: 'ServiceAccount', namespace: 'infra', name: 'edge' });
+const LB = entrance('LoadBalancer');
+const web = service({ metadata: { name: 'web', namespace: 'shop' } });
+
+describe('workloads that may go around the proxies', () => {
+  const cases: readonly (readonly [string, readonly KubernetesObject[], string | undefined])[] = [
+    ['watches slices behind a LoadBalancer', [edge(), LB, SLICES, ACCOUNT], 'EndpointSlices'],
+    ['watches Endpoints behind node ports', [edge(), entrance('NodePort'), ENDPOINTS, ACCOUNT], 'Endpoints'],
+    [
+      'may do everything',
+      [edge(), LB, role({ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }), ACCOUNT],
+      'EndpointSlices',
+    ],
+    ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
+    ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
+    [
+      'has the right by its namespace',
+      [edge(), LB, SLICES, binding({ kind: 'Group', name: 'system:serviceaccounts:infra' })],
+      'EndpointSlices',
+    ],
+    [
+      'is a proxy whose routes are read',
+      [edge('registry.k8s.io/ingress-nginx/controller:v1.13'), LB, SLICES, ACCOUNT],
+      undefined,
+    ],
+    ['receives traffic inside only', [edge(), entrance('ClusterIP'), SLICES, ACCOUNT], undefined],
+    [
+      'may only get one',
+      [edge(), LB, role({ apiGroups: ['*'], resources: ['*'], verbs: ['get'] }), ACCOUNT],
+      undefined,
+    ],
+    [
+      'watches other objects',
+      [edge(), LB, role({ apiGroups: [''], resources: ['pods'], verbs: ['watch'] }), ACCOUNT],
+      undefined,
+    ],
+    ['has another ServiceAccount', [edge('own/edge:1.0', 'other'), LB, SLICES, ACCOUNT], undefined],
+  ];
+  for (const [name, objects, watches] of cases) {
+    it(`${watches === undefined ? 'none' : 'one'} that ${name}`, () => {
+      const found = bypassesOf(web, bypassIndex(snapshotOf(web, ...objects)));
+      expect(found.map((each) => [each.client, each.possible, 'watches' in each && each.watches])).to.deep.equal(
+        watches === undefined ? [] : [['edge', true, watches]],
+      );
+    });
+  }
+
+  it('none of the Service whose Pods they are', () => {
+    const own = entrance('LoadBalancer') as typeof web;
+    expect(bypassesOf(own, bypassIndex(snapshotOf(own, edge(), SLICES, ACCOUNT)))).to.deep.equal([]);
+  });
+
+  const unseen: readonly (readonly [
+    string,
+    readonly KubernetesObject[],
+    Partial<ClusterSnapshot>,
+    readonly string[],
+  ])[] = [
+    ['nothing where all was read', [edge(), LB], {}, []],
+    [
+      'roles where something receives traffic of others',
+      [edge(), LB],
+      { clusterRoles: unknown('x') },
+      ['clusterRoles'],
+    ],
+    ['nothing where nothing does', [edge()], { clusterRoles: unknown('x') }, []],
+    [
+      'Ingresses where what routes by them runs',
+      [edge('traefik:v3.5'), LB],
+      { ingresses: unknown('x') },
+      ['ingresses'],
+    ],
+  ];
+  for (const [name, objects, missing, expected] of unseen) {
+    it(`misses ${name}`, () => {
+      const index = bypassIndex({ ...snapshotOf(web, ...objects), ...missing });
+      expect(unseenWatchers(web, index.watchers)).to.deep.equal(expected);
+    });
+  }
+
+  it('counts those that receive nothing', () => {
+    const { others } = bypassIndex(snapshotOf(web, edge(), SLICES, ACCOUNT)).watchers;
+    expect(others.map(({ runner }) => runner.name)).to.deep.equal(['edge']);
+  });
+});
