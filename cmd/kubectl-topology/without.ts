@@ -1,7 +1,7 @@
 // `audit --without ZONE`: the flags of the question, what it reads, and its answer.
 import { InvalidArgumentError } from 'commander';
 import { defined } from '../../pkg/apis/values.ts';
-import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
 import { renderSurvival } from '../../pkg/report/evacuation.ts';
 import { type FlagsOf, flag } from './command.ts';

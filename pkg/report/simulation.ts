@@ -2,6 +2,7 @@
 import type { Matrix, Outcome } from '../diagnosis/simulate/verdict.ts';
 import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
 import { boundedPercentText } from '../diagnosis/simulate/verdict.ts';
+import { amountOf } from '../flow/types.ts';
 import {
   type Column,
   type Screen,
@@ -112,7 +113,7 @@ const matrixText = (title: string, matrix: Matrix, { strong }: Screen): string =
     ['FROM', ([from]) => zoneText(from)],
     ...to.map((zone, index): Column<MatrixRow> => [
       `${index === 0 ? 'TO ' : ''}${zoneText(zone)}`,
-      ([, row]) => boundedPercentText(row[zone] ?? 0),
+      ([, row]) => boundedPercentText(amountOf(row, zone)),
     ]),
   ];
   return `${strong(title)}\n${indented(tableOf(columns, Object.entries(matrix)), INDENT)}`;

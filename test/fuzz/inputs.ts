@@ -47,7 +47,12 @@ const LONG = ['a'.repeat(63), 'z'.repeat(254), 'long-'.repeat(14_000)];
 const TEXTS: readonly string[] = [
   ...[NUMBER_WORDS, FIELD_WORDS, SIGNS].flatMap((words) => words.split(' ')),
   ...PROTOTYPE_KEYS,
-  ...['', ' ', '"} or vector(1) #', '{{ .Values }}', 'a\nb: c', ...LONG],
+  ...LONG,
+  '',
+  ' ',
+  '"} or vector(1) #',
+  '{{ .Values }}',
+  'a\nb: c',
 ];
 const NUMBERS = [0, -1, -0.5, 1e-320, 2 ** 31, 2 ** 53, Number.MAX_VALUE];
 const RAW_NUMBERS = ['1e999', '-1e999', '-0', '123456789012345678901234567890'];

@@ -1,8 +1,6 @@
 // `kubectl topology simulate` as it is called: its JSON contract, its reference, its screens, and what it loads.
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
@@ -10,7 +8,7 @@ import { BUILT_IN_PRICES } from '../../pkg/diagnosis/prices.ts';
 import { MODE_NAMES } from '../../pkg/diagnosis/simulate/types.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
-import { DEMAND, EXAMPLE, PRICES, example, modeOf, root, simulated } from './topology-simulate-example.ts';
+import { DEMAND, EXAMPLE, example, modeOf, root, simulated } from './topology-simulate-example.ts';
 
 /** Paths of all fields; `[]` for items of lists, `ZONE` and `NODE` for keys that are names. */
 const paths = (value: unknown, path: string): string[] => {
@@ -130,20 +128,5 @@ describe('kubectl topology simulate, its screens', () => {
     const { out, code } = await runTopology(['simulate', 'checkout', '-f', '-'], { stdin: evil });
     expect(code).to.equal(0);
     expect(out).not.to.contain('\u001B');
-  });
-});
-
-describe('kubectl topology simulate, from files', () => {
-  it('never loads the client of a cluster', async () => {
-    const script = `import { registerHooks } from 'node:module';
-const seen = [];
-registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-process.on('exit', () => process.stderr.write(seen.join('\\n')));`;
-    const hook = `data:text/javascript,${encodeURIComponent(script)}`;
-    const main = resolve(root, 'cmd/kubectl-topology/main.ts');
-    const args = ['--import', hook, main, ...example('--gb-per-day', '1', '--prices', PRICES)];
-    const { stderr } = await promisify(execFile)(process.execPath, args);
-    expect(stderr).to.contain('pkg/diagnosis/simulate/simulate.ts');
-    expect(stderr).not.to.match(/client-node|undici|winston|pkg\/kubernetes/);
   });
 });

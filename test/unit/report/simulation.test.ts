@@ -110,4 +110,9 @@ load-aware: DemandUnknown
       expect(prose.filter((line) => line.length > Math.max(columns, 60))).to.deep.equal([]);
     }
   });
+
+  it('has figures for zones that are called like what every object has from its prototype', () => {
+    const report = reportFor({ zones: { toString: 4, valueOf: 4 }, endpoints: ['toString', 'valueOf'] });
+    expect(renderSimulation(report, { color: false, wide: true, columns: 100 })).not.to.contain('NaN');
+  });
 });
