@@ -49,10 +49,11 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */
-const shareText = ({ inZoneShare, noShare }: Explanation['effective']): string =>
-  inZoneShare === null
-    ? `no share can be predicted (${noShare})`
-    : `${percentText(inZoneShare)} of connections stay in their zone`;
+const shareText = ({ effective: { inZoneShare, noShare }, used }: Explanation): string => {
+  if (inZoneShare === null) return `no share can be predicted (${noShare})`;
+  const which = used.some(({ endpoints }) => endpoints === 0) ? 'connections that arrive' : 'connections';
+  return `${percentText(inZoneShare)} of ${which} stay in their zone`;
+};
 
 const ROUNDING = 0.005;
 
@@ -69,16 +70,18 @@ const lendsSome = ({ effective: { unserved }, loop, used }: Explanation): boolea
   used.some(({ zone, mode, inZone }) => mode !== '' && (inZone ?? 1) < 1 && !unserved.includes(zone));
 
 const keptText = (report: Explanation): string => {
-  const share = spillText(report) ?? shareText(report.effective);
+  const share = spillText(report) ?? shareText(report);
   return lends(report) ? `${share}, as the hints direct` : share;
 };
 
 /** What is missing for an answer. */
-const unknownText = ({ effective, routers }: Explanation): string =>
-  `${routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : ''}${shareText(effective)}`;
+const unknownText = (report: Explanation): string =>
+  `${report.routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : ''}${shareText(report)}`;
 
-const failingText = ({ failing }: Explanation['effective']): string =>
-  failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
+const failingText = ({ failing, failingInPart }: Explanation['effective']): string => {
+  const all = failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
+  return failingInPart.length === 0 ? all : `${all}; some of those of clients in ${failingInPart.join(', ')} fail`;
+};
 
 const entersText = ({ scope: { enters } }: Explanation): string =>
   enters === '' ? '' : `; traffic from outside enters ${enters}`;
@@ -112,10 +115,10 @@ const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string
       return strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
       return bad(
-        `✗ not wanted: the Service has no recognised topology setting; ${shareText(effective)}${entersText(report)}`,
+        `✗ not wanted: the Service has no recognised topology setting; ${shareText(report)}${failingText(effective)}${entersText(report)}`,
       );
     case 'Ineffective':
-      return bad(`✗ ineffective: ${shareText(effective)}${failingText(effective)}${entersText(report)}`);
+      return bad(`✗ ineffective: ${shareText(report)}${failingText(effective)}${entersText(report)}`);
   }
 };
 

@@ -126,9 +126,12 @@ const usedReport = ({ routes, families, index: { routers } }: Facts) => {
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
-/** All that it uses is published as ready and is not. */
-const isFailing = ({ used }: Route): boolean =>
-  used.length > 0 && used.every(({ ready, serving }) => ready && !serving);
+/** There is a ready endpoint, and it gets none; or all that it gets is published as ready and is not. */
+const isFailing = ({ endpoints }: Facts, { used, reason }: Route): boolean =>
+  endpoints.length > 0 &&
+  reason !== 'NotProxied' &&
+  reason !== 'RouterUnknown' &&
+  used.every(({ ready, serving }) => ready && !serving);
 
 const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
@@ -146,10 +149,14 @@ const effectiveReport = (facts: Facts) => {
   const { routes, clientZones, noZones } = facts;
   const spread = facts.loop?.spreadOnPurpose === true;
   const isServed = (route: Route): boolean =>
-    (isKept(route) && !isFailing(route)) || (spread && route.reason === 'NoHints');
+    (isKept(route) && !isFailing(facts, route)) || (spread && route.reason === 'NoHints');
   const unserved = clientZones.filter(
     (zone) => noZones.includes(zone) || routes.some((route) => route.zone === zone && !isServed(route)),
   );
+  const failsIn = (how: 'every' | 'some'): string[] =>
+    clientZones.filter((zone) =>
+      routes.filter((route) => route.zone === zone)[how]((route) => isFailing(facts, route)),
+    );
   const zoneless = routes.some(({ zone }) => zone === '');
   const inZoneShare = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
@@ -158,8 +165,9 @@ const effectiveReport = (facts: Facts) => {
     clientZones,
     /** Client zones whose traffic is not kept inside, by any family or port, or that are no zones. */
     unserved,
-    /** Zones whose connections fail: all that they are sent to is published as ready and is not. */
-    failing: clientZones.filter((zone) => routes.some((route) => route.zone === zone && isFailing(route))),
+    /** Zones whose connections fail, although an endpoint is ready: all of them, or those of some Nodes or ports. */
+    failing: failsIn('every'),
+    failingInPart: failsIn('some').filter((zone) => !failsIn('every').includes(zone)),
     /**
      * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each
      * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.

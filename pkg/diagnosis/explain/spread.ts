@@ -165,26 +165,30 @@ export const spreadCauses = (facts: Facts): Cause[] => facts.families.flatMap((f
 export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
   endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
 
-/** By a label that the provider's Nodes have, or the namespace of its Pods. */
+/** By an annotation of the Service, a label that the provider's Nodes have, or the namespace of its Pods. */
 const ENTRIES = [
   {
+    annotation: /^service\.beta\.kubernetes\.io\/aws-load-balancer-/,
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters:
       'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
     remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
   },
   {
+    annotation: /^networking\.gke\.io\/(?:internal-)?load-balancer-/,
     label: /^cloud\.google\.com\/gke-/,
     enters: 'through any Node that the load balancer of Google picks',
     remedy:
       'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
   },
   {
+    annotation: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
     label: /^kubernetes\.azure\.com\//,
     enters: 'through any Node that the load balancer of Azure picks',
     remedy: 'Nothing of the Service makes the load balancer keep to zones.',
   },
   {
+    annotation: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
     enters:
       'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
@@ -198,16 +202,23 @@ const OTHER_ENTRY = {
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
 };
 
-export const entryOf = ({ service, nodes, snapshot }: Facts) => {
+export const entryOf = ({ service, nodes, snapshot, bypasses }: Facts) => {
   const { type, externalIPs } = service.spec ?? {};
   if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'through the Node whose port the client picks' };
   if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
+  // It sends to Pods, and what it does stands among the bypasses.
+  if (bypasses.some(({ client }) => client === 'aws-ip-targets')) return undefined;
+  const annotations = Object.keys(service.metadata?.annotations ?? {});
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
-  const found = ENTRIES.find(
-    ({ label, namespace }) =>
-      labels.some((key) => label?.test(key)) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace),
+  const shows = (keys: readonly string[], pattern?: RegExp): boolean => keys.some((key) => pattern?.test(key));
+  return (
+    ENTRIES.find(({ annotation }) => shows(annotations, annotation)) ??
+    ENTRIES.find(
+      ({ label, namespace }) =>
+        shows(labels, label) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace),
+    ) ??
+    OTHER_ENTRY
   );
-  return found ?? OTHER_ENTRY;
 };
 
 /** Connections fail, whatever is asked for. */

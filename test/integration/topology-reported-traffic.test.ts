@@ -1,0 +1,308 @@
+// What people reported about load balancers, gateways, meshes and data planes, and what explain has to answer: verdict, first cause,
+// first line, and the remedy that their threads came to.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
+import {
+  type Reported,
+  calicoEbpf,
+  cilium,
+  daemonSet,
+  ingress,
+  ingressClass,
+  kubeProxy,
+  reportedCluster,
+  route,
+  sidecar,
+} from '../fixtures/reported-cluster.ts';
+import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+
+const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
+const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
+const CLOSE = { trafficDistribution: 'PreferClose' };
+const THREE_EACH = ['a:a', 'a:a', 'a:a', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c'];
+const AWS = 'service.beta.kubernetes.io/aws-load-balancer';
+
+type Row = readonly [
+  thread: string,
+  reported: Reported,
+  verdict: Explanation['verdict'],
+  first: string | undefined,
+  line: RegExp,
+  /** Somewhere below: the remedy. */
+  remedy: RegExp,
+];
+
+const around = (client: string): RegExp =>
+  new RegExp(`^✓ through its cluster IP 100 %.*; ${client} \\(.*goes around it`);
+
+const ROWS: readonly Row[] = [
+  // Data planes and their versions.
+  [
+    'https://github.com/cilium/cilium/issues/37930',
+    { version: '1.31.4', spec: CLOSE, plane: cilium('1.16.7') },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 % of connections stay/,
+    /--set loadBalancer\.serviceTopology=true/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/41022',
+    { spec: CLOSE, endpoints: ['a:a', 'b:b'], plane: cilium('1.18.0', { 'enable-service-topology': 'true' }) },
+    'Ineffective',
+    'NoBackendForZone',
+    /^✗ ineffective: 100 % of connections that arrive stay in their zone; those of clients in c fail$/,
+    /Cilium from 1\.18\.1/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/7041',
+    { version: '1.24.8', annotations: HINTS, plane: calicoEbpf('3.24.5') },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /change the data plane or its version/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/10430',
+    { version: '1.32.4', spec: CLOSE, plane: calicoEbpf('3.30.0') },
+    'Ineffective',
+    'RouterNotOptedIn',
+    /^✗ ineffective: 33 %/,
+    /service\.kubernetes\.io\/topology-mode=Auto/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/issues/6592',
+    {
+      version: '1.31.0',
+      spec: CLOSE,
+      plane: [daemonSet('antrea-agent', 'docker.io/antrea/antrea-agent-ubuntu:v2.0.0')],
+    },
+    'Ineffective',
+    'RouterNotOptedIn',
+    /^✗ ineffective: 33 %/,
+    /service\.kubernetes\.io\/topology-mode=Auto/,
+  ],
+  [
+    'https://github.com/ovn-kubernetes/ovn-kubernetes/pull/6888',
+    {
+      spec: CLOSE,
+      plane: [daemonSet('ovnkube-node', 'quay.io/openshift/ovn-kubernetes:4.20', 'ovnkube-controller')],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /No setting of the Service helps/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/116098',
+    {
+      version: '1.24.10',
+      nodes: ['a', 'b'],
+      annotations: HINTS,
+      endpoints: ['a:a', 'a:a', 'b:b', 'b:b'],
+      plane: [kubeProxy('1.21.2')],
+    },
+    'Ineffective',
+    'HintsGateOff',
+    /^✗ ineffective: 50 %/,
+    /update to 1\.24 or newer/,
+  ],
+  // What the control plane writes.
+  [
+    'https://github.com/kubernetes/kubernetes/issues/119990',
+    { version: '1.27.3', nodes: ['', 'a', 'b'], annotations: HINTS, endpoints: ['a', 'a', 'b', 'b'] },
+    'Ineffective',
+    'NodeWithoutZone',
+    /^✗ ineffective: 33 %/,
+    /kubectl label node node-0 topology\.kubernetes\.io\/zone=/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/132481',
+    { version: '1.32.0', nodes: ['a', 'b'], annotations: MODE, endpoints: ['a:a', 'a:a', 'a:b', 'b:b', 'b:b', 'b:a'] },
+    'Effective',
+    'HintedForOtherZone',
+    /^✓ .*67 % of connections stay in their zone, as the hints direct/,
+    /"trafficDistribution":"PreferClose"/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/134895',
+    { spec: { internalTrafficPolicy: 'Local' }, endpoints: ['a'] },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /^✗ not wanted: .*; those of clients in b, c fail$/,
+    /"internalTrafficPolicy":"Cluster"/,
+  ],
+  [
+    'https://github.com/kubernetes/enhancements/issues/3966',
+    { version: '1.23.9', nodes: ['a', 'b', 'c', 'a'], annotations: HINTS, spec: { internalTrafficPolicy: 'Local' } },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /; some of those of clients in a fail$/,
+    /"internalTrafficPolicy":"Cluster"/,
+  ],
+  // Who goes around.
+  [
+    'https://github.com/haproxytech/kubernetes-ingress/issues/675',
+    {
+      version: '1.31.0',
+      spec: CLOSE,
+      extra: [ingress('haproxy'), ingressClass('haproxy', 'haproxy.org/ingress-controller/haproxy')],
+    },
+    'Effective',
+    undefined,
+    around('haproxy'),
+    /it chooses among the endpoints by itself, without zones/,
+  ],
+  [
+    'https://github.com/traefik/traefik/issues/7983',
+    {
+      version: '1.27.4',
+      annotations: MODE,
+      endpoints: THREE_EACH,
+      extra: [ingress('traefik'), ingressClass('traefik', 'traefik.io/ingress-controller')],
+    },
+    'Effective',
+    undefined,
+    around('traefik'),
+    /traefik\.ingress\.kubernetes\.io\/service\.nativelb=true/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/5893',
+    { version: '1.31.0', spec: CLOSE, extra: [ingress('nginx'), ingressClass('nginx', 'k8s.io/ingress-nginx')] },
+    'Effective',
+    undefined,
+    around('ingress-nginx'),
+    /nginx\.ingress\.kubernetes\.io\/service-upstream=true/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/11564',
+    {
+      version: '1.30.0',
+      spec: { internalTrafficPolicy: 'Local' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }),
+        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+      ],
+    },
+    'Effective',
+    'InternalTrafficPolicyLocal',
+    /^✓ .*100 % of connections stay in their zone/,
+    /each Node uses its own endpoints and no\s+hints/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/issues/1909',
+    { version: '1.31.0', spec: CLOSE, extra: route('gateway.envoyproxy.io/gatewayclass-controller') },
+    'Effective',
+    undefined,
+    around('envoy-gateway'),
+    /from 1\.4 any trafficDistribution/,
+  ],
+  [
+    'https://github.com/projectcontour/contour/issues/2859',
+    {
+      version: '1.31.0',
+      spec: CLOSE,
+      extra: [
+        {
+          apiVersion: 'projectcontour.io/v1',
+          kind: 'HTTPProxy',
+          metadata: { namespace: 'shop', name: 'web' },
+          spec: { routes: [{ services: [{ name: 'web', port: 80 }] }] },
+        },
+      ],
+    },
+    'Effective',
+    undefined,
+    around('contour'),
+    /Envoy sees all endpoints as one locality/,
+  ],
+  [
+    'https://github.com/kgateway-dev/kgateway/pull/13978',
+    { spec: CLOSE, extra: route('kgateway.dev/kgateway') },
+    'Effective',
+    undefined,
+    around('gateway'),
+    /its controller is not known; most choose among the\s+endpoints themselves/,
+  ],
+  [
+    'https://github.com/istio/istio/pull/56042',
+    {
+      version: '1.34.0',
+      spec: { trafficDistribution: 'PreferSameZone' },
+      extra: [sidecar('docker.io/istio/proxyv2:1.26.2')],
+    },
+    'Effective',
+    undefined,
+    around('istio'),
+    /`PreferSameZone` from 1\.27/,
+  ],
+  [
+    'https://github.com/elixir-grpc/grpc/issues/355',
+    { version: '1.29.0', spec: { clusterIP: 'None' }, annotations: HINTS },
+    'Ineffective',
+    'Headless',
+    /^✗ ineffective: no share can be predicted \(headless: its clients choose among addresses from DNS\)$/,
+    /Give it a cluster IP/,
+  ],
+  // Load balancers.
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3341',
+    {
+      version: '1.31.0',
+      spec: CLOSE,
+      extra: [
+        ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' }),
+        ingressClass('alb', 'ingress.k8s.aws/alb'),
+      ],
+    },
+    'Effective',
+    undefined,
+    around('aws-alb'),
+    /load_balancing\.cross_zone\.enabled=false/,
+  ],
+  [
+    'https://github.com/aws/containers-roadmap/issues/981',
+    { version: '1.31.0', annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    'Effective',
+    undefined,
+    /aws-ip-targets \(Service shop\/web\) goes around it(?!.*through the Node)/,
+    /availability_zone_affinity/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/4146',
+    { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    'Effective',
+    'LoadBalancerTraffic',
+    /traffic from outside enters through targets in any zone, or in the zone of its address/,
+    /cross-zone load balancing off/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/3254',
+    {
+      version: '1.31.0',
+      annotations: { [`${AWS}-type`]: 'nlb' },
+      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      endpoints: ['a:a', 'b:b'],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /^✗ ineffective: 67 %/,
+    /Run a Pod in every zone of the load balancer/,
+  ],
+];
+
+describe('kubectl topology explain, on clusters as they were reported', () => {
+  for (const [thread, reported, verdict, first, line, remedy] of ROWS) {
+    it(`${verdict}${first === undefined ? '' : `, ${first}`}: ${thread.replace('https://github.com/', '')}`, async () => {
+      const world = { stdin: reportedCluster(reported) };
+      const args = ['explain', 'shop/web', '-f', '-'];
+      const report = await topologyJson<Explanation>(args, world);
+      const summary = report.causes.map(({ reason }) => reason).join(', ');
+      expect([report.verdict, report.causes[0]?.reason], summary).to.deep.equal([verdict, first]);
+      const { out } = await runTopology(args, world);
+      expect(out.split('\n')[1]).to.match(line);
+      expect(out.replaceAll(/\s+/g, ' ')).to.match(new RegExp(remedy.source.replaceAll(String.raw`\s+`, ' ')));
+    });
+  }
+});
