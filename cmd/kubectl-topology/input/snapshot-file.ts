@@ -22,6 +22,8 @@ const ANNOTATIONS: readonly string[] = [
   'service.cilium.io/',
   'apps.kubeedge.io/',
   'argocd.argoproj.io/tracking-id',
+  'meta.helm.sh/release-name',
+  'objectset.rio.cattle.io/owner-',
   'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type',
   'traefik.ingress.kubernetes.io/service.nativelb',
   'traefik.io/service.nativelb',

@@ -5,6 +5,7 @@ import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
 import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { ownerNote } from '../owner.ts';
 import type { Facts } from './facts.ts';
 
 /** Commands in their order. `{service}`, `{slices}`, `{name}` and `{namespace}` stand for those of the Service. */
@@ -80,47 +81,16 @@ export const useField: Fix = (facts) => {
 /** Asks with a setting that every version recognises. */
 export const ask: Fix = (facts) => useField(facts) ?? annotate(facts);
 
-/** Helm values by chart that were read in its templates. */
-const CHART_VALUES: Readonly<Record<string, string>> = {
-  coredns: 'service.trafficDistribution (chart from 1.35.0)',
-  'ingress-nginx': 'controller.service.trafficDistribution',
-  istiod: 'trafficDistribution (chart from 1.27)',
-};
-
 /** Its `etcdcomponents` webhook denies all other users the update. */
 export const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 
-/** Names that the DNS add-on's Service has had. */
-const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
-
-/** First minor that serves `v1`, KEP-3962. */
-const MUTATING_POLICIES_SINCE = 36;
-
-export const ownerNote = (facts: Facts): string | undefined => {
-  const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
+/** Who would undo a change of how the Service asks, and where to make it instead. */
+export const askingNote = (facts: Facts): string | undefined => {
+  const { service, version } = facts;
+  if (isMadeByDruid(service)) return DRUID_NOTE;
   const { distribution, key } = settingsFor(facts);
-  if (isMadeByDruid(facts.service)) return DRUID_NOTE;
-  const addOn = labels['eks.amazonaws.com/component'];
-  if (addOn !== undefined) {
-    return DNS_ADD_ON.has(addOn)
-      ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
-      : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
-  }
-  if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
-    const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
-    return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
-  }
-  const flux = labels['kustomize.toolkit.fluxcd.io/name'];
-  if (flux !== undefined) return `# Flux owns it: the same change under spec.patches of Kustomization ${flux}`;
-  if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
-    const annotation = (presentAnnotation(facts) ?? key).replaceAll('/', '~1');
-    const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';
-    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`;
-  }
-  if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
-  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')];
-  return value === undefined || distribution === undefined
-    ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
-    : `# Helm owns it: value ${value}: ${distribution}`;
+  const annotation = (presentAnnotation(facts) ?? key).replaceAll('/', '~1');
+  const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';
+  return ownerNote(service.metadata ?? {}, { pointer, distribution }, version);
 };

@@ -5,7 +5,8 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { itemsOf } from '../snapshot.ts';
-import { DRUID_NOTE, type Fix, annotate, ask, ownerNote, patch, settingsFor, useField } from './ask.ts';
+import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patch, settingsFor, useField } from './ask.ts';
+import { ownerNote } from '../owner.ts';
 import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
 import type { Facts } from './facts.ts';
@@ -143,6 +144,11 @@ const switchGateOn: Fix = ({ routes, index }) => {
 
 const serveAll: Fix = () => [patch({ internalTrafficPolicy: 'Cluster' })];
 
+const CILIUM_TOPOLOGY_ON = [
+  'helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
+  'kubectl -n kube-system rollout restart daemonset/cilium',
+];
+
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   ExternalName: [patch({ type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } })],
@@ -212,10 +218,13 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: scaleAndSpread,
   NoBackendForZone: scaleAndSpread,
-  CiliumServiceTopologyOff: [
-    'helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
-    'kubectl -n kube-system rollout restart daemonset/cilium',
-  ],
+  CiliumServiceTopologyOff: ({ nodes }) =>
+    nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
+      ? [
+          '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
+          `# where you did: ${CILIUM_TOPOLOGY_ON.join('; ')}`,
+        ]
+      : CILIUM_TOPOLOGY_ON,
   CiliumExternalTrafficPolicyLocal: [patch({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
     'helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
@@ -240,13 +249,27 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
 
 const CHANGES_SERVICE = /^kubectl (?:patch|annotate) (?:\{service\}|service) /;
 
+/** Who would undo a change of a workload. */
+const workloadNotes = (commands: readonly string[], { workloads, version }: Facts): string[] =>
+  workloads.flatMap((workload) => {
+    const own = commands.find(
+      (command) => /^kubectl (?:scale|patch) /.test(command) && command.includes(` ${workloadRef(workload)}`),
+    );
+    if (own === undefined || workload.marks === undefined) return [];
+    const pointer = own.includes('topologySpreadConstraints')
+      ? '/spec/template/spec/topologySpreadConstraints'
+      : '/spec/replicas';
+    return ownerNote(workload.marks, { pointer }, version) ?? [];
+  });
+
 export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
   const fix = FIXES[reason];
   const found = (typeof fix === 'function' ? fix(facts) : fix) ?? [];
   const others = found.filter((command) => !CHANGES_SERVICE.test(command));
-  const note = others.length < found.length ? ownerNote(facts) : undefined;
+  const note = others.length < found.length ? askingNote(facts) : undefined;
+  const notes = new Set([...(note === undefined ? [] : [note]), ...workloadNotes(found, facts)]);
   const { namespace, name } = facts.ref;
-  return [...(note === DRUID_NOTE ? others : found), ...(note === undefined ? [] : [note])].map((command) =>
+  return [...(note === DRUID_NOTE ? others : found), ...notes].map((command) =>
     command
       .replaceAll('{service}', `service ${name} -n ${namespace}`)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)

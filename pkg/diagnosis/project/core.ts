@@ -7,6 +7,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { EntryObject } from '../bypasses/clients.ts';
+import { writersIn } from '../owner.ts';
 import {
   FieldError,
   asFields,
@@ -85,7 +86,7 @@ const readService = shape({
 });
 
 export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
-  metadata,
+  metadata: { ...metadata, ...writersIn(object) },
   spec: {},
   ...readService(object),
 });

@@ -5,6 +5,7 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
+import { marksIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
@@ -81,7 +82,8 @@ const updatedOf = (object: Fields): number | undefined => {
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
 
-export const workloadOf = (object: Fields, { namespace = '', name }: Metadata) => {
+export const workloadOf = (object: Fields, metadata: Metadata) => {
+  const { namespace = '', name } = metadata;
   const podLabels = stringsIn(object, 'spec.template.metadata.labels');
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
@@ -105,6 +107,8 @@ export const workloadOf = (object: Fields, { namespace = '', name }: Metadata) =
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       updatedReplicas: updatedOf(object),
+      /** Who owns it. */
+      marks: marksIn(object, metadata),
     }),
   };
 };

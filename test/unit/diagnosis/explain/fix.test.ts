@@ -129,4 +129,27 @@ describe('the command of a cause', () => {
   for (const [name, own, kubelet, expected, agents = [kubeProxy(kubelet)]] of cases) {
     it(`is for ${name}`, () => expect(fixes(own, kubelet, agents)).to.match(expected));
   }
+
+  it('says who would revert it, of a workload too', () => {
+    const collector = createCollector();
+    const nodes = ['a', 'b'].map((zone) => node({ zone }));
+    const own = service({ spec: { trafficDistribution: 'PreferSameZone' } });
+    const labels = { app: 'server' };
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'server', namespace: 'default', annotations: { 'meta.helm.sh/release-name': 'shop' } },
+      spec: { replicas: 2, template: { metadata: { labels }, spec: {} } },
+    };
+    const endpoints = ['1', '2'].map((end) =>
+      endpoint({ zone: 'a', addresses: [`198.18.0.${end}`], hints: { forZones: [{ name: 'a' }] } }),
+    );
+    const selecting = { ...own, spec: { ...own.spec, selector: labels } };
+    for (const object of [...nodes, selecting, slice({ endpoints }), kubeProxy('v1.34.1'), deployment])
+      collector.add(object);
+    const { causes } = explain(collector.snapshot(new Map()), selecting, { now: 0 });
+    const { fix = [] } = causes.find(({ reason }) => reason === 'PodsNotSpread') ?? {};
+    expect(fix.at(-2)).to.match(/^kubectl patch deployment server -n default .*topologySpreadConstraints/);
+    expect(fix.at(-1)).to.match(/^# Helm owns it: set it in the values/);
+  });
 });

@@ -1,0 +1,98 @@
+// Who owns an object by its marks, and where its owner wants the change.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { type Marks, marksIn, ownerNote, writersIn } from '../../../pkg/diagnosis/owner.ts';
+
+const FIELD = { pointer: '/spec/trafficDistribution', distribution: 'PreferClose' };
+const REPLICAS = { pointer: '/spec/replicas' };
+const V134 = { major: 1, minor: 34 };
+
+const labels = (entries: Record<string, string>): Marks => ({ name: 'web', labels: entries });
+const annotated = (entries: Record<string, string>): Marks => ({ name: 'web', annotations: entries });
+const managers = (name: string, ...all: string[]): Marks => ({
+  name,
+  managedFields: all.map((manager) => ({ manager })),
+});
+const ownedBy = (apiVersion: string, kind: string): Marks => ({
+  ownerReferences: [{ apiVersion, kind, name: 'one', uid: '' }],
+});
+const K3S = {
+  'objectset.rio.cattle.io/owner-gvk': 'k3s.cattle.io/v1, Kind=Addon',
+  'objectset.rio.cattle.io/owner-name': 'coredns',
+};
+
+describe('the owner of an object', () => {
+  const rows: readonly (readonly [name: string, marks: Marks, want: RegExp | undefined, change?: typeof REPLICAS])[] = [
+    ['nobody who marks it', labels({ app: 'web' }), undefined],
+    ['Helm by its label', labels({ 'app.kubernetes.io/managed-by': 'Helm' }), /^# Helm owns it: set it in the values/],
+    ['Helm by its annotation', annotated({ 'meta.helm.sh/release-name': 'web' }), /^# Helm owns it/],
+    ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
+    [
+      'a chart with a value for it',
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.11.1' }),
+      /value controller\.service\.trafficDistribution: PreferClose$/,
+    ],
+    [
+      'a chart, but of another field',
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.11.1' }),
+      /set it in the values/,
+      REPLICAS,
+    ],
+    [
+      'Flux by a HelmRelease, before Helm',
+      labels({ 'helm.toolkit.fluxcd.io/name': 'web', 'app.kubernetes.io/managed-by': 'Helm' }),
+      /spec\.values of HelmRelease web, or .*postRenderers$/,
+    ],
+    ['Flux by a Kustomization', labels({ 'kustomize.toolkit.fluxcd.io/name': 'apps' }), /Kustomization apps$/],
+    ['Flux as manager of fields', managers('web', 'kustomize-controller'), /^# Flux owns it/],
+    ['Argo CD', annotated({ 'argocd.argoproj.io/tracking-id': 'x' }), /jsonPointers: \[\/spec\/replicas\]/, REPLICAS],
+    ['Argo CD as manager of fields', managers('web', 'argocd-controller'), /^# Argo CD owns it/],
+    ['EKS as manager of fields', managers('kube-dns', 'eks'), /aws eks update-addon .* coredns /],
+    ['EKS, another add-on', managers('metrics-server', 'eks'), /describe-addon-configuration/],
+    ['AKS', labels({ 'kubernetes.azure.com/managedby': 'aks' }), /^# AKS owns it and writes it back$/],
+    [
+      'an add-on that is only created where it is missing',
+      labels({ 'addonmanager.kubernetes.io/mode': 'EnsureExists' }),
+      undefined,
+    ],
+    ['an add-on of k3s', annotated(K3S), /^# k3s writes it back from coredns\.yaml .*--disable=coredns/],
+    ['an operator', ownedBy('kafka.strimzi.io/v1beta2', 'Kafka'), /^# Kafka one owns it, and its operator may revert/],
+    [
+      'an operator whose field for Services is known',
+      ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
+      /reverts the command: make the change under spec\.http\.service there$/,
+    ],
+    ['that operator, of replicas', ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'), /may revert/, REPLICAS],
+    ['a controller of Kubernetes itself', ownedBy('apps/v1', 'Deployment'), undefined],
+  ];
+  for (const [name, marks, want, change = FIELD] of rows)
+    it(`is ${name}`, () => {
+      const note = ownerNote(marks, change, V134);
+      if (want === undefined) expect(note).to.equal(undefined);
+      else expect(note).to.match(want);
+    });
+
+  it('is read from the object: the controller alone of its owners, each manager once', () => {
+    const metadata = {
+      name: 'web',
+      labels: { app: 'web', 'helm.sh/chart': 'web-1' },
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: '1' },
+        { apiVersion: 'x.io/v1', kind: 'X', name: 'b', uid: '2', controller: true },
+      ],
+      managedFields: [{ manager: 'helm' }, { manager: 'helm', operation: 'Apply' }],
+    };
+    const owners = {
+      ownerReferences: [{ apiVersion: 'x.io/v1', kind: 'X', name: 'b', uid: '2' }],
+      managedFields: [{ manager: 'helm' }],
+    };
+    expect(writersIn({ metadata })).to.deep.equal(owners);
+    expect(marksIn({ metadata }, metadata)).to.deep.equal({
+      name: 'web',
+      labels: { 'helm.sh/chart': 'web-1' },
+      annotations: {},
+      ...owners,
+    });
+    expect(marksIn({}, { name: 'web' })).to.equal(undefined);
+  });
+});
