@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
@@ -136,6 +137,27 @@ describe('kubectl topology, on a cluster', function onCluster() {
       'webhooks',
       'events',
     ]);
+  });
+
+  it('names who may go around in another namespace, and limits the tick where roles may not be read', async () => {
+    const edge = { name: 'edge', namespace: 'garden' };
+    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'edge' } };
+    const rule = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] };
+    const template = { metadata: { labels: { app: 'edge' } }, spec: { serviceAccountName: 'edge', containers: [] } };
+    const objects: object[] = [
+      { ...rbac, kind: 'ClusterRole', rules: [rule] },
+      { ...rbac, kind: 'ClusterRoleBinding', roleRef: edge, subjects: [{ kind: 'ServiceAccount', ...edge }] },
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: edge, spec: { template } },
+      service({ metadata: edge, spec: { type: 'LoadBalancer', selector: { app: 'edge' } } }),
+    ];
+    sandbox.seed(objects as KubernetesObject[]);
+    const firstLine = async (): Promise<string | undefined> =>
+      (await runTopology(['explain', 'shop/web', ...access])).out.split('\n')[1];
+    expect(await firstLine()).to.match(
+      /^✓ through .*; edge \(Deployment garden\/edge\) watches EndpointSlices and may go /,
+    );
+    sandbox.addFault({ kind: 'status', match: { resource: 'clusterroles' }, code: 403 });
+    expect(await firstLine()).to.match(/^✓ through .*; who else reaches its Pods was not seen \(clusterRoles\)$/);
   });
 
   it('reads lists page by page, and begins anew where pages grew too old', async () => {

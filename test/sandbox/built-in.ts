@@ -142,6 +142,9 @@ const CORE: ServedResource[] = [
 const GROUPS: ServedResource[] = [
   served(DAEMON_SETS, { shortNames: ['ds'], status: true, generation: 'content' }),
   served(ENDPOINT_SLICES, { generation: 'labels', rules: SLICE_RULES }),
+  served(plain('apps', 'v1', 'Deployment', 'deployments', true), { status: true, generation: 'content' }),
+  served(plain('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false)),
+  served(plain('rbac.authorization.k8s.io', 'v1', 'ClusterRoleBinding', 'clusterrolebindings', false)),
   served(LEASES, { unconditionalUpdate: false, createOnUpdate: true }),
   served(MUTATING_WEBHOOK_CONFIGURATIONS, { generation: 'content', unconditionalUpdate: false, rules: WEBHOOK_RULES }),
   served(

@@ -4,6 +4,7 @@ import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { type Collector, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import { watchingNamespaces } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -87,6 +88,27 @@ const webhookSlices = (collector: Collector, { namespace, service: only }: ReadO
   }));
 };
 
+/** From so many on one list of all namespaces is less than a list of each. */
+const MANY_NAMESPACES = 20;
+
+/** What runs, and what is reachable from outside, where ServiceAccounts may watch endpoints, as far as it was not read anyway. */
+const watcherSources = (
+  collector: Collector,
+  { namespace: own, service }: Pick<ReadOptions, 'namespace' | 'service'>,
+): readonly (readonly [CollectionName, readonly Source[]])[] => {
+  if (own === undefined && service === undefined) return [];
+  const watching = watchingNamespaces(collector.snapshot(new Map()));
+  const within = (sources: readonly Source[], but?: string): Source[] => {
+    const names = watching.filter((name) => name !== but);
+    const where = names.length < MANY_NAMESPACES ? names.map((namespace) => ({ namespace })) : [{ everywhere: true }];
+    return sources.flatMap((source) => where.map((place) => ({ ...source, ...place, optional: true, evidence: true })));
+  };
+  return [
+    ['workloads', own === undefined ? [] : within(SOURCES.workloads, own)],
+    ['services', within(SOURCES.services, service === undefined ? own : undefined)],
+  ];
+};
+
 /** Pods of data planes say more than their DaemonSets only while something of these is under way. */
 const neededPods = (collector: Collector): readonly Source[] => {
   const { routers, nodes } = collector.snapshot(new Map());
@@ -136,6 +158,8 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   const further: Promise<unknown>[] = [];
   if (needs.includes('webhooks')) further.push(readAll('slices', webhookSlices(collector, { ...options, service })));
   if (needs.includes('routers')) further.push(readAll('routers', neededPods(collector)));
+  if (needs.includes('clusterRoleBindings'))
+    further.push(...watcherSources(collector, { ...options, service }).map((sources) => readAll(...sources)));
   // Others of the namespace, to say which one was meant.
   if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));
   await Promise.all(further);

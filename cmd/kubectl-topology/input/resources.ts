@@ -1,6 +1,7 @@
 // Which resources of a cluster fill which part of a snapshot; and how long the authorities of webhooks are valid.
 import { X509Certificate } from 'node:crypto';
 import {
+  CLUSTER_ROLES,
   CONFIG_MAPS,
   DAEMON_SETS,
   DEPLOYMENTS,
@@ -105,7 +106,7 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: [...ROUTERS_BUT_PODS, ...agentPods()],
   ingresses: ENTRIES,
-  clusterRoles: [{ resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRole'), optional: true }],
+  clusterRoles: [{ resource: CLUSTER_ROLES, optional: true }],
   clusterRoleBindings: [{ resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true }],
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],

@@ -32,8 +32,10 @@ const runnersOf = ({ workloads, pods }: ClusterSnapshot): Runner[] => {
   return [...itemsOf(workloads), ...ofPods.values()];
 };
 
+type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
+
 /** What each ServiceAccount, `namespace/name`, may watch, and by which binding. */
-const accountsOf = ({ clusterRoles, clusterRoleBindings }: ClusterSnapshot) => {
+const accountsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   const roles = new Map(itemsOf(clusterRoles).map(({ name, watches }) => [name, watches[0]]));
   return new Map(
     itemsOf(clusterRoleBindings).flatMap(({ name, role, accounts }) => {
@@ -44,6 +46,11 @@ const accountsOf = ({ clusterRoles, clusterRoleBindings }: ClusterSnapshot) => {
     }),
   );
 };
+
+/** Of ServiceAccounts that may watch endpoints. */
+export const watchingNamespaces = (snapshot: Roles): string[] => [
+  ...new Set([...accountsOf(snapshot).keys()].map((account) => account.split('/')[0] ?? '')),
+];
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
 
@@ -71,13 +78,11 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     /** Its routes name the Services that it sends to. */
     routed: runner.images.some((image) => BY_ROUTES.test(image)),
   }));
-  const missing = (names: readonly CollectionName[]) => names.filter((name) => snapshot[name].kind === 'unknown');
   return {
     receivers: all.filter(({ entrance }) => entrance !== undefined),
     others: all.filter(
       ({ entrance, may, runner }) => entrance === undefined && may !== undefined && runner.kind !== 'Pod',
     ),
-    unseen: { roles: missing(ROLES), routes: missing(['ingresses']) },
   };
 };
 
@@ -87,13 +92,16 @@ type WatcherIndex = ReturnType<typeof watcherIndex>;
 const receiversBeside = (service: Service, { receivers }: WatcherIndex) =>
   receivers.filter(({ runner }) => !selects(service, runner));
 
-/** Where something receives traffic of others: what was not read that would show whether it goes around. */
-export const unseenWatchers = (service: Service, index: WatcherIndex): CollectionName[] => {
+/** What was not read of that which shows who goes around. A cluster was asked for all of it; of files what could matter counts. */
+export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, index: WatcherIndex): CollectionName[] => {
+  const missing = (...names: CollectionName[]) => names.filter((name) => snapshot[name].kind === 'unknown');
+  if (snapshot.version !== undefined) return missing('pods', 'workloads', 'ingresses', ...ROLES);
+  // An Ingress without a controller shows nothing.
+  if (missing('pods', 'workloads').length === 2) return missing('pods', 'workloads', 'ingresses');
   const beside = receiversBeside(service, index);
-  const { roles, routes } = index.unseen;
   return [
-    ...(beside.some(({ routed }) => !routed) ? roles : []),
-    ...(beside.some(({ routed }) => routed) ? routes : []),
+    ...(beside.some(({ routed }) => routed) ? missing('ingresses') : []),
+    ...(beside.some(({ routed }) => !routed) ? missing(...ROLES) : []),
   ];
 };
 

@@ -254,15 +254,9 @@ export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionNa
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
 
-/**
- * What the verdict covers: connections through the cluster IP, by the routers seen. Pods or workloads show who else connects to
- * endpoints; an Ingress without a controller shows nothing.
- */
+/** What the verdict covers: connections through the cluster IP, by the routers seen. */
 const scopeOf = (facts: Facts) => {
-  const { snapshot, bypasses, clientZones } = facts;
-  // With clients in one zone nothing crosses, whatever bypasses the cluster IP.
-  const watchers = clientZones.length === 1 ? [] : unseenWatchers(facts.service, facts.index.bypasses.watchers);
-  const shown = snapshot.pods.kind === 'known' || snapshot.workloads.kind === 'known' || clientZones.length === 1;
+  const { snapshot, bypasses, clientZones, service, index } = facts;
   return {
     through: 'clusterIP' as const,
     around: bypasses.map((each) => ({
@@ -272,8 +266,8 @@ const scopeOf = (facts: Facts) => {
       /** It is suspected for what it may watch. */
       ...('watches' in each ? { watches: each.watches } : {}),
     })),
-    /** What would show who goes around, where it was not read. */
-    unseen: shown ? watchers : unseenOf(snapshot, ['pods', 'workloads', 'ingresses']).map(({ what }) => what),
+    // With clients in one zone nothing crosses, whatever bypasses the cluster IP.
+    unseen: clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entryOf(facts)?.enters ?? '',
   };
