@@ -124,11 +124,18 @@ const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
   );
 };
 
-const zonelessCause = (endpoints: readonly ReadyEndpoint[]): Cause[] => {
+const LOST_NODE =
+  'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
+
+const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
   const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
-  return given('EndpointWithoutZone', `Ready endpoint ${listed(where)} has no zone.`);
+  const evidence = `Ready endpoint ${listed(where)} has no zone`;
+  const nodes = new Set(itemsOf(snapshot.nodes).map(nameOf));
+  return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))
+    ? [cause('given', 'EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)]
+    : given('EndpointWithoutZone', `${evidence}.`);
 };
 
 /** Of its own slices the controller counts what says that it is ready; proxies take those that say nothing as well. */
@@ -145,7 +152,7 @@ const allocationCauses = (
 ): Cause[] => {
   const { name, version, shares } = facts;
   if (reason === 'InsufficientNodeInformation') return sharesCause(facts);
-  if (reason === 'EndpointWithoutZone') return zonelessCause(endpoints);
+  if (reason === 'EndpointWithoutZone') return zonelessCause(facts, endpoints);
   if (reason !== 'TooFewEndpoints' && reason !== 'OverloadThreshold') return [];
   const count = readyToController(facts.slices, family);
   const zones = shares.kind === 'known' ? shares.ratios.size : 0;
@@ -191,7 +198,7 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
   if (unhinted.length === 0) return [];
   const partial = unhinted.length < endpoints.length ? partialCause(unhinted, endpoints.length) : [];
   if (partial.length > 0 && !unhinted.some(({ slice }) => isControllerSlice(slice))) return partial;
-  const zoneless = zonelessCause(unhinted);
+  const zoneless = zonelessCause(facts, unhinted);
   if (source === 'webhook') return [...zoneless, ...webhookCauses(facts, unhinted)];
   if (zoneless.length > 0) return zoneless;
   if (partial.length > 0) return partial;

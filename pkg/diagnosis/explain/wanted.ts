@@ -148,5 +148,7 @@ export const requestCauses = (facts: Facts): Cause[] => {
   }
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
   if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
+  // Beside the policy hints would change nothing.
+  if (wish.reason === 'NotRequested' && service.spec?.internalTrafficPolicy === 'Local') return [];
   return [refusedRequest(facts)];
 };

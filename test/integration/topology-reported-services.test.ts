@@ -1,0 +1,261 @@
+// What people reported about Services, Nodes and Pods of their clusters, and what explain has to answer: verdict, first cause, first line, and
+// the remedy that their threads came to.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
+import { type Reported, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+
+const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
+const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
+const CLOSE = { trafficDistribution: 'PreferClose' };
+const LOCAL = { internalTrafficPolicy: 'Local' };
+const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
+const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
+const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
+
+interface Objects extends Reported {
+  /** Metadata of the Service beside namespace and name. */
+  readonly service?: object;
+  /** What differs in the Pod template of its Deployment. */
+  readonly pods?: object;
+  /** Labels of every Node. */
+  readonly nodeLabels?: object;
+}
+
+interface Item {
+  kind: string;
+  metadata: { name?: string; labels?: object };
+  spec?: { template?: { spec: object } };
+}
+
+const clusterOf = ({ service = {}, pods = {}, nodeLabels = {}, ...reported }: Objects): string => {
+  const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
+  for (const { kind, metadata, spec } of list.items) {
+    if (kind === 'Node') metadata.labels = { ...metadata.labels, ...nodeLabels };
+    if (kind === 'Service') Object.assign(metadata, service);
+    if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
+  }
+  return JSON.stringify(list);
+};
+
+type Row = readonly [
+  thread: string,
+  reported: Objects,
+  verdict: Explanation['verdict'],
+  first: string,
+  line: RegExp,
+  /** Somewhere below: the remedy. */
+  remedy: RegExp,
+  /** What would not help, and is nowhere. */
+  never?: RegExp,
+];
+
+const ROWS: readonly Row[] = [
+  // The CPU heuristic.
+  [
+    'https://github.com/kubernetes/kubernetes/issues/122437',
+    { version: '1.27.8', annotations: HINTS, endpoints: [...times('a', 4), ...times('b', 4), ...times('c', 3)] },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: 33 %/,
+    /With these Nodes 10, 12, 13, 14 endpoints would do\. .*--replicas=12/,
+  ],
+  [
+    'https://github.com/kubernetes/enhancements/pull/4003',
+    { version: '1.27.1', annotations: MODE, endpoints: ['a', 'b', 'c', 'c'] },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: 33 %/,
+    /the strategy `same-zone`, which does not look at CPU\. .*--replicas=6/,
+    /"trafficDistribution"/,
+  ],
+  [
+    'https://github.com/kubernetes/website/pull/39851',
+    { version: '1.26.1', annotations: HINTS, endpoints: ['a', 'b'] },
+    'Ineffective',
+    'TooFewEndpoints',
+    /^✗ ineffective: 33 %/,
+    /2 ready IPv4 endpoints for 3 zones/,
+    /"trafficDistribution"/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/114215',
+    { version: '1.24.7', annotations: HINTS, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] },
+    'Ineffective',
+    'HintsLost',
+    /^✗ ineffective: 33 %/,
+    /Change the Service \(an annotation will do\) or restart one Pod/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/123401',
+    {
+      version: '1.29.1',
+      nodes: ['a', 'b', 'c', ''],
+      annotations: MODE,
+      endpoints: ['a', 'b', 'c'].flatMap((zone) => times(zone, 3)),
+    },
+    'Ineffective',
+    'NodeWithoutZone',
+    /^✗ ineffective: 25 %/,
+    /no Service of the cluster gets proportional hints\. .*kubectl label node node-3 /,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/103888',
+    {
+      version: '1.24.3',
+      annotations: HINTS,
+      endpoints: ['a', 'b', 'c', 'a', 'b'],
+      nodeLabels: { 'node-role.kubernetes.io/control-plane': '' },
+    },
+    'Ineffective',
+    'ControlPlaneNodes',
+    /^✗ ineffective: 33 %/,
+    /their CPU does not count and fewer than two zones are left\. .*Add worker Nodes/,
+  ],
+  [
+    'https://github.com/kubernetes/website/pull/32413',
+    { version: '1.23.6', annotations: HINTS, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'HintsControllerGateOff',
+    /^✗ not wanted: .*33 %/,
+    /kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/107927',
+    { version: '1.30.1', annotations: MODE, endpoints: ['a', 'b', ''] },
+    'Ineffective',
+    'EndpointWithoutZone',
+    /^✗ ineffective: /,
+    /10\.1\.0\.12 on Node node--1 has no zone, and there is no such Node among these/,
+  ],
+  // What a Service asks for.
+  [
+    'https://github.com/open-policy-agent/kube-mgmt/pull/285',
+    { spec: { trafficDistribution: 'PreferZone' }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'TrafficDistributionNotRecognized',
+    /^✗ not wanted: .*33 %/,
+    /PreferZone, which Kubernetes 1\.33 .* does not know\. .*"trafficDistribution":"PreferClose"/,
+  ],
+  [
+    'https://github.com/open-telemetry/opentelemetry-helm-charts/issues/1555',
+    { version: '1.31.2', service: HELM, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /"trafficDistribution":"PreferClose".*# Helm owns it: set it in the values of the chart/,
+  ],
+  [
+    'https://github.com/padok-team/burrito/issues/699',
+    { version: '1.34.0', service: HELM, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /"trafficDistribution":"PreferSameZone".*# Helm owns it/,
+  ],
+  [
+    'https://github.com/aws/containers-roadmap/issues/2310',
+    { version: '1.29.0', service: COREDNS, endpoints: ['a', 'b', 'c'].flatMap((zone) => times(zone, 5)) },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /aws eks update-addon .*--addon-name coredns .*annotationTopologyMode/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/132678',
+    { version: '1.33.1', endpoints: [] },
+    'NotWanted',
+    'NoEndpoints',
+    /no share can be predicted \(no endpoint is ready\)$/,
+    /Compare the selector with the labels of the Pods/,
+  ],
+  // Headless ones.
+  [
+    'https://github.com/grafana/loki/issues/16607',
+    { version: '1.32.0', service: HELM, spec: { ...CLOSE, clusterIP: 'None' } },
+    'Ineffective',
+    'Headless',
+    /no share can be predicted \(headless/,
+    /a second Service beside it will do/,
+  ],
+  [
+    'https://github.com/bitnami/charts/pull/32443',
+    { version: '1.31.2', service: HELM, spec: { ...CLOSE, clusterIP: 'None', publishNotReadyAddresses: true } },
+    'Ineffective',
+    'Headless',
+    /no share can be predicted \(headless/,
+    /clients choose among the addresses that DNS returns .*trafficDistribution has no effect/,
+  ],
+  // The policy of the Service.
+  [
+    'https://github.com/kubernetes/kubernetes/issues/121371',
+    { version: '1.26.9', nodes: ['a', 'b'], spec: LOCAL, endpoints: ['a', 'a'] },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /^✗ /,
+    /connections from there fail\. .*"internalTrafficPolicy":"Cluster"/,
+    /kubectl annotate/,
+  ],
+  [
+    'https://github.com/SREGym/SREGym/issues/803',
+    {
+      version: '1.33.1',
+      spec: LOCAL,
+      endpoints: ['b'],
+      pods: { nodeSelector: { 'kubernetes.io/hostname': 'node-1' } },
+    },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /^✗ /,
+    /no ready endpoint on node-0 and node-2: .*"internalTrafficPolicy":"Cluster"/,
+    /"trafficDistribution"/,
+  ],
+  [
+    'https://github.com/open-telemetry/opentelemetry-helm-charts/issues/749',
+    { version: '1.26.9', spec: LOCAL, endpoints: ['a', 'b', 'c'] },
+    'Effective',
+    'InternalTrafficPolicyLocal',
+    /^✓ .*100 % of connections stay in their zone/,
+    /each Node uses its own endpoints and no hints/,
+    /kubectl annotate/,
+  ],
+  // Where the Pods are.
+  [
+    'https://github.com/kubernetes/kops/issues/16695',
+    { version: '1.31.0', spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: { topologySpreadConstraints: [] } },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /All 2 ready endpoints are in a\. .*--replicas=3 .*"topologySpreadConstraints"/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/50727',
+    {
+      nodes: ['a', 'a', 'a', 'a', 'b', 'c'],
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c'],
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ .*100 % of connections stay in their zone/,
+    /in a gets 67 % of all connections, 4\.7 times an even share .*kubectl topology simulate/,
+  ],
+];
+
+describe('kubectl topology explain, on Services as they were reported', () => {
+  for (const [thread, reported, verdict, first, line, remedy, never] of ROWS) {
+    it(`${verdict}, ${first}: ${thread.replace('https://github.com/', '')}`, async () => {
+      const world = { stdin: clusterOf(reported) };
+      const args = ['explain', 'shop/web', '-f', '-'];
+      const report = await topologyJson<Explanation>(args, world);
+      const summary = report.causes.map(({ reason }) => reason).join(', ');
+      expect([report.verdict, report.causes[0]?.reason], summary).to.deep.equal([verdict, first]);
+      const { out } = await runTopology(args, world);
+      expect(out.split('\n')[1]).to.match(line);
+      const text = out.replaceAll(/\s+/g, ' ');
+      expect(text).to.match(remedy);
+      if (never !== undefined) expect(text).to.not.match(never);
+    });
+  }
+});
