@@ -19,6 +19,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NoHints: 'what proxies do; explain says why there are none',
   ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
+  ApiServer: 'only of default/kubernetes, in test/unit/diagnosis/explain/objects.test.ts',
 };
 
 /** Causes for which there is no command, and why. */

@@ -5,9 +5,9 @@ import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Diagnosis } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
-import type { Facts, FamilyFacts } from '../explain/facts.ts';
+import type { Facts } from '../explain/facts.ts';
 import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
-import type { ServiceRef } from '../models/lookup.ts';
+import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from '../prices.ts';
 
 /** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
@@ -88,7 +88,7 @@ interface Family {
 }
 
 /** A client zone keeps to its own endpoints; one without any spreads over all. */
-const byZone = ({ index, clientZones }: Facts, { endpoints }: FamilyFacts): Traffic => {
+const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint[]): Traffic => {
   const all = endpoints.map(({ address, zone }) => ({ key: address, zone }));
   const zones = Map.groupBy(all, ({ zone }) => zone);
   const groups = index.groups.filter(([first]) => first !== undefined && clientZones.includes(zoneOfNode(first)));
@@ -106,10 +106,10 @@ const worstOf = (families: readonly Family[]): number =>
 
 /** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */
 const predict = ({ facts, effective }: Diagnosis) => {
-  const { families, traffics: present } = facts;
-  const future = families
-    .filter(({ endpoints }) => endpoints.length > 0)
-    .map((family) => ({ traffic: byZone(facts, family), count: family.endpoints.length }));
+  const present = facts.traffics;
+  const future = present
+    .filter(({ ready }) => ready.length > 0)
+    .map(({ ready, count }) => ({ traffic: byZone(facts, ready), count }));
   const now = meanMatrix(present.map(({ traffic }) => traffic));
   const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
   if (effective.inZoneShare === null) return undefined;
@@ -214,8 +214,13 @@ const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
   'NoReadyEndpoints',
   'NoEndpoints',
 ]);
-/** No proxy routes it, or clients choose by themselves. */
-const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied']);
+/** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
+const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>([
+  'Headless',
+  'ExternalName',
+  'NotProxied',
+  'ApiServer',
+]);
 
 /**
  * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
@@ -224,9 +229,6 @@ const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'Ex
  */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
 export type AuditGroup = (typeof AUDIT_GROUPS)[number];
-
-/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
-const isApiServer = ({ namespace, name }: ServiceRef): boolean => namespace === 'default' && name === 'kubernetes';
 
 /** Shares below it are none. */
 const NOTICEABLE = 0.000_5;
@@ -238,7 +240,7 @@ export const auditGroup = (
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
   if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
   if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
-  if (isApiServer(service) || reasons.some((reason) => UNROUTED.has(reason))) return 'NotSavable';
+  if (reasons.some((reason) => UNROUTED.has(reason))) return 'NotSavable';
   if (crossZoneShare === null) return verdict === 'Ineffective' && !reasons.includes('NoNodes') ? 'Fails' : 'NotKnown';
   if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
   if (endpoints === 1) return 'NotSavable';

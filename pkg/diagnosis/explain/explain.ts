@@ -218,6 +218,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const { nodes, clientZones, name } = facts;
   const none = 'No ready Node is known; no statement is possible';
   const single = `All ready worker Nodes are in ${listed(clientZones)}.`;
+  // What is on no Node may be anywhere, as the endpoints of a control plane.
+  const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
@@ -230,13 +232,13 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...evacuation,
     ...failingCauses(facts),
     ...kind,
-    ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : asked),
+    ...(kind.some(({ reason }) => reason === 'ExternalName' || reason === 'ApiServer') ? [] : asked),
     // No hint helps before Pods are spread.
     ...(isRouted && inOneZone(facts) ? spreadCauses(facts) : []),
     ...withLoop(facts, loop, givenCauses(facts)),
     // Proxies never look at hints of a headless Service or one with the policy Local.
     ...(isRouted ? [...usedCauses(facts), ...spreadCauses(facts)] : []),
-    ...(clientZones.length === 1 ? [cause('prerequisite', 'SingleZone', single)] : []),
+    ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),

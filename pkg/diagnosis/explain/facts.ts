@@ -134,10 +134,20 @@ const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalH
 
 type FamilyRoute = GroupRoute & { readonly family: string };
 
+/** Ready endpoints of the slices that have the port: Pods without the port that `targetPort` names are in others. */
+export const endpointsOfPort = (
+  slices: readonly EndpointSlice[],
+  { family, port }: Pick<FamilyRoute, 'family' | 'port'>,
+): readonly ReadyEndpoint[] =>
+  readyEndpoints(
+    slices.filter(({ ports }) => (ports ?? []).some(({ name = '' }) => name === port)),
+    family,
+  );
+
 /** Connections of each family and port that something answers, of clients in the client zones and on Nodes without zone. */
 const trafficsOf = (
   routes: readonly FamilyRoute[],
-  families: readonly FamilyFacts[],
+  slices: readonly EndpointSlice[],
   clientZones: readonly string[],
   weights: SnapshotIndex['weights'],
 ) =>
@@ -154,8 +164,8 @@ const trafficsOf = (
       endpointsFor: (node) => routeOf.get(nameOf(node))?.used ?? [],
       ...defined({ weights }),
     });
-    const ready = families.find(({ family }) => family === first.family)?.endpoints.length ?? 0;
-    return [{ routes: own, traffic, count: ready }];
+    const ready = endpointsOfPort(slices, first);
+    return [{ routes: own, traffic, ready, count: ready.length }];
   });
 
 /**
@@ -244,7 +254,7 @@ export const gatherFacts = (
     idealRoutes: isSame ? routes : routesBy(ideal),
     nodes,
     clientZones,
-    traffics: trafficsOf(routes, families, clientZones, index.weights),
+    traffics: trafficsOf(routes, slices, clientZones, index.weights),
     noZones: noZonesOf(nodes),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,

@@ -11,6 +11,7 @@ import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
 import type { Facts } from './facts.ts';
 import type { CauseReason } from './reasons.ts';
+import { sourceClusters } from './wanted.ts';
 
 /** The first that has a command. */
 const firstOf =
@@ -156,11 +157,13 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
     exposeBeside,
     'kubectl get {service} -o yaml   # without a selector its author has to write a second Service',
   ),
-  // The webhook leaves endpoints without zone alone.
-  NoSelector: ({ endpoints }) =>
-    endpoints.every(({ zone }) => zone === '')
+  // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
+  NoSelector: (facts) => {
+    if (sourceClusters(facts).length > 0) return [SHOW_SLICES];
+    return facts.endpoints.every(({ zone }) => zone === '')
       ? []
-      : [`kubectl label {slices} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`],
+      : [`kubectl label {slices} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`];
+  },
   NotRequested: ask,
   AnnotationRemoved: ask,
   AnnotationNotRecognized: ask,
@@ -238,6 +241,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
         : scaleAndSpread(facts),
     showPods,
   ),
+  PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
   NoGrowth: growth,

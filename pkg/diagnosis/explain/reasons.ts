@@ -27,6 +27,14 @@ export const DIAGNOSIS_REASONS = {
     'The Service has no selector, so the control plane does not manage its slices and writes no hints.',
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ),
+  ApiServer: says(
+    'The Service is that of the API server: its endpoints are addresses of the control plane, whose zones no object shows.',
+    'Nothing of the Service helps: API servers write its endpoints without zones. What crosses is part of the control plane.',
+  ),
+  PortOfSomePods: says(
+    'A port of the Service has endpoints of its own, because only some of its Pods have the port that `targetPort` names, and a zone with clients has none of them.',
+    'Let every Pod behind the Service have the port, or give the port a Service of its own.',
+  ),
   Evacuated: says(
     'A zone of the Service is being evacuated: its endpoints there get no new connections, and its clients there use other zones on purpose.',
     'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',

@@ -8,7 +8,7 @@ import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, isDrained, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { sharesText } from './given.ts';
-import type { Facts, FamilyFacts } from './facts.ts';
+import { type Facts, type FamilyFacts, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
@@ -158,8 +158,21 @@ const familySpread = (facts: Facts, { family, endpoints, label }: FamilyFacts): 
   return [cause('effective', 'PodsNotSpread', evidence, misses ? remedyOf('SpreadSelectsNothing') : undefined)];
 };
 
+/** Ports that only some of the Pods have, where a zone with clients has none of them. */
+const portCauses = (facts: Facts, { family, endpoints, label }: FamilyFacts): Cause[] => {
+  const ports = [...new Set(facts.idealRoutes.map(({ port }) => port))].flatMap((port) => {
+    const own = endpointsOfPort(facts.slices, { family, port });
+    const empty = facts.clientZones.filter((zone) => !own.some((endpoint) => endpoint.zone === zone));
+    if (own.length === 0 || own.length === endpoints.length || empty.length === 0) return [];
+    return [`port ${port}: ${own.length} of ${endpoints.length} ready${label} endpoints, none in ${listed(empty)}`];
+  });
+  if (ports.length === 0) return [];
+  return [cause('effective', 'PortOfSomePods', `Service ${facts.name} has, for its ${ports.join('; for its ')}.`)];
+};
+
 /** Client zones for which there would be no endpoint even if every hint were as it should be. */
-export const spreadCauses = (facts: Facts): Cause[] => facts.families.flatMap((family) => familySpread(facts, family));
+export const spreadCauses = (facts: Facts): Cause[] =>
+  facts.families.flatMap((family) => [...familySpread(facts, family), ...portCauses(facts, family)]);
 
 /** More than one, and clients elsewhere too. */
 export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>

@@ -6,7 +6,7 @@ import {
   LABEL_ETCD_CLIENTS,
   LABEL_PROXY_NAME,
 } from '../../apis/names.ts';
-import { defined, nameOf } from '../../apis/values.ts';
+import { byText, defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
@@ -80,9 +80,29 @@ const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints
 const WRITER_REMEDY =
   'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
 
+/** Labels that an importer of Services of other clusters gives its slices (Multi-Cluster Services API, KEP-1645). */
+const LABEL_SOURCE_CLUSTER = 'multicluster.kubernetes.io/source-cluster';
+
+const IMPORT_REMEDY =
+  'What imports the Service writes its slices: see there whether it copies zones and hints. Endpoints of other clusters are in zones of theirs.';
+
+/** Clusters that slices are copied from, in name order. */
+export const sourceClusters = ({ slices }: Pick<Facts, 'slices'>): string[] =>
+  [...new Set(slices.map(({ metadata }) => metadata?.labels?.[LABEL_SOURCE_CLUSTER] ?? ''))]
+    .filter((cluster) => cluster !== '')
+    .sort(byText);
+
+/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
+export const isApiServer = ({ namespace, name }: Pick<Facts['ref'], 'namespace' | 'name'>): boolean =>
+  namespace === 'default' && name === 'kubernetes';
+
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
+  if (isApiServer(facts.ref) && endpoints.length > 0 && !isHinted(facts)) {
+    const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${listed(endpoints.map(({ address }) => address))}) that the API servers write themselves.`;
+    return [cause('wanted', 'ApiServer', evidence)];
+  }
   const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
@@ -90,9 +110,11 @@ export const kindCauses = (facts: Facts): Cause[] => {
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
-    const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
-    const zoneless = endpoints.every(({ zone }) => zone === '');
-    causes.push(cause('wanted', 'NoSelector', evidence, zoneless ? WRITER_REMEDY : undefined));
+    const clusters = sourceClusters(facts);
+    const copied = clusters.length === 0 ? '' : ` Its slices are copies of those of cluster ${listed(clusters)}.`;
+    const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.${copied}`;
+    const zoneless = endpoints.every(({ zone }) => zone === '') ? WRITER_REMEDY : undefined;
+    causes.push(cause('wanted', 'NoSelector', evidence, clusters.length === 0 ? zoneless : IMPORT_REMEDY));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];

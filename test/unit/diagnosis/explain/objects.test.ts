@@ -1,0 +1,74 @@
+// Services whose endpoints are no ordinary Pods: of the API server, on Nodes without zones, and of ports that only some Pods have.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
+import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+const NOW = { now: Date.UTC(2026, 10, 20) };
+const nodes = (...zones: string[]) => zones.map((zone, index) => node({ zone, metadata: { name: `node-${index}` } }));
+
+/** The Service of the API server, with endpoints as API servers write them: no zone, no Node, no Pod. */
+const apiServer = (...zones: string[]) => {
+  const metadata = { name: 'kubernetes', namespace: 'default' };
+  const own = service({ metadata, spec: { selector: undefined } as never });
+  const endpoints = ['10.0.0.1', '10.0.1.1'].map((address) => ({
+    addresses: [address],
+    conditions: { ready: true },
+  }));
+  const labels = { 'kubernetes.io/service-name': 'kubernetes' };
+  const objects = [...nodes(...zones), own, slice({ metadata: { ...metadata, labels }, endpoints })];
+  return { own, snapshot: snapshotOf(...objects) };
+};
+
+describe('explain: the Service of the API server', () => {
+  for (const zones of [['a', 'b'], ['a']]) {
+    it(`offers no setting that could help, and does not say that nothing crosses, with Nodes in ${zones.join(' and ')}`, () => {
+      const { own, snapshot } = apiServer(...zones);
+      const { causes, effective } = explain(snapshot, own, NOW);
+      expect(causes.map(({ reason, fix }) => [reason, fix])).to.deep.equal([['ApiServer', undefined]]);
+      expect(effective.inZoneShare).to.equal(null);
+    });
+  }
+
+  it('is what routing by zone cannot save', () => {
+    const { services } = audit(apiServer('a', 'b').snapshot, NOW);
+    expect(services.map(({ group, cause }) => [group, cause?.reason])).to.deep.equal([['NotSavable', 'ApiServer']]);
+  });
+});
+
+describe('a port that only some Pods have', () => {
+  const web = service({
+    spec: {
+      trafficDistribution: 'PreferClose',
+      ports: [
+        { name: 'http', port: 80 },
+        { name: 'metrics', port: 90 },
+      ],
+    } as never,
+  });
+  const at = (zone: string, index: number) =>
+    endpoint({ zone, addresses: [`10.0.0.${index}`], hints: { forZones: [{ name: zone }] } });
+  const ofPort = (name: string, ...zones: string[]) =>
+    slice({
+      metadata: { name: `server-${name}` },
+      ports: [{ name, port: 8080 }],
+      endpoints: zones.map((zone) => at(zone, 'abc'.indexOf(zone))),
+    });
+  const snapshot = snapshotOf(...nodes('a', 'b', 'c'), web, ofPort('http', 'a', 'b', 'c'), ofPort('metrics', 'a'));
+
+  it('is the cause, by port, and no uneven load', () => {
+    const { causes } = explain(snapshot, web, NOW);
+    expect(causes[0]?.reason).to.equal('PortOfSomePods');
+    expect(causes[0]?.evidence).to.match(/port metrics: 1 of 3 ready endpoints, none in b and c\.$/);
+    expect(causes.map(({ reason }) => reason)).not.to.include('UnevenLoad');
+  });
+
+  it('needs endpoints: routing by zone promises nothing of it', () => {
+    const [found] = audit(snapshot, NOW).services;
+    expect(found?.worstOverload).to.equal(0);
+    expect(found?.saving?.routing).to.equal(0);
+    expect(found?.saving?.endpoints).to.be.closeTo(1 / 3, 1e-9);
+  });
+});
