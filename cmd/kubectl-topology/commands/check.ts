@@ -2,6 +2,8 @@
 import { defined, isFields } from '../../../pkg/apis/values.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
 import { type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/check.ts';
+import { templateOwnerOf } from '../../../pkg/diagnosis/check/templates.ts';
+import { type Workload, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
 import { choiceFlag, flag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings } from '../output.ts';
@@ -57,10 +59,14 @@ export const check = topologyCommand({
     if (paths === undefined) throw new UsageError('check reads manifests: name them with -f, or - for standard input');
     const { readFiles } = await import('../input/files.ts');
     const places = new Map<string, Place>();
-    const snapshot = await readFiles(paths, io, (object, place) => {
-      if (place !== undefined) places.set(findingKeyOf(namesOf(object)), place);
+    const more: Workload[] = [];
+    const { workloads, ...manifests } = await readFiles(paths, io, (object, placeOf) => {
+      places.set(findingKeyOf(namesOf(object)), placeOf());
+      const owner = templateOwnerOf(object);
+      if (owner !== undefined) more.push(owner);
     });
-    const report = checkManifests(snapshot, {
+    const all = { ...manifests, workloads: known([...itemsOf(workloads), ...more]) };
+    const report = checkManifests(all, {
       placeOf: (key) => places.get(key),
       ...defined({ version, ciliumVersion }),
     });

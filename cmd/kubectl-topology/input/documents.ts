@@ -10,8 +10,8 @@ import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';
 import { InputError } from '../io.ts';
 
-/** Takes one object that is no list, and where its document begins; throws FieldError where it does not fit. */
-export type TakeObject = (object: unknown, place?: Place) => void;
+/** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
+export type TakeObject = (object: unknown, placeOf: () => Place) => void;
 
 const LIST = /^(.*)List$/;
 
@@ -25,8 +25,8 @@ const completeItem = (item: unknown, list: Fields): unknown => {
   return { apiVersion: list['apiVersion'], kind, ...item };
 };
 
-/** Hands over an object, or each item of a list; paths of errors begin at the object given. */
-export const takeAll = (object: unknown, take: TakeObject): void => {
+/** Hands over an object, or each item of a list with its place in it; paths of errors begin at the object given. */
+const takeAll = (object: unknown, take: (object: unknown, index?: number) => void): void => {
   if (Array.isArray(object)) {
     takeAll({ kind: 'List', items: object }, take);
     return;
@@ -39,7 +39,7 @@ export const takeAll = (object: unknown, take: TakeObject): void => {
   if (!Array.isArray(items)) throw new FieldError(['items'], 'a list of objects', items);
   items.forEach((item: unknown, index) => {
     try {
-      takeAll(completeItem(item, asFields(object)), take);
+      takeAll(completeItem(item, asFields(object)), (each) => take(each, index));
     } catch (error) {
       if (error instanceof FieldError)
         throw new FieldError(['items', index, ...error.path], error.expected, error.value);
@@ -153,12 +153,30 @@ const parsed = (part: Part, file: string, parse: (text: string) => unknown): unk
   }
 };
 
-const takeDocument = (object: unknown, document: Part, file: string, take: TakeObject): void => {
+/** Lines of the text on which items of its list begin, as far as each has a line of its own: what other layouts have is not guessed. */
+const linesOfItems = ({ text, line }: Part): number[] => {
+  const opening = /^ *"?items"?:(?: \[)?[ \t]*\r?\n(?=( *)(- |\{))/m.exec(text);
+  const [, indent = '', mark] = opening ?? /^(?=( *)(- ))/.exec(text) ?? [];
+  if (mark === undefined) return [];
+  const start = opening === null ? 0 : opening.index + opening[0].length;
+  const first = line + 1 + linesIn(text.slice(0, start));
+  const lines = text.slice(start).split('\n');
+  return lines.flatMap((each, index) => (each.startsWith(`${indent}${mark}`) ? [first + index] : []));
+};
+
+/** `items`: the text of those of its list that the object holds. */
+const takeDocument = (object: unknown, document: Part, file: string, take: TakeObject, items = document): void => {
   // Nothing but comments.
   if (object === null || object === undefined) return;
   const place = { file, line: firstLine(document) };
+  let lines: number[] | undefined;
+  const lineOf = (index: number): number => {
+    lines ??= linesOfItems(items);
+    const all: unknown = isFields(object) ? object['items'] : object;
+    return (Array.isArray(all) && all.length === lines.length ? lines[index] : undefined) ?? place.line;
+  };
   try {
-    takeAll(object, (each) => take(each, place));
+    takeAll(object, (each, index) => take(each, () => (index === undefined ? place : { file, line: lineOf(index) })));
   } catch (error) {
     if (error instanceof RangeError && error.message.includes('call stack'))
       throw new InputError(file, place, 'nested too deeply');
@@ -200,7 +218,7 @@ export const readYaml = (text: string, file: string, take: TakeObject): void => 
     const object = parsed(head, file, parseYaml);
     if (items.length === 0) takeDocument(object, document, file, take);
     for (const part of items) {
-      takeDocument({ ...asFields(object), items: parsed(part, file, parseYaml) }, document, file, take);
+      takeDocument({ ...asFields(object), items: parsed(part, file, parseYaml) }, document, file, take, part);
     }
   }
 };

@@ -126,14 +126,14 @@ export const readFiles = async (
   const collector = createCollector();
   let taken: ClusterSnapshot | undefined;
   let traffic: Measured | undefined;
-  await readObjects(paths, input, (object, place) => {
+  await readObjects(paths, input, (object, placeOf) => {
     const snapshot = parseSnapshot(object);
     if (taken !== undefined && snapshot !== undefined)
       throw new UsageError('-f takes one snapshot: compare them one by one');
     taken ??= snapshot;
     if (isTraffic(object)) traffic = parseTraffic(object);
     else if (snapshot === undefined) collector.add(object);
-    onObject?.(object, place);
+    onObject?.(object, placeOf);
   });
   if (taken !== undefined && collector.count > 0)
     throw new UsageError('a snapshot is a whole cluster: leave out other objects, except for measured traffic');

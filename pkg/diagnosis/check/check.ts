@@ -9,6 +9,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
@@ -106,14 +107,16 @@ const serviceRules = (service: Service, options: CheckOptions, version: Kubernet
     ? [...annotationRules(service, version, wish), ...fieldRules(service, options, wish), ...vainRules(service)]
     : [];
 
-/** Most replicas that a workload may have, its autoscalers' included. */
-const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number =>
-  autoscalers
+/** Most replicas that a workload may have, its autoscalers' included; infinite where each Node has one. */
+const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number => {
+  if (workload.kind === 'DaemonSet') return Infinity;
+  return autoscalers
     .filter(
       ({ namespace, targetKind, targetName, off }) =>
         !off && namespace === workload.namespace && targetKind === workload.kind && targetName === workload.name,
     )
     .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
+};
 
 const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
@@ -142,7 +145,7 @@ const placementRules = (workload: Workload, replicas: number): Said[] => {
   }
   if (new Set(allowedZones).size === 1)
     return [said('warning', 'PinnedToOneZone', `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`)];
-  if (zoneAntiAffinity) return [];
+  if (zoneAntiAffinity || replicas === Infinity) return [];
   const constraints = overZones(workload);
   if (constraints.length === 0) {
     const message = `${has} up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
@@ -173,13 +176,36 @@ interface Behind {
   readonly replicas: number;
 }
 
+/** With a version that was named, what helps there. */
+const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOptions): string => {
+  if (version === undefined) return remedyOf(reason);
+  const settings = routingSettings(version);
+  const byOlderName = ciliumVersion !== undefined && readsPreferCloseOnly(ciliumVersion);
+  const { trafficDistribution: value } = byOlderName ? withOlderName(settings) : settings;
+  const [key, auto] = atLeast(version, COMPARES_SINCE)
+    ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
+    : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
+  const way = value === undefined ? `the annotation \`${key}: ${auto}\`` : `\`spec.trafficDistribution: ${value}\``;
+  switch (reason) {
+    case 'NotRequested':
+      return `Set ${way}.`;
+    case 'AnnotationDeprecated':
+      return `Use ${way} instead.`;
+    case 'TrafficDistributionNotRecognized':
+      return value === undefined ? `Remove the field, and set ${way}.` : `Set ${way}.`;
+    default:
+      return remedyOf(reason);
+  }
+};
+
 /** Several replicas behind it, and it asks for nothing. */
 const silence = (service: Service, wish: Wish, behind: readonly Behind[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, ports = [] } = service.spec ?? {};
   if (saysSomething(service, wish) || replicas < 2 || internalTrafficPolicy === 'Local') return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
-  const message = `it has no trafficDistribution, and up to ${counted(replicas, 'endpoint')} behind it (${names}): clients use all zones equally`;
+  const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
+  const message = `it has no trafficDistribution, and ${endpoints} behind it (${names}): clients use all zones equally`;
   // Scraped endpoint by endpoint: its clients never pass the proxies.
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
   return scraped
@@ -200,7 +226,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const place = placeOf?.(findingKeyOf(object));
     const { kind, namespace, name } = object;
     for (const one of all) {
-      findings.push({ ...one, kind, namespace, name, remedy: remedyOf(one.reason), ...defined({ place }) });
+      findings.push({ ...one, kind, namespace, name, remedy: remedyOn(one.reason, options), ...defined({ place }) });
     }
   };
   for (const { workload, replicas } of workloads) report(workload, spreadRules(workload, replicas));

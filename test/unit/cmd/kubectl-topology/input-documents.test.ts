@@ -119,14 +119,38 @@ describe('YAML input of kubectl topology', () => {
 
   it('reads JSON documents that follow each other', () => {
     const taken: unknown[] = [];
-    readJson('{"kind":"A"}\n{\n"kind":\n"B"}\r\n[{"kind":"C"}]\n', 'a.json', (object, place) =>
-      taken.push([object, place?.line]),
+    readJson('{"kind":"A"}\n{\n"kind":\n"B"}\r\n[{"kind":"C"}]\n', 'a.json', (object, placeOf) =>
+      taken.push([object, placeOf().line]),
     );
     expect(taken).to.deep.equal([
       [{ kind: 'A' }, 1],
       [{ kind: 'B' }, 2],
       [{ kind: 'C' }, 5],
     ]);
+  });
+
+  const SERVICES = ['a', 'b'].map((name) => ({ kind: 'Service', metadata: { name } }));
+  const lists: readonly (readonly [name: string, text: string, lines: readonly number[]])[] = [
+    ['kubectl -o json', JSON.stringify({ apiVersion: 'v1', items: SERVICES, kind: 'List' }, null, 4), [4, 10]],
+    ['kubectl -o yaml', `# first\n${stringify({ apiVersion: 'v1', items: SERVICES, kind: 'List' })}`, [4, 7]],
+    ['an indented list', 'kind: List\nitems:\n  - kind: Service\n    x:\n    - y\n  - kind: Service\n', [3, 6]],
+    ['one line', JSON.stringify({ kind: 'List', items: SERVICES }), [1, 1]],
+    ['a list beside the items', 'kind: List\nitems:\n- {kind: Service}\nmore:\n- x\n', [1]],
+  ];
+  for (const [name, text, lines] of lists) {
+    it(`knows the line of each item of a list, if it has one: ${name}`, () => {
+      const found: number[] = [];
+      (text.startsWith('{') ? readJson : readYaml)(text, 'a', (_, placeOf) => found.push(placeOf().line));
+      expect(found).to.deep.equal(lines);
+    });
+  }
+
+  it('knows the line of each item of a list that is read in parts', () => {
+    const found: number[] = [];
+    const text = longList('');
+    readYaml(text, 'a.yaml', (_, placeOf) => found.push(placeOf().line));
+    const lines = text.split('\n').flatMap((line, index) => (line.startsWith('- kind') ? [index + 1] : []));
+    expect(found).to.deep.equal(lines);
   });
 
   // A token, and files of others that may end up in `-f`.

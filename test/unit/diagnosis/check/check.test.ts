@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { check } from '../../../../pkg/diagnosis/check/check.ts';
 import type { CheckOptions } from '../../../../pkg/diagnosis/check/check.ts';
+import { templateOwnerOf } from '../../../../pkg/diagnosis/check/templates.ts';
+import { known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const LABELS = { app: 'web' };
@@ -152,6 +154,78 @@ describe('check', () => {
       expect(findings.map(({ severity, reason }) => `${severity} ${reason}`).join(', ')).to.equal(finds);
       for (const { message, remedy } of findings) expect([message, remedy]).not.to.include('');
     });
+  }
+
+  const daemonSet = { ...workload(1), kind: 'DaemonSet', spec: { template: workload(1).spec.template } };
+  const labels = { app: 'web' };
+  const podSpec = { containers: [] };
+  const custom = (kind: string, spec: object, group = 'example.org') => ({
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata: { name: 'web' },
+    spec,
+  });
+  const made: readonly (readonly [name: string, object: object, selector: Record<string, string>, says: string])[] = [
+    ['a DaemonSet', daemonSet, labels, 'an endpoint on every Node behind it (DaemonSet web)'],
+    [
+      'a Pod template of a custom resource',
+      custom('Rollout', { replicas: 3, template: { metadata: { labels }, spec: podSpec } }),
+      labels,
+      'up to 3 endpoints behind it (Rollout web)',
+    ],
+    [
+      'a podTemplate',
+      custom('Ring', { replicas: 2, podTemplate: { metadata: { labels }, spec: podSpec } }),
+      labels,
+      'up to 2 endpoints behind it (Ring web)',
+    ],
+    [
+      'a Prometheus, by the labels that its operator sets',
+      custom('Prometheus', { replicas: 2 }, 'monitoring.coreos.com'),
+      { 'app.kubernetes.io/name': 'prometheus', 'operator.prometheus.io/name': 'web' },
+      'up to 2 endpoints behind it (Prometheus web)',
+    ],
+    [
+      'an Alertmanager, by labels of its own',
+      custom('Alertmanager', { replicas: 3, podMetadata: { labels } }, 'monitoring.coreos.com'),
+      { ...labels, alertmanager: 'web' },
+      'up to 3 endpoints behind it (Alertmanager web)',
+    ],
+    ['a Job', custom('Job', { template: { metadata: { labels }, spec: podSpec } }, 'batch'), labels, ''],
+    ['a template without labels', custom('Service', { template: { spec: podSpec } }), labels, ''],
+  ];
+  for (const [name, object, selector, says] of made) {
+    it(`${name}: ${says === '' ? 'no workload' : says}`, () => {
+      const workloads = known([templateOwnerOf(object)].filter((one) => one !== undefined));
+      const { findings } = check({ ...snapshotOf(service({ selector })), workloads });
+      expect(findings.map(({ message }) => message).join()).to.contain(says);
+      expect(findings).to.have.lengthOf(says === '' ? 0 : 1);
+    });
+  }
+
+  it('finds nothing to spread in a DaemonSet', () => {
+    const workloads = known([templateOwnerOf(daemonSet)].filter((one) => one !== undefined));
+    expect(check({ ...snapshotOf(service(FIELD)), workloads }).findings).to.deep.equal([]);
+  });
+
+  const remedies: readonly (readonly [name: string, service: object, options: CheckOptions, remedy: string])[] = [
+    ['1.36', service(), at(36), 'Set `spec.trafficDistribution: PreferSameZone`.'],
+    ['1.33', service(), at(33), 'Set `spec.trafficDistribution: PreferClose`.'],
+    ['1.36 and Cilium 1.18', service(), { ...at(36), ...cilium(18) }, 'Set `spec.trafficDistribution: PreferClose`.'],
+    ['1.30', service(), at(30), `Set the annotation \`${MODE}: Auto\`.`],
+    ['1.26', service(), at(26), `Set the annotation \`${OLDER}: auto\`.`],
+    ['1.33, a newer value', service(FIELD), at(33), 'Set `spec.trafficDistribution: PreferClose`.'],
+    ['1.30, the field', service(FIELD), at(30), `Remove the field, and set the annotation \`${MODE}: Auto\`.`],
+    [
+      '1.36, the deprecated annotation',
+      service({}, { [OLDER]: 'auto' }),
+      at(36),
+      'Use `spec.trafficDistribution: PreferSameZone` instead.',
+    ],
+  ];
+  for (const [name, object, options, remedy] of remedies) {
+    it(`says what helps on ${name}: ${remedy}`, () =>
+      expect(check(snapshotOf(object, SPREAD), options).findings.map((one) => one.remedy)).to.deep.equal([remedy]));
   }
 
   it('orders by severity, then by place', () => {
