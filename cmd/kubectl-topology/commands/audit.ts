@@ -3,7 +3,7 @@ import { defined } from '../../../pkg/apis/values.ts';
 import { audit as auditCluster, auditFindings, AUDIT_REASONS } from '../../../pkg/diagnosis/audit/audit.ts';
 import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, ROLES, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../pkg/report/audit.ts';
 import { choiceFlag, flag, switchFlag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings, writePage } from '../output.ts';
@@ -24,6 +24,7 @@ const NEEDS: readonly CollectionName[] = [
   'webhooks',
   'routers',
   'ingresses',
+  ...ROLES,
 ];
 
 export const audit = topologyCommand({

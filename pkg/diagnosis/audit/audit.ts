@@ -31,6 +31,12 @@ export const AUDIT_REASONS = {
     remedy:
       'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
   },
+  EndpointWatchers: {
+    sentence:
+      'Workloads may watch EndpointSlices or Endpoints in the whole cluster: one that receives traffic of others may choose endpoints itself and go around the proxies.',
+    remedy:
+      'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones receive traffic of others.',
+  },
 } as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
 
 export interface AuditOptions extends ExplainOptions {
@@ -82,6 +88,21 @@ const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<str
     }),
   );
 
+/** In one line, whatever their number: what is only possible changes no verdict. */
+const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
+  const suspects = watchers.receivers.filter(({ may, routed }) => may !== undefined && !routed);
+  const titled = (all: typeof suspects): string =>
+    listed(all.map(({ runner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`));
+  const may = 'may watch EndpointSlices or Endpoints everywhere';
+  const others = counted(watchers.others.length, 'other workload');
+  return [
+    ...(suspects.length === 0 ? [] : [`${titled(suspects)} ${may} and receives traffic of others.`]),
+    ...(watchers.others.length === 0
+      ? []
+      : [`${others} ${may}, without a sign of such traffic: ${titled(watchers.others)}.`]),
+  ].join(' ');
+};
+
 /** `slices`: those of the Services that are audited. */
 const clusterFindings = (
   snapshot: ClusterSnapshot,
@@ -112,10 +133,18 @@ const clusterFindings = (
     evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
     remedy: remedyOf('ProxyMissedItsZone'),
   };
+  const watching = watchersText(index);
+  const ofWatchers: ClusterFinding = {
+    reason: 'EndpointWatchers',
+    certainty: 'possible',
+    evidence: watching,
+    remedy: AUDIT_REASONS.EndpointWatchers.remedy,
+  };
   return [
     ...(zoneless.length === 0 ? [] : [ofZoneless]),
     ...(stray.length === 0 ? [] : [ofStray]),
     ...(raced.length === 0 ? [] : [ofRaced]),
+    ...(watching === '' ? [] : [ofWatchers]),
   ];
 };
 

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import { audit, type AuditOptions, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.ts';
 import type { ServiceAudit } from '../../../../pkg/diagnosis/audit/service.ts';
@@ -237,6 +238,30 @@ describe('audit: of the whole cluster', () => {
     expect(of('v1.33.9')).to.deep.equal([]);
     expect(of('v1.34.1', { proxy: { kind: 'linkerd' } })).to.deep.equal([]);
     expect(of('v1.34.1', { version: { major: 1, minor: 33 } })).to.deep.equal([]);
+  });
+
+  it('workloads that watch endpoints: named where they receive traffic of others, else counted', () => {
+    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'watch' } };
+    const accounts = ['edge', 'dns'].map((name) => ({ kind: 'ServiceAccount', namespace: 'default', name }));
+    const deployment = (name: string): object => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name },
+      spec: { template: { metadata: { labels: { app: name } }, spec: { serviceAccountName: name } } },
+    });
+    const objects: object[] = [
+      { ...rbac, kind: 'ClusterRole', rules: [{ apiGroups: ['*'], resources: ['endpoints'], verbs: ['watch'] }] },
+      { ...rbac, kind: 'ClusterRoleBinding', roleRef: { kind: 'ClusterRole', name: 'watch' }, subjects: accounts },
+      ...['edge', 'dns'].map(deployment),
+      service({ metadata: { name: 'edge' }, spec: { type: 'LoadBalancer', selector: { app: 'edge' } } }),
+    ];
+    const { findings, services } = auditOf([...(objects as KubernetesObject[]), ...pair('web', ['eu-1a'])]);
+    const found = findings.find(({ reason }) => reason === 'EndpointWatchers');
+    expect(found?.certainty).to.equal('possible');
+    expect(found?.evidence).to.match(
+      /^Deployment default\/edge may watch .* 1 other workload .*: Deployment default\/dns\.$/,
+    );
+    expect(services.flatMap(({ bypasses }) => bypasses)).to.deep.equal([]);
   });
 });
 
