@@ -2,6 +2,7 @@
 import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
 import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
+import { errorText } from '../apis/values.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
 import { type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
@@ -40,6 +41,8 @@ interface PairReader {
 const MOST_METERS = 100;
 /** Meters count without a pause, so that the time between two looks is the window: as short as noise of counting allows. */
 const LOOK_SECONDS = 2;
+/** Milliseconds until meters that could not be read are asked again. */
+const REFUSED_MS = 60_000;
 const MEGABYTE = 1e6;
 
 /** The newest two windows of each meter. */
@@ -52,14 +55,17 @@ interface Look {
 
 const fromMeters = ({ client, clock, config }: TrafficSourceOptions, unit: CountedUnit): PairReader => {
   const namespace = config.meterNamespace ?? METER_NAMESPACE;
-  const reader = createMeterReader({ client, namespace, now: () => clock.now() });
+  const reader = createMeterReader({ client, namespace, most: MOST_METERS, now: () => clock.now() });
+  let refused: { readonly error: unknown; readonly until: number } = { error: undefined, until: -Infinity };
   const reads = createSharedReads<Look>({ clock, concurrency: 1 });
   const look = async (previous: Look | undefined, signal: AbortSignal): Promise<Look> => {
-    const { readings, notes } = await reader.read(signal);
-    if (readings.length > MOST_METERS) {
-      const message = `${readings.length} meters are too many to read one by one (at most ${MOST_METERS}): give the source the url of a Prometheus`;
-      throw new LoadError('BadQuery', message);
-    }
+    if (clock.monotonic() < refused.until) throw refused.error;
+    const { readings, notes } = await reader.read(signal).catch((error: unknown) => {
+      // What may not be read, or is too much to read, is not asked for every two seconds.
+      signal.throwIfAborted();
+      refused = { error, until: clock.monotonic() + REFUSED_MS };
+      throw error;
+    });
     const pairs = pairsWith(previous?.pairs ?? [], readings);
     const isNew = previous === undefined || pairs.some((pair) => !previous.pairs.includes(pair));
     return { pairs, notes, at: isNew ? clock.now() / 1_000 : previous.at };
@@ -68,7 +74,7 @@ const fromMeters = ({ client, clock, config }: TrafficSourceOptions, unit: Count
     async read(query, signal) {
       const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
       const { pairs, notes, at } = await reads.read('meters', maxAgeMs, look, signal);
-      if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
+      if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: notes };
       const measured = averageBetween(pairs, notes);
       const own = measured.flows.filter((flow) => flow.service === `${query.namespace}/${query.service}`);
       const samples = own.filter(hasZones).map((flow) => ({
@@ -111,15 +117,24 @@ const fromPrometheus = (
   };
 };
 
-/** Without CPU nothing new is learned, and what was learned stays good for a while. */
-const cpuOf = async (cpu: LoadSource, query: LoadQuery, signal: AbortSignal): Promise<LoadReading> => {
+/** A part that cannot be read is a problem of the whole: without CPU nothing new is learned, without meters CPU decides alone. */
+const orNothing = async <S>(
+  what: string,
+  part: Promise<{ readonly samples: readonly S[]; readonly problems: readonly string[] }>,
+  signal: AbortSignal,
+): Promise<{ samples: readonly S[]; problems: readonly string[]; failure?: unknown }> => {
   try {
-    return await cpu.read(query, signal);
+    return await part;
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof LoadError)) throw error;
-    return { kind: 'pods', samples: [], problems: [`CPU of Pods: ${error.message}`] };
+    return { samples: [], problems: [`${what}: ${errorText(error)}`], failure: error };
   }
+};
+
+/** CPU by Pod, whatever else a source gives. */
+const podsOf = async (reading: Promise<LoadReading>) => {
+  const { kind, samples, problems } = await reading;
+  return { samples: kind === 'pods' ? samples : [], problems };
 };
 
 export const createTrafficSource = (options: TrafficSourceOptions): ClosableSource => {
@@ -132,9 +147,13 @@ export const createTrafficSource = (options: TrafficSourceOptions): ClosableSour
     async read(query, signal) {
       if (query.promql !== undefined)
         throw new LoadError('BadQuery', `the source ${config.name} accepts no query of a FlowPolicy`);
-      const [{ samples, problems }, load] = await Promise.all([traffic.read(query, signal), cpuOf(cpu, query, signal)]);
-      const pods = load.kind === 'pods' ? load.samples : [];
-      return { kind: 'zone-pairs', samples, counts: { unit, pods }, problems: [...problems, ...load.problems] };
+      const [pairs, pods] = await Promise.all([
+        orNothing('meters', traffic.read(query, signal), signal),
+        orNothing('CPU of Pods', podsOf(cpu.read(query, signal)), signal),
+      ]);
+      if (pairs.failure !== undefined && pods.samples.length === 0) throw pairs.failure;
+      const problems = [...pairs.problems, ...pods.problems];
+      return { kind: 'zone-pairs', samples: pairs.samples, counts: { unit, pods: pods.samples }, problems };
     },
     close: traffic.close,
   };

@@ -64,10 +64,13 @@ export interface MeterReadings {
 export const createMeterReader = ({
   client,
   namespace,
+  most = Infinity,
   now,
 }: {
   readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
   readonly namespace: string;
+  /** Of more meters none is read. */
+  readonly most?: number;
   /** Milliseconds. */
   now(): number;
 }) => {
@@ -90,16 +93,18 @@ export const createMeterReader = ({
     const pods: MeterPod[] = [];
     const selection = { namespace, labelSelector: METER_SELECTOR };
     for await (const { items } of client.pages<MeterPod>(PODS, selection, signal)) pods.push(...items);
+    const many = `${pods.length} meters are too many to read one by one (at most ${most}): give the source the url of a Prometheus`;
+    if (pods.length > most) throw new LoadError('BadQuery', many);
     if (pods.length > 0) return pods;
     throw new LoadError('NotInstalled', `no Pod of namespace ${namespace} is a ${TRAFFIC_METER} (${METER_SELECTOR})`);
   };
 
   /** A reading, or why there is none. */
-  const readOne = async (pod: MeterPod, token: string, signal: AbortSignal): Promise<MeterReading | string> => {
+  const readOne = async (pod: MeterPod, bearer: string, signal: AbortSignal): Promise<MeterReading | string> => {
     const way = wayTo(pod);
     if (way === undefined) return `its Pod has no port "${PORT_NAME}"`;
     try {
-      const text = await client.text(way.path, signal, way.secured ? { [METER_TOKEN_HEADER]: token } : {});
+      const text = await client.text(way.path, signal, way.secured ? { [METER_TOKEN_HEADER]: bearer } : {});
       return readMeter(nodeOf(pod), text) ?? 'it has not started counting';
     } catch (error) {
       signal.throwIfAborted();

@@ -219,8 +219,9 @@ const countingOf = (before: Counting | undefined, observation: Observation): Cou
   return { unit, past, known: learnFrom(own.known, past, cpu), learnedAt };
 };
 
-/** Less sure than this, demand is estimated from the load of the endpoints as without a meter. */
+/** Less sure than this, or counted longer ago, seconds, demand is estimated from the load of the endpoints as without a meter. */
 const SURE_ENOUGH = 0.3;
+const COUNTED_LATELY_SECONDS = 30;
 
 /**
  * By what was counted, in the unit of capacity; undefined while it is not known well enough what one of it takes. A rise needs no guess,
@@ -235,6 +236,7 @@ const observeCounted = (
   const [each, rate, newest] = [coresPerUnit(known), steadyRate(past), past.at(-1)];
   if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
     return undefined;
+  if (observation.time - newest.at > COUNTED_LATELY_SECONDS) return undefined;
   const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
   const seen = observeMeasured(policy, observation, { demand, sampledAt: newest.at }, nothing, each.uncertainty);
   if (seen.countedAt === null) return seen;

@@ -318,12 +318,14 @@ describe('chart, values', () => {
     });
 
     const direct = { name: 'meters', type: 'TrafficMeter' };
+    const metricsApi = { name: 'metrics.k8s.io', type: 'ResourceMetrics' };
     const scraped = { name: 'scraped', type: 'TrafficMeter', url: 'https://prometheus.example.com' };
     for (const { name, flowController, reads } of [
       { name: 'with proofs', flowController: { trafficProof: true }, reads: true },
       { name: 'with the meters as a source', flowController: { metricSources: [direct] }, reads: true },
       { name: 'with a Prometheus as the source', flowController: { metricSources: [scraped] }, reads: false },
-      { name: 'with its defaults', flowController: {}, reads: false },
+      { name: 'with its defaults', flowController: {}, reads: true },
+      { name: 'with metrics.k8s.io alone', flowController: { metricSources: [metricsApi] }, reads: false },
       { name: 'that is not installed', flowController: { enabled: false, trafficProof: true }, reads: false },
     ])
       it(`${reads ? 'lets' : 'does not let'} a flow-controller ${name} read meters`, async () => {

@@ -135,7 +135,6 @@ describe('values.schema.json', () => {
       field: 'endpointsliceWebhook.includedNamespaces.0',
     },
     { path: 'flowController.enabled', value: 'yes' },
-    { path: 'flowController.metricSources', value: [] },
     { path: 'flowController.metricSources', value: [{ name: 'x' }], field: 'flowController.metricSources.0.type' },
     {
       path: 'flowController.metricSources',

@@ -169,11 +169,26 @@ describe('TrafficMeter source', () => {
     const refused = await rejection(open().read({ ...query, promql: 'up' }, never));
     expect(refused).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
     nodes = 101;
+    cpu = () => Promise.resolve({ kind: 'pods', samples: [], problems: [] });
     const many = await rejection(open().read(query, never));
     expect(many)
       .to.be.instanceOf(LoadError)
       .with.property('message')
       .that.matches(/101 meters are too many/);
+  });
+
+  it('goes by the CPU of Pods where meters cannot be read, and asks these again after a minute', async () => {
+    nodes = 0;
+    const source = open();
+    const problem = 'meters: no Pod of namespace topology-traffic-meter is a traffic-meter';
+    const reading = await source.read(query, never);
+    expect(reading).to.deep.include({ samples: [], counts: { unit: 'Connection', pods: [sample] } });
+    expect(reading.problems.join()).to.contain(problem);
+    nodes = 1;
+    await clock.advance(50_000);
+    expect((await source.read(query, never)).problems.join(), 'soon after').to.contain(problem);
+    await clock.advance(10_000);
+    expect((await source.read(query, never)).problems).to.deep.equal([]);
   });
 });
 

@@ -20,11 +20,20 @@
 {{ .Values.trafficMeter.namespace }}
 {{- end -}}
 
+{{/* Sources of load, as JSON: those that are named, else the meters where they are installed, whose windows are of two seconds. */}}
+{{- define "tar.flowSources" -}}
+{{- $default := list (dict "name" "metrics.k8s.io" "type" "ResourceMetrics") -}}
+{{- if .Values.trafficMeter.enabled -}}
+{{- $default = prepend $default (dict "name" "meters" "type" "TrafficMeter" "cacheSeconds" 2) -}}
+{{- end -}}
+{{- toJson (default $default .Values.flowController.metricSources) -}}
+{{- end -}}
+
 {{/* ServiceAccounts that read meters, as JSON: for the condition TrafficDistributionHonored and as a source of load without a Prometheus. */}}
 {{- define "tar.meter.readers" -}}
 {{- $flow := .Values.flowController -}}
 {{- $reads := $flow.trafficProof -}}
-{{- range $flow.metricSources -}}
+{{- range include "tar.flowSources" . | fromJsonArray -}}
 {{- if and (eq .type "TrafficMeter") (not .url) -}}{{- $reads = true -}}{{- end -}}
 {{- end -}}
 {{- $readers := list -}}

@@ -328,6 +328,17 @@ describe('the loop with a source that counts connections', () => {
     expect([anew?.unit, anew?.known, anew?.past.length]).to.deep.equal(['Megabyte', null, 1]);
   });
 
+  it('goes by the load of the endpoints where nothing was counted for half a minute', () => {
+    const { state } = run(90, () => quiet);
+    const endpoints = endpointsOf({ a: 2, b: 2, c: 2 }).map((one) => ({ ...one, load: 0.4 }));
+    const at = (time: number) => {
+      const seen = { time, zones: ['a', 'b', 'c'], endpoints: endpoints.map((one) => ({ ...one, sampledAt: time })) };
+      return step(DEFAULT_LOOP_POLICY, state, { ...seen, window: 15 }).decision;
+    };
+    expect(at(119).demand['b'], 'as counted').to.be.closeTo(0.5, 1e-6);
+    expect(at(121).demand['b']).to.be.closeTo(0.8, 0.1);
+  });
+
   it('has a state of plain JSON', () => {
     const { state } = run(60, () => quiet);
     expect(JSON.parse(JSON.stringify(state))).to.deep.equal(state);
