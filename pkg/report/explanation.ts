@@ -91,9 +91,10 @@ const scopedText = (report: Explanation, alone: string): string => {
   const { around, unseen } = report.scope;
   const more = around.length > 2 ? [`${around.length - 2} more do, or may`] : [];
   const limits = [
-    ...around.slice(0, 2).map(({ client, object, possible, watches }) => {
+    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
-      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it`;
+      const how = byHints === true ? ', by the same hints' : '';
+      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
     }),
     ...more,
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),

@@ -22,6 +22,7 @@ const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
 const CLOSE = { trafficDistribution: 'PreferClose' };
 const THREE_EACH = ['a:a', 'a:a', 'a:a', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c'];
 const AWS = 'service.beta.kubernetes.io/aws-load-balancer';
+const AZURE = 'service.beta.kubernetes.io/azure-load-balancer';
 
 type Row = readonly [
   thread: string,
@@ -35,6 +36,8 @@ type Row = readonly [
 
 const around = (client: string): RegExp =>
   new RegExp(`^✓ through its cluster IP 100 %.*; ${client} \\(.*goes around it`);
+
+const maybeAround = (client: string): RegExp => new RegExp(`^✓ through .*; ${client} \\(.*may go around it$`);
 
 const ROWS: readonly Row[] = [
   // Data planes and their versions.
@@ -115,6 +118,14 @@ const ROWS: readonly Row[] = [
     'NodeWithoutZone',
     /^✗ ineffective: 33 %/,
     /kubectl label node node-0 topology\.kubernetes\.io\/zone=/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/114215',
+    { version: '1.24.7', annotations: HINTS, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] },
+    'Ineffective',
+    'HintsLost',
+    /^✗ ineffective: 33 %/,
+    /Change the Service \(an annotation will do\) or restart one Pod/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/132481',
@@ -222,15 +233,51 @@ const ROWS: readonly Row[] = [
     { spec: CLOSE, extra: route('kgateway.dev/kgateway') },
     'Effective',
     undefined,
-    around('gateway'),
-    /its controller is not known; most choose among the\s+endpoints themselves/,
+    maybeAround('gateway'),
+    /its controller \(kgateway\.dev\/kgateway\) is not known here/,
+  ],
+  [
+    'https://github.com/solo-io/gloo/issues/10807',
+    { spec: CLOSE, extra: route('solo.io/gloo-gateway') },
+    'Effective',
+    undefined,
+    maybeAround('gateway'),
+    /its controller \(solo\.io\/gloo-gateway\) is not known here/,
+  ],
+  [
+    'https://github.com/apache/apisix/issues/4643',
+    { spec: CLOSE, extra: [ingress('apisix'), ingressClass('apisix', 'apisix.apache.org/apisix-ingress')] },
+    'Effective',
+    undefined,
+    maybeAround('ingress'),
+    /its controller \(apisix\.apache\.org\/apisix-ingress\) is not known here/,
+  ],
+  [
+    'https://github.com/linkerd/website/pull/2097',
+    {
+      version: '1.34.0',
+      spec: { trafficDistribution: 'PreferSameZone' },
+      extra: [sidecar('linkerd-proxy', 'cr.l5d.io/linkerd/proxy:edge-26.2.1')],
+    },
+    'Effective',
+    undefined,
+    /; linkerd \(Pod shop\/client\) goes around it, by the same hints$/,
+    /filters by hints for zones/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/56864',
+    { spec: CLOSE, extra: [daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.26.2')] },
+    'Effective',
+    undefined,
+    around('istio-ambient'),
+    /ztunnel chooses by trafficDistribution/,
   ],
   [
     'https://github.com/istio/istio/pull/56042',
     {
       version: '1.34.0',
       spec: { trafficDistribution: 'PreferSameZone' },
-      extra: [sidecar('docker.io/istio/proxyv2:1.26.2')],
+      extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2')],
     },
     'Effective',
     undefined,
@@ -289,6 +336,37 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /^✗ ineffective: 67 %/,
     /Run a Pod in every zone of the load balancer/,
+  ],
+  [
+    'https://github.com/Azure/aks-engine/issues/3119',
+    { annotations: { [`${AZURE}-internal`]: 'true' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    'Effective',
+    'LoadBalancerTraffic',
+    /through its cluster IP 100 %.*; traffic from outside enters through any Node that the load balancer of Azure picks$/,
+    /Nothing of the Service makes the load balancer keep to zones/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/73188',
+    {
+      annotations: { [`${AZURE}-internal`]: 'true' },
+      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      endpoints: ['a:a'],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /^✗ ineffective: 33 %/,
+    /no ready endpoint in b and c: no Node there passes the health check/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/257',
+    {
+      annotations: { 'metallb.universe.tf/address-pool': 'default' },
+      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+    },
+    'Effective',
+    undefined,
+    /enters through the one Node that announces its address \(MetalLB in layer 2 mode, where its own Pods alone answer\)/,
+    /^Service shop\/web/,
   ],
 ];
 

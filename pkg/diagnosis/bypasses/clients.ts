@@ -26,6 +26,10 @@ interface Client {
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: string;
+  /** It is not known what it does. */
+  readonly unsure?: true;
+  /** It follows the same hints as the Service's proxies. */
+  readonly byHints?: true;
   /** An annotation of the Service with the value that keeps it here. */
   readonly unless?: readonly [key: string, value: string];
 }
@@ -83,8 +87,9 @@ export const CLIENTS = clients({
     source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
   },
   ingress: {
-    decides: 'its controller is not known; most choose among the endpoints themselves',
-    setting: 'add IngressClasses to the objects, and check the documentation of the controller',
+    decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
+    setting: 'see the documentation of the controller, which the IngressClass names',
+    unsure: true,
     source: 'IngressClass spec.controller',
   },
   contour: {
@@ -111,8 +116,9 @@ export const CLIENTS = clients({
     source: 'ingress-gce',
   },
   gateway: {
-    decides: 'its controller is not known; most choose among the endpoints themselves',
-    setting: 'add Gateways and GatewayClasses to the objects, and see the documentation of the controller',
+    decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
+    setting: 'see the documentation of the controller, which the GatewayClass names',
+    unsure: true,
     source: 'GatewayClass spec.controllerName',
   },
   // Headless Services with the same selector (grafana/loki#19558, strimzi-kafka-operator#6610).
@@ -157,6 +163,7 @@ export const CLIENTS = clients({
   linkerd: {
     decides:
       "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
+    byHints: true,
     source: 'linkerd/linkerd2 controller/api/destination; #6698',
   },
   kuma: {

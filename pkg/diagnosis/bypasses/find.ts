@@ -51,6 +51,7 @@ const entryName = ({ kind, namespace, name }: EntryObject): string =>
 interface Found {
   readonly client: ClientName;
   readonly evidence: Evidence;
+  readonly controller?: string | undefined;
   readonly all?: boolean;
   readonly possible?: boolean;
 }
@@ -58,22 +59,30 @@ interface Found {
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
-const ingressClient = (entry: EntryObject, { entries }: BypassIndex): ClientName => {
+/** What its class names as the controller; undefined where the class is not among the objects. */
+const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | undefined => {
+  const gateways = entries.filter(
+    ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
+  );
+  const [kind, names] =
+    entry.kind === 'Ingress'
+      ? ['IngressClass', [classOf(entry)]]
+      : ['GatewayClass', gateways.map(({ className }) => className)];
+  return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
+};
+
+const ingressClient = (entry: EntryObject, index: BypassIndex): ClientName => {
   const className = classOf(entry);
-  const known = entries.find(({ kind, name }) => kind === 'IngressClass' && name === className)?.controller;
+  const known = controllerOf(entry, index);
   const row = INGRESS_CONTROLLERS.find(([controller, , usual]) =>
     known === undefined ? className !== '' && usual?.test(className) : controller.test(known),
   );
   return row?.[1] ?? 'ingress';
 };
 
-const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): ClientName => {
-  const gateways = entries.filter(
-    ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
-  );
-  const names = new Set(gateways.map(({ className }) => className));
-  const controller = entries.find(({ kind, name }) => kind === 'GatewayClass' && names.has(name))?.controller;
-  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(controller ?? ''))?.[1] ?? 'gateway';
+const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
+  const known = controllerOf(entry, index) ?? '';
+  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(known))?.[1] ?? 'gateway';
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
@@ -95,7 +104,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const client = clientOf(entry, index);
     if (client === undefined || passesProxy(client, entry, service)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
-    return [{ client, evidence: { object: entryName(entry), field, value: value === '' ? '(default)' : value } }];
+    const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
+    return [{ client, evidence, controller: controllerOf(entry, index) }];
   });
 
 const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
@@ -151,12 +161,14 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...byMeshes(namespace, index),
     ...byTwins(service, index),
   ];
-  const known = found.map(({ client, evidence, all = false, possible = false }) => {
-    const { decides = NO_ZONES, setting = '', source } = CLIENTS[client];
+  const known = found.map(({ client, evidence, controller = '', all = false, possible = false }) => {
+    const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = CLIENTS[client];
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides,
+      decides: decides.replace('{controller}', controller === '' ? '' : ` (${controller})`),
+      unsure,
+      byHints,
       setting: setting
         .replaceAll('{service}', name)
         .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)

@@ -264,7 +264,9 @@ const scopeOf = (facts: Facts) => {
     around: bypasses.map((each) => ({
       client: each.client,
       object: each.evidence.object,
-      possible: each.possible,
+      possible: each.possible || ('unsure' in each && each.unsure),
+      /** It follows the same hints. */
+      ...('byHints' in each && each.byHints ? { byHints: true } : {}),
       /** It is suspected for what it may watch. */
       ...('watches' in each ? { watches: each.watches } : {}),
     })),

@@ -204,7 +204,7 @@ const ENTRIES = [
     annotation: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
     enters:
-      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
+      'through the one Node that announces its address (MetalLB in layer 2 mode{local}), or through Nodes that routers pick (BGP)',
     remedy:
       'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
   },
@@ -216,22 +216,27 @@ const OTHER_ENTRY = {
 };
 
 export const entryOf = ({ service, nodes, snapshot, bypasses }: Facts) => {
-  const { type, externalIPs } = service.spec ?? {};
-  if (type === 'NodePort') return { ...OTHER_ENTRY, enters: 'through the Node whose port the client picks' };
+  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
+  if (type === 'NodePort')
+    return {
+      enters: 'through the Node whose port the client picks',
+      remedy: 'Zones count where clients pick a Node of their own zone.',
+    };
   if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
   // It sends to Pods, and what it does stands among the bypasses.
   if (bypasses.some(({ client }) => client === 'aws-ip-targets')) return undefined;
   const annotations = Object.keys(service.metadata?.annotations ?? {});
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const shows = (keys: readonly string[], pattern?: RegExp): boolean => keys.some((key) => pattern?.test(key));
-  return (
+  const entry =
     ENTRIES.find(({ annotation }) => shows(annotations, annotation)) ??
     ENTRIES.find(
       ({ label, namespace }) =>
         shows(labels, label) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace),
     ) ??
-    OTHER_ENTRY
-  );
+    OTHER_ENTRY;
+  const local = externalTrafficPolicy === 'Local' ? ', where its own Pods alone answer' : '';
+  return { ...entry, enters: entry.enters.replace('{local}', local) };
 };
 
 /** Connections fail, whatever is asked for. */
