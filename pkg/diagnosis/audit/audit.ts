@@ -35,7 +35,7 @@ export const AUDIT_REASONS = {
     sentence:
       'Workloads may watch EndpointSlices or Endpoints in the whole cluster: one that receives traffic of others may choose endpoints itself and go around the proxies.',
     remedy:
-      'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones receive traffic of others.',
+      'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
   },
 } as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
 
@@ -90,16 +90,14 @@ const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<str
 
 /** In one line, whatever their number: what is only possible changes no verdict. */
 const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
-  const suspects = watchers.receivers.filter(({ may, routed }) => may !== undefined && !routed);
+  const suspects = watchers.receivers.filter(({ suspected }) => suspected);
   const titled = (all: typeof suspects): string =>
     listed(all.map(({ runner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`));
   const may = 'may watch EndpointSlices or Endpoints everywhere';
   const others = counted(watchers.others.length, 'other workload');
   return [
     ...(suspects.length === 0 ? [] : [`${titled(suspects)} ${may} and receives traffic of others.`]),
-    ...(watchers.others.length === 0
-      ? []
-      : [`${others} ${may}, without a sign of such traffic: ${titled(watchers.others)}.`]),
+    ...(watchers.others.length === 0 ? [] : [`${others} ${may}: ${titled(watchers.others)}.`]),
   ].join(' ');
 };
 

@@ -8,7 +8,8 @@ import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../sn
 const BY_ROUTES =
   /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway/;
 /** Other proxies, by their images. */
-const PROXIES = /\b(?:envoy|emissary|ambassador|kong|skipper|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
+const PROXIES =
+  /(?<!cilium-)\b(?:envoy|emissary|ambassador|kong|skipper|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
 export interface Runner {
   readonly kind: string;
@@ -34,17 +35,16 @@ const runnersOf = ({ workloads, pods }: ClusterSnapshot): Runner[] => {
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
 
-/** What each ServiceAccount, `namespace/name`, may watch, and by which binding. */
+/** What each ServiceAccount, `namespace/name`, may watch, and by which binding; one that names endpoints before one of everything. */
 const accountsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
-  const roles = new Map(itemsOf(clusterRoles).map(({ name, watches }) => [name, watches[0]]));
-  return new Map(
-    itemsOf(clusterRoleBindings).flatMap(({ name, role, accounts }) => {
-      const watches = roles.get(role);
-      return watches === undefined
-        ? []
-        : accounts.map((account) => [account, { watches, binding: name, role }] as const);
-    }),
+  const roles = new Map(itemsOf(clusterRoles).map((role) => [role.name, role]));
+  const rights = itemsOf(clusterRoleBindings).flatMap(({ name, role, accounts }) =>
+    [roles.get(role) ?? []]
+      .flat()
+      .flatMap((right) => accounts.map((account) => ({ ...right, account, binding: name }))),
   );
+  const sorted = rights.sort((a, b) => Number(b.everything) - Number(a.everything));
+  return new Map(sorted.map((right) => [right.account, right]));
 };
 
 /** Of ServiceAccounts that may watch endpoints. */
@@ -59,30 +59,28 @@ const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner):
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
-/** Why traffic of others arrives there; undefined where nothing shows that any does. */
-const entranceOf = (runner: Runner, entrances: readonly Service[]): string | undefined => {
-  const service = entrances.find((each) => selects(each, runner));
-  if (service !== undefined) return `${service.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(service))}`;
-  const image = runner.images.find((each) => PROXIES.test(each) || BY_ROUTES.test(each));
-  return image === undefined ? undefined : `it is a proxy, ${image}`;
-};
-
-/** For all Services: workloads that receive traffic of others, of each what it may watch; and those that watch and receive none. */
+/** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const accounts = accountsOf(snapshot);
   const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
-  const all = runnersOf(snapshot).map((runner) => ({
-    runner,
-    entrance: entranceOf(runner, entrances),
-    may: accounts.get(accountOf(runner)) ?? accounts.get(`${runner.namespace}/*`),
+  const all = runnersOf(snapshot).map((runner) => {
+    const may = accounts.get(accountOf(runner)) ?? accounts.get(`${runner.namespace}/*`);
+    const service = entrances.find((each) => selects(each, runner));
     /** Its routes name the Services that it sends to. */
-    routed: runner.images.some((image) => BY_ROUTES.test(image)),
-  }));
+    const routed = runner.images.some((image) => BY_ROUTES.test(image));
+    const proxy = runner.images.find((image) => PROXIES.test(image));
+    const entrance =
+      service === undefined
+        ? proxy && `image ${proxy}`
+        : `${service.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(service))}`;
+    // The rights of an administrator say nothing of endpoints.
+    const suspected =
+      !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);
+    return { runner, may, routed, entrance, suspected };
+  });
   return {
-    receivers: all.filter(({ entrance }) => entrance !== undefined),
-    others: all.filter(
-      ({ entrance, may, runner }) => entrance === undefined && may !== undefined && runner.kind !== 'Pod',
-    ),
+    receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
+    others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
 };
 
@@ -107,9 +105,9 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 
 /** Suspected by what they may do, not by name. */
 export const watchersOf = (service: Service, index: WatcherIndex) =>
-  receiversBeside(service, index).flatMap(({ runner, entrance, may, routed }) => {
-    if (may === undefined || routed) return [];
-    const { watches, binding, role } = may;
+  receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) => {
+    if (may === undefined || !suspected) return [];
+    const { watches, binding, name: role } = may;
     return [
       {
         client: runner.name,

@@ -138,29 +138,39 @@ const ACCOUNTS_OF = 'system:serviceaccounts:';
 
 const ENDPOINTS = { EndpointSlices: ['discovery.k8s.io', 'endpointslices'], Endpoints: ['', 'endpoints'] } as const;
 
-/** A ClusterRole, by what of endpoints it may watch in every namespace. */
-export type ClusterRole = Readonly<ReturnType<typeof clusterRoleOf>>;
+/** A ClusterRole that allows to watch endpoints in every namespace. */
+export type ClusterRole = Readonly<NonNullable<ReturnType<typeof clusterRoleOf>>>;
 
+/** Undefined where it does not. */
 export const clusterRoleOf = (object: Fields, { name }: Metadata) => {
   const has = (rule: Fields, path: string, ...any: readonly string[]): boolean =>
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));
-  const rules = listIn(object, 'rules').filter((rule) => has(rule, 'verbs', 'list', 'watch'));
-  const watches = Object.entries(ENDPOINTS).filter(([, [group, resource]]) =>
-    rules.some((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource)),
+  const watches = Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
+    listIn(object, 'rules')
+      .filter((rule) => has(rule, 'verbs', 'list', 'watch') && has(rule, 'apiGroups', group))
+      .filter((rule) => has(rule, 'resources', resource))
+      .map((rule) => ({ kind, named: textsIn(rule, 'resources').includes(resource) })),
   );
-  return { name, watches: watches.map(([kind]) => kind) };
+  const [first] = watches;
+  if (first === undefined) return undefined;
+  /** `everything`: it names no endpoints, as that of administrators. */
+  return {
+    name,
+    watches: watches.find(({ named }) => named)?.kind ?? first.kind,
+    everything: !watches.some(({ named }) => named),
+  };
 };
 
-/** A ClusterRoleBinding, by the ServiceAccounts that it is for. */
-export type ClusterRoleBinding = Readonly<ReturnType<typeof clusterRoleBindingOf>>;
+/** A ClusterRoleBinding of ServiceAccounts. */
+export type ClusterRoleBinding = Readonly<NonNullable<ReturnType<typeof clusterRoleBindingOf>>>;
 
-export const clusterRoleBindingOf = (object: Fields, { name }: Metadata) => ({
-  name,
-  role: textIn(object, 'roleRef.name'),
+/** Undefined where it is for others only. */
+export const clusterRoleBindingOf = (object: Fields, { name }: Metadata) => {
   /** `namespace/name`; `namespace/*` where all of a namespace are meant. */
-  accounts: listIn(object, 'subjects').flatMap((subject) => {
+  const accounts = listIn(object, 'subjects').flatMap((subject) => {
     const { kind, namespace, name: own } = pickTexts(subject, 'kind', 'namespace', 'name');
     if (kind === 'ServiceAccount') return [`${namespace}/${own}`];
     return kind === 'Group' && own.startsWith(ACCOUNTS_OF) ? [`${own.slice(ACCOUNTS_OF.length)}/*`] : [];
-  }),
-});
+  });
+  return accounts.length === 0 ? undefined : { name, role: textIn(object, 'roleRef.name'), accounts };
+};

@@ -45,6 +45,7 @@ const binding = (subject: object): Extra => ({
 
 const SLICES = role({ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] });
 const ENDPOINTS = role({ apiGroups: [''], resources: ['pods', 'endpoints'], verbs: ['list'] });
+const EVERYTHING = role({ apiGroups: ['*'], resources: ['*'], verbs: ['*'] });
 const ACCOUNT = binding({ kind: 'ServiceAccount', namespace: 'infra', name: 'edge' });
 const LB = entrance('LoadBalancer');
 const web = service({ metadata: { name: 'web', namespace: 'shop' } });
@@ -53,11 +54,8 @@ describe('workloads that may go around the proxies', () => {
   const cases: readonly (readonly [string, readonly KubernetesObject[], string | undefined])[] = [
     ['watches slices behind a LoadBalancer', [edge(), LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['watches Endpoints behind node ports', [edge(), entrance('NodePort'), ENDPOINTS, ACCOUNT], 'Endpoints'],
-    [
-      'may do everything',
-      [edge(), LB, role({ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }), ACCOUNT],
-      'EndpointSlices',
-    ],
+    ['is a proxy that may do everything', [edge('kong:3.9'), LB, EVERYTHING, ACCOUNT], 'EndpointSlices'],
+    ['may do everything, as administrators', [edge(), LB, EVERYTHING, ACCOUNT], undefined],
     ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
     [
