@@ -8,7 +8,8 @@ import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
-import { isControlPlane, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
+import { isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
+import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
@@ -24,6 +25,7 @@ import { type GroupRoute, groupNodes, groupRoutesOf } from '../models/routes.ts'
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, itemsOf } from '../snapshot.ts';
+import { listed } from './reasons.ts';
 
 export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
@@ -97,16 +99,34 @@ const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintSt
   return asked?.planned === true ? asked : undefined;
 };
 
+/** What drains the endpoints, as the beginning of a sentence. */
+export const drainedText = (drained: FamilyFacts['drained']): string =>
+  `Cilium drains slice ${listed(drained.map(({ slice }) => nameOf(slice)))} (service.cilium.io/weight: "0")`;
+
+export const UNDRAIN = 'Take the annotation off the slice once it may serve again.';
+
 export type FamilyFacts = ReturnType<typeof familyFacts>[number];
 
+/** Whether every data plane leaves slices of weight 0 alone: then their endpoints serve no new connection, ready or not. */
+const isDraining = ({ groups, routers }: SnapshotIndex): boolean =>
+  groups.length > 0 &&
+  groups.every(([node]) => {
+    const proxy = node === undefined ? undefined : routers.of(node).routing.proxy;
+    return proxy?.kind === 'cilium' && drainsSlices(proxy.ciliumVersion);
+  });
+
 /** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
-const familyFacts = (service: Service, slices: readonly EndpointSlice[]) => {
+const familyFacts = (service: Service, slices: readonly EndpointSlice[], index: SnapshotIndex) => {
   const families = familiesOf(service, slices);
+  const drained = slices.filter(isDrained);
+  const serving = drained.length > 0 && isDraining(index) ? slices.filter((slice) => !isDrained(slice)) : slices;
   return families.map((family) => ({
     family,
     /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */
     label: families.length > 1 ? ` ${family}` : '',
-    endpoints: readyEndpoints(slices, family),
+    endpoints: readyEndpoints(serving, family),
+    /** Ready ones of slices of weight 0, which Cilium drains. */
+    drained: readyEndpoints(drained, family),
   }));
 };
 
@@ -212,7 +232,7 @@ export const gatherFacts = (
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
   const version = options.version ?? index.version;
   const gates = defined({ gates: options.gates });
-  const families = familyFacts(service, slices);
+  const families = familyFacts(service, slices, index);
   const endpoints = families.flatMap((family) => family.endpoints);
   const expected = finalHints(service, slices, { shares, version, ...gates });
   const routing = (node: Node) => index.routers.of(node).routing;

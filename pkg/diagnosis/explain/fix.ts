@@ -207,7 +207,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
   NoEndpoints: ['kubectl get pods -n {namespace} --show-labels'],
-  NoReadyEndpoints: showPods,
+  NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   InternalTrafficPolicyLocal: serveAll,

@@ -5,10 +5,10 @@ import { byText, nameOf } from '../../apis/values.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
-import { inZoneShare, isDrained, worstOverload } from '../../upstream/index.ts';
+import { inZoneShare, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { sharesText } from './given.ts';
-import { type Facts, type FamilyFacts, endpointsOfPort } from './facts.ts';
+import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
@@ -116,7 +116,7 @@ const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
   return pending.length === 0 ? there : `${there} Pod ${listed(pending.map(nameIn))} waits for a Node.`;
 };
 
-const familySpread = (facts: Facts, { family, endpoints, label }: FamilyFacts): Cause[] => {
+const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
   const { clientZones, name, workloads, snapshot } = facts;
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
@@ -129,20 +129,17 @@ const familySpread = (facts: Facts, { family, endpoints, label }: FamilyFacts): 
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));
+  // Where the data plane does not drain them, they serve their zone, and it is not empty.
+  const drained = weightless.filter(({ zone }) => empty.includes(zone));
+  if (drained.length > 0) {
+    const evidence = `${drainedText(drained)}: no new connection of clients in ${listed(empty)} stays there.`;
+    return [cause('effective', 'ZoneNotHinted', evidence, UNDRAIN)];
+  }
   if (endpoints.length === 1) {
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
   }
   if (empty.length === 0) return [];
-  // Where the data plane does not drain them, they serve their zone, and it is not empty.
-  const drained = endpoints.filter(({ zone, slice }) => empty.includes(zone) && isDrained(slice));
-  if (drained.length > 0) {
-    const slices = listed(drained.map(({ slice }) => nameOf(slice)));
-    const evidence = `Cilium drains slice ${slices} (service.cilium.io/weight: "0"): no new connection of clients in ${listed(empty)} stays there.`;
-    return [
-      cause('effective', 'ZoneNotHinted', evidence, 'Take the annotation off the slice once it may serve again.'),
-    ];
-  }
   const unseen =
     snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');

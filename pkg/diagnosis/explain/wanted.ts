@@ -11,7 +11,7 @@ import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import type { HintSource } from '../models/hints.ts';
-import type { Facts, FamilyFacts } from './facts.ts';
+import { type Facts, type FamilyFacts, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 
@@ -62,13 +62,22 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   ];
 };
 
-const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
+const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   if (own.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has no${label} EndpointSlice.`)];
   if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has no endpoint in its${label} EndpointSlices.`)];
   if (endpoints.length > 0) return [];
+  if (drained.length > 0)
+    return [
+      cause(
+        'given',
+        'NoReadyEndpoints',
+        `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`,
+        UNDRAIN,
+      ),
+    ];
   const none = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
   const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
   if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${none}.`)];

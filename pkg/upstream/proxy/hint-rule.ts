@@ -256,6 +256,10 @@ export const ciliumRule = (version: RouterVersion | undefined): HintRule =>
  */
 const DRAINS_SINCE: Release = [1, 20, 0];
 
+/** Whether it opens no connections to slices of weight 0. */
+export const drainsSlices = (version: RouterVersion | undefined): boolean =>
+  version === undefined || isSince(version, DRAINS_SINCE);
+
 const LAST_WITH_PREFER_CLOSE_ONLY = 19;
 const FIRST_WITH_PREFER_CLOSE_ONLY = 18;
 
@@ -276,7 +280,7 @@ export const ciliumRoute = (input: RouteInput, { serviceTopology = false, cilium
     name: ciliumTitle(ciliumVersion),
     rule: {
       ...(serviceTopology && ciliumRule(ciliumVersion)),
-      drained: ciliumVersion === undefined || isSince(ciliumVersion, DRAINS_SINCE),
+      drained: drainsSlices(ciliumVersion),
     },
     ignoring: serviceTopology ? 'CiliumNotOptedIn' : 'CiliumServiceTopologyOff',
     unasked: 'CiliumNotOptedIn',

@@ -44,7 +44,7 @@ describe('the remedy of a cause', () => {
 });
 
 describe('a slice of weight 0', () => {
-  const firstCause = (tag: string) => {
+  const explained = (tag: string) => {
     const own = service({ spec: { trafficDistribution: 'PreferClose' } });
     const collector = createCollector();
     for (const [zone, weight] of [
@@ -60,8 +60,15 @@ describe('a slice of weight 0', () => {
       collector.add(slice({ endpoints: [hinted], metadata }));
     }
     for (const object of [...['a', 'b'].map((zone) => node({ zone })), own, ...cilium(tag)]) collector.add(object);
-    return explain(collector.snapshot(new Map()), own, { now: 0 }).causes.find(({ stage }) => stage !== 'prerequisite');
+    return explain(collector.snapshot(new Map()), own, { now: 0 });
   };
+  const firstCause = (tag: string) => explained(tag).causes.find(({ stage }) => stage !== 'prerequisite');
+
+  it('counts no endpoint where every data plane drains it', () => {
+    expect(explained('v1.20.2').given[0]).to.deep.include({ ready: 1, hinted: 1 });
+    expect(explained('v1.20.2').effective).to.deep.include({ unserved: ['a'], inZoneShare: 0.5 });
+    expect(explained('v1.19.5').given[0]).to.deep.include({ ready: 2, hinted: 2 });
+  });
 
   it('is named as what keeps a zone empty from Cilium 1.20.2 on', () => {
     const { reason, evidence, remedy } = firstCause('v1.20.2') ?? {};
