@@ -115,7 +115,7 @@ const clusterFindings = (
   const ofZoneless: ClusterFinding = {
     reason: 'ClientNodeWithoutZone',
     certainty: 'seen',
-    evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
+    evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
     remedy: remedyOf('ClientNodeWithoutZone'),
   };
   const ofStray: ClusterFinding = {

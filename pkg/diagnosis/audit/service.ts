@@ -1,6 +1,6 @@
 // One Service of an audit: what explain finds, where its connections go now and would go if it were routed by zone, and what that costs.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, defined, sumBy } from '../../apis/values.ts';
+import { byText, defined, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Diagnosis } from '../explain/explain.ts';
@@ -87,16 +87,17 @@ interface Family {
   readonly count: number;
 }
 
-/** A client zone keeps to its own endpoints; one without any spreads over all. */
+/** A client zone keeps to its own endpoints; one without any spreads over all, and so do clients on Nodes without zone. */
 const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint[]): Traffic => {
   const all = endpoints.map(({ address, zone }) => ({ key: address, zone }));
   const zones = Map.groupBy(all, ({ zone }) => zone);
-  const groups = index.groups.filter(([first]) => first !== undefined && clientZones.includes(zoneOfNode(first)));
+  const isClient = (zone: string): boolean => zone === '' || clientZones.includes(zone);
+  const groups = index.groups.filter(([first]) => first !== undefined && isClient(zoneOfNode(first)));
   const sizes = new Map<Node | undefined, number>(groups.map((group) => [group[0], group.length]));
   return trafficOf({
     nodes: groups.flatMap((group) => group.slice(0, 1)),
     countOf: (node) => sizes.get(node) ?? 0,
-    endpointsFor: (node) => zones.get(zoneOfNode(node)) ?? all,
+    endpointsFor: (node) => (zoneOfNode(node) === '' ? undefined : zones.get(zoneOfNode(node))) ?? all,
     ...defined({ weights: index.weights }),
   });
 };
@@ -134,7 +135,9 @@ const keptNodes = ({ routes, nodes }: Facts): Part => {
 
 const savingOf = ({ now, routedByZone }: Prediction): Saving => {
   const [stays, could] = [insideOf(now), insideOf(routedByZone)];
-  return { routing: atLeastNothing(could - stays), endpoints: atLeastNothing(1 - Math.max(stays, could)) };
+  // Clients on Nodes without zone stay nowhere.
+  const zoneless = sumOf(routedByZone.get('')?.values() ?? []);
+  return { routing: atLeastNothing(could - stays), endpoints: atLeastNothing(1 - zoneless - Math.max(stays, could)) };
 };
 
 const promisedCost = (promised: boolean, current: number, routed: number): MonthlyCost => {
@@ -213,6 +216,7 @@ const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
   'UnreadyForZone',
   'NoReadyEndpoints',
   'NoEndpoints',
+  'NoLocalEndpoints',
 ]);
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
 const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>([
