@@ -1,7 +1,7 @@
 // Whether a Service that should route by zone does, and its figures: endpoints with hints, predicted share of connections in zone. Pure.
 import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
-import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
+import { firstFamilyOf, noZonesOf } from '../../diagnosis/models/lookup.ts';
 import { markOf } from '../../evacuation/slice.ts';
 import { endpointsOf, hintedZones } from '../../upstream/features.ts';
 import { type Route, inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
@@ -14,6 +14,7 @@ type IneffectiveReason =
   | 'Headless'
   | 'NoReadyEndpoints'
   | 'EndpointWithoutZone'
+  | 'PublishedNotReady'
   | 'HintsMissing'
   | 'ZoneNotServed'
   | 'HintsNotFollowed'
@@ -63,8 +64,14 @@ const assessFamily = (
     const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; check what writes the hints (webhook or kube-controller-manager)`;
     return ineffective('HintsMissing', message);
   }
-  const served = new Set(ready.flatMap(hintedZones));
   const zones = new Set(clients.map(({ node }) => zoneOfNode(node)));
+  const served = new Set(ready.flatMap(hintedZones));
+  const serving = new Set(ready.filter(({ conditions }) => conditions?.serving !== false).flatMap(hintedZones));
+  const failing = [...zones].filter((zone) => served.has(zone) && !serving.has(zone)).sort();
+  if (failing.length > 0) {
+    const message = `Service ${name}: every ${family} endpoint hinted for ${failing.join(', ')} is published as ready (publishNotReadyAddresses) and its Pod is not; connections of clients there fail`;
+    return ineffective('PublishedNotReady', message);
+  }
   const unserved = [...zones].filter((zone) => zone !== '' && !served.has(zone)).sort();
   if (unserved.length === 0) return undefined;
   const message = `Service ${name}: no ready ${family} endpoint is hinted for ${unserved.join(', ')}; clients there use all zones`;
@@ -114,8 +121,8 @@ export interface ServiceFigures {
   /** Ready endpoints without one. */
   readonly unhinted: number;
   /**
-   * Share of the connections to the Service that its proxies keep in the client's zone, 0..1, if every ready Node has as
-   * many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
+   * Share of the connections through the cluster IP of the Service that its proxies keep in the client's zone, 0..1, if every ready Node
+   * has as many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
    */
   readonly inZone: number | undefined;
 }
@@ -140,7 +147,10 @@ const predict = (
   clients: readonly Clients[],
 ): number | undefined => {
   const routed = new Map(clients.map((client) => [client.node, { client, route: routeOn(service, slices, client) }]));
-  if ([...routed.values()].some(({ route }) => route.reason === 'RouterUnknown')) return undefined;
+  const routes = [...routed.values()].map(({ route }) => route);
+  if (routes.some(({ reason }) => reason === 'RouterUnknown')) return undefined;
+  const placed = routes.some(({ zone, used }) => zone !== '' && used.some((endpoint) => endpoint.zone !== ''));
+  if (!placed || noZonesOf([...routed.keys()]).length > 0) return undefined;
   const traffic = trafficOf({
     nodes: [...routed.keys()],
     countOf: (node) => routed.get(node)?.client.nodes ?? 0,

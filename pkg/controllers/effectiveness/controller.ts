@@ -42,7 +42,7 @@ export const showUnsafeRouters = (metrics: Metrics, clients: () => readonly Clie
 export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
   metrics.gauge({
     name: 'services',
-    help: 'Services configured for zone-local routing by state: Effective, or the reason why not.',
+    help: 'Services configured for zone-local routing by state: Effective (for connections through the cluster IP), or the reason why not.',
     labels: ['state'],
     collect(gauge) {
       gauge.reset();
@@ -67,7 +67,7 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
   });
   metrics.gauge({
     name: 'predicted_in_zone_ratio',
-    help: `Predicted share of connections that stay in the client's zone, averaged over Services configured for zone-local routing, from hints and proxy versions, ${ASSUMPTION}. Connections, not bytes.`,
+    help: `Predicted share of connections through the cluster IPs that stay in the client's zone, averaged over Services configured for zone-local routing, from hints and proxy versions, ${ASSUMPTION}. Connections, not bytes.`,
     collect(gauge) {
       const shares = sharesIn(effects).map(({ share }) => share);
       // Unweighted: traffic is not measured here.
@@ -77,7 +77,7 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
   });
   metrics.gauge({
     name: 'service_predicted_in_zone_ratio',
-    help: `Predicted share of a Service's connections that stay in the client's zone, ${ASSUMPTION}. At most 50 Services per namespace and 1,000 in total.`,
+    help: `Predicted share of the connections through a Service's cluster IP that stay in the client's zone, ${ASSUMPTION}. At most 50 Services per namespace and 1,000 in total.`,
     labels: SERVICE_LABELS,
     collect(gauge) {
       gauge.reset();

@@ -128,8 +128,9 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
 
 export type RouterEvidence = ReturnType<typeof createRouterEvidence>;
 
-/** Labels by which DaemonSets of data planes select Nodes, and by which Nodes show who routes. */
-const PLACING = /^(?:kubernetes\.io\/(?:os|arch)$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;
+/** Labels by which DaemonSets of data planes select Nodes, and by which Nodes show who routes and whether their zone is one. */
+const PLACING =
+  /^(?:kubernetes\.io\/(?:os|arch)$|kubernetes\.azure\.com\/cluster$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;
 /** Where k3s and RKE2 keep the arguments of their servers. */
 const ARGUMENTS = /^(?:k3s|rke2)\.io\/node-args$/;
 

@@ -169,10 +169,16 @@ export const projectGarden = keepFields<Garden>(
 
 const NO_ADDRESSES: string[] = [];
 
+/** Whether it is ready, and whether its Pod is where `publishNotReadyAddresses` says so of every one. */
+const projectConditions = ({ ready, serving }: Endpoint['conditions'] = {}): Endpoint['conditions'] => {
+  if (ready === undefined) return undefined;
+  return ready && serving === false ? { ready, serving } : { ready };
+};
+
 const projectEndpoint = ({ conditions, nodeName, zone, hints }: Endpoint): Endpoint => ({
   addresses: NO_ADDRESSES,
   ...defined({
-    conditions: conditions?.ready === undefined ? undefined : { ready: conditions.ready },
+    conditions: projectConditions(conditions),
     nodeName,
     zone,
     hints,

@@ -16,6 +16,7 @@ import {
   type ReadyEndpoint,
   controlPlaneVersion,
   familiesOf,
+  noZonesOf,
   readyEndpoints,
   serviceKeyOfRef,
   serviceRefOf,
@@ -187,16 +188,6 @@ const trafficsOf = (
     const ready = endpointsOfPort(slices, first);
     return [{ routes: own, traffic, ready, count: ready.length }];
   });
-
-/**
- * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
- * number in several (Azure/karpenter-provider-azure#1002).
- */
-const isNoZone = (node: Node): boolean =>
-  /^\d+$/.test(zoneOfNode(node)) && node.metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
-
-export const noZonesOf = (nodes: readonly Node[]): string[] =>
-  [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
 
 /** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */
 const isPublishedOnly = ({ conditions }: Endpoint): boolean =>

@@ -1,7 +1,7 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 // The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
 // The names most like one that does not exist, by edit distance.
-import { type EndpointSlice, type Service, isEndpointReady } from '../../apis/core.ts';
+import { type EndpointSlice, type Node, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
@@ -73,6 +73,16 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
   const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => PROXIED.has(type));
   return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };
+
+/**
+ * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
+ * number in several (Azure/karpenter-provider-azure#1002).
+ */
+const isNoZone = (node: Node): boolean =>
+  /^\d+$/.test(zoneOfNode(node)) && node.metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
+
+export const noZonesOf = (nodes: readonly Node[]): string[] =>
+  [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
 
 export interface PlanOptions {
   /** Cores by client zone. */

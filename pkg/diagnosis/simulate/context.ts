@@ -8,13 +8,13 @@ import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isControlPlane, zoneShares } from '../../upstream/index.ts';
-import { noZonesOf } from '../explain/facts.ts';
 import {
   controlPlaneVersion,
   firstFamilyOf,
   serviceKeyOfRef,
   serviceRefOf,
   slicesByService,
+  noZonesOf,
 } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';

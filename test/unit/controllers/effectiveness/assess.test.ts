@@ -54,6 +54,17 @@ describe('assessEffectiveness', () => {
       input: { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] },
       state: 'Effective',
     },
+    {
+      name: 'an endpoint of a zone is published as ready and is not, another one serves it',
+      input: { slices: [of([...ALL, hinted('b', { conditions: { ready: true, serving: false } })])] },
+      state: 'Effective',
+    },
+    {
+      name: 'all endpoints of a zone are published as ready and are not',
+      input: { slices: [of([hinted('a'), hinted('b', { conditions: { ready: true, serving: false } })])] },
+      state: 'PublishedNotReady',
+      says: /hinted for b is published as ready .*; connections of clients there fail/,
+    },
     { name: 'both families', input: { slices: [of(ALL), of(ALL, 'IPv6')] }, state: 'Effective' },
     {
       name: 'one family lacks hints',
@@ -247,6 +258,13 @@ describe('figures of a Service', () => {
     },
     { name: 'no endpoint', endpoints: [], share: undefined },
     { name: 'no client', endpoints: [inZone('a')], clients: [], share: undefined },
+    { name: 'no endpoint with a zone', endpoints: [inZone('', []), inZone('', [])], share: undefined },
+    {
+      name: 'a Node whose zone is a number of Azure',
+      endpoints: [inZone('0')],
+      clients: [node({ zone: '0', metadata: { labels: { 'kubernetes.azure.com/cluster': 'mc' } } })],
+      share: undefined,
+    },
     {
       name: 'no ready Node',
       endpoints: [inZone('a')],
