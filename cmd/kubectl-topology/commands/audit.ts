@@ -3,7 +3,7 @@ import { defined } from '../../../pkg/apis/values.ts';
 import { audit as auditCluster, auditFindings, AUDIT_REASONS } from '../../../pkg/diagnosis/audit/audit.ts';
 import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sum.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { type CollectionName, ROLES, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../pkg/report/audit.ts';
 import { choiceFlag, flag, switchFlag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings, writePage } from '../output.ts';
@@ -13,19 +13,6 @@ import { inputFlags, priceFlags, readPrices, versionFlags } from '../flags.ts';
 import { measuredFlags, readMeasured } from '../measured-flags.ts';
 import { load } from '../session.ts';
 import { WITHOUT_FLAGS, answerWithout } from '../without.ts';
-
-/** Pods and events are as many as all else together and change no cause: explain reads those of one namespace. */
-const NEEDS: readonly CollectionName[] = [
-  'nodes',
-  'services',
-  'slices',
-  'workloads',
-  'autoscalers',
-  'webhooks',
-  'routers',
-  'ingresses',
-  ...ROLES,
-];
 
 export const audit = topologyCommand({
   name: 'audit',
@@ -69,7 +56,7 @@ export const audit = topologyCommand({
     const { gbPerDay: gigabytesPerDay, prices, sortBy, reverse = false, html, failOn } = flags;
     const input = { ...flags, allNamespaces: flags.namespace === undefined || flags.allNamespaces === true };
     if (flags.without !== undefined) return answerWithout(io, input, flags.without);
-    const { snapshot, namespace } = await load(input, NEEDS, io);
+    const { snapshot, namespace } = await load(input, COLLECTIONS, io);
     if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
     const measured = await readMeasured(snapshot, flags, io);
     const tariff = async () => tariffOf(await readPrices(prices), itemsOf(snapshot.nodes));

@@ -157,7 +157,8 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   await Promise.all(needs.map((name) => readAll(name, selected(name))));
   const further: Promise<unknown>[] = [];
   if (needs.includes('webhooks')) further.push(readAll('slices', webhookSlices(collector, { ...options, service })));
-  if (needs.includes('routers')) further.push(readAll('routers', neededPods(collector)));
+  const hasAllPods = needs.includes('pods') && options.namespace === undefined && service === undefined;
+  if (needs.includes('routers') && !hasAllPods) further.push(readAll('routers', neededPods(collector)));
   if (needs.includes('clusterRoleBindings'))
     further.push(...watcherSources(collector, { ...options, service }).map((sources) => readAll(...sources)));
   // Others of the namespace, to say which one was meant.
