@@ -14,7 +14,13 @@ export type { Autoscaler, PodSummary, SpreadConstraint, Workload } from './proje
 
 /** Objects of one kind: all there are, or why they could not be seen. */
 export type Collection<T> =
-  { readonly kind: 'known'; readonly items: readonly T[] } | { readonly kind: 'unknown'; readonly why: string };
+  | {
+      readonly kind: 'known';
+      readonly items: readonly T[];
+      /** Why a part of it could not be read. */
+      readonly without?: string;
+    }
+  | { readonly kind: 'unknown'; readonly why: string };
 
 export interface ClusterSnapshot {
   /** The API server's; undefined where only files are known. */

@@ -158,6 +158,8 @@ describe('kubectl topology, on a cluster', function onCluster() {
     );
     sandbox.addFault({ kind: 'status', match: { resource: 'clusterroles' }, code: 403 });
     expect(await firstLine()).to.match(/^✓ through .*; who else reaches its Pods was not seen \(clusterRoles\)$/);
+    sandbox.addFault({ kind: 'status', match: { resource: 'ingresses' }, code: 403 });
+    expect(await firstLine()).to.match(/; who else reaches its Pods was not seen \(ingresses, clusterRoles\)$/);
   });
 
   it('reads lists page by page, and begins anew where pages grew too old', async () => {

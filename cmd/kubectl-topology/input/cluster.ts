@@ -123,7 +123,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   const { needs, signal, onProgress, onMalformed } = options;
   const service = options.service !== undefined && NAME.test(options.service) ? options.service : undefined;
   const collector = createCollector();
-  const missing = new Map<CollectionName, string>();
+  const [missing, partly] = [new Map<CollectionName, string>(), new Map<CollectionName, string>()];
   const counts = new Map<CollectionName, number>();
   const read = async (name: CollectionName, source: Source): Promise<void> => {
     const take = (object: unknown): void => {
@@ -143,6 +143,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
       const why = readRefusalOf(error, source);
       if (why === undefined) throw error;
       if (source.evidence !== true) missing.set(name, why);
+      else if (isForbidden(error)) partly.set(name, why);
     }
   };
   const readAll = (name: CollectionName, sources: readonly Source[]) =>
@@ -167,5 +168,5 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   for (const name of Object.keys(SOURCES) as CollectionName[]) {
     if (!needs.includes(name)) missing.set(name, 'it was not read');
   }
-  return collector.snapshot(missing, version);
+  return collector.snapshot(missing, version, partly);
 };

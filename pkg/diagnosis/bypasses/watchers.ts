@@ -92,7 +92,8 @@ const receiversBeside = (service: Service, { receivers }: WatcherIndex) =>
 
 /** What was not read of that which shows who goes around. A cluster was asked for all of it; of files what could matter counts. */
 export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, index: WatcherIndex): CollectionName[] => {
-  const missing = (...names: CollectionName[]) => names.filter((name) => snapshot[name].kind === 'unknown');
+  const missing = (...names: CollectionName[]) =>
+    names.filter((name) => snapshot[name].kind === 'unknown' || 'without' in snapshot[name]);
   if (snapshot.version !== undefined) return missing('pods', 'workloads', 'ingresses', ...ROLES);
   // An Ingress without a controller shows nothing.
   if (missing('pods', 'workloads').length === 2) return missing('pods', 'workloads', 'ingresses');

@@ -108,11 +108,17 @@ export const createCollector = () => {
     },
     /** Collections of which at least one object was taken. */
     seen: seen as ReadonlySet<CollectionName>,
-    /** `missing`: why a collection is not known; those not named are complete. */
-    snapshot(missing: ReadonlyMap<CollectionName, string>, version?: KubernetesVersion): ClusterSnapshot {
+    /** `missing`: why a collection is not known, `partly`: why a part of it is not; those not named are complete. */
+    snapshot(
+      missing: ReadonlyMap<CollectionName, string>,
+      version?: KubernetesVersion,
+      partly?: ReadonlyMap<CollectionName, string>,
+    ): ClusterSnapshot {
       const of = (name: CollectionName) => {
         const why = missing.get(name);
-        return why === undefined ? known([...(taken.get(name)?.values() ?? [])].flat()) : unknown(why);
+        if (why !== undefined) return unknown(why);
+        const items = [...(taken.get(name)?.values() ?? [])].flat();
+        return { ...known(items), ...defined({ without: partly?.get(name) }) };
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.
       const collections = Object.fromEntries(COLLECTIONS.map((name) => [name, of(name)]));
