@@ -2,6 +2,7 @@
 import type { ObjectMeta, StringMap } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
+import { isAuto } from '../routing/slots.ts';
 import { atLeast } from '../routing/version.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
@@ -83,10 +84,12 @@ interface Question extends Change {
   readonly version: KubernetesVersion;
 }
 
-const byEks = ({ labels, managers, name }: Question): string | undefined => {
+const byEks = ({ labels, annotations, managers, name }: Question): string | undefined => {
   const addOn = labels['eks.amazonaws.com/component'] ?? (managers.has('eks') ? name : undefined);
   if (addOn === undefined) return undefined;
-  return DNS_ADD_ON.has(addOn)
+  // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
+  const isSet = Object.values(annotations).some(isAuto);
+  return DNS_ADD_ON.has(addOn) && !isSet
     ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
     : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
 };

@@ -163,6 +163,60 @@ const ROWS: readonly Row[] = [
     /aws eks update-addon .*--addon-name coredns .*annotationTopologyMode/,
   ],
   [
+    'https://github.com/aws/containers-roadmap/issues/2628',
+    {
+      version: '1.32.0',
+      annotations: MODE,
+      service: { ...COREDNS, annotations: MODE },
+      endpoints: ['a', 'a', 'b', 'c'],
+    },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: 33 %/,
+    /"trafficDistribution":"PreferClose".*# EKS owns it: .*describe-addon-configuration/,
+    /annotationTopologyMode/,
+  ],
+  [
+    'https://github.com/opensearch-project/opensearch-k8s-operator/issues/969',
+    {
+      version: '1.31.2',
+      service: {
+        ownerReferences: [
+          {
+            apiVersion: 'opensearch.opster.io/v1',
+            kind: 'OpenSearchCluster',
+            name: 'logs',
+            uid: 'u',
+            controller: true,
+          },
+        ],
+      },
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /# OpenSearchCluster logs owns it, and its operator may revert the command: make the change there/,
+  ],
+  [
+    'https://github.com/red-hat-storage/ocs-operator/issues/2292',
+    {
+      version: '1.27.6',
+      nodes: ['', '', ''],
+      annotations: MODE,
+      service: {
+        ownerReferences: [
+          { apiVersion: 'ceph.rook.io/v1', kind: 'CephObjectStore', name: 's3', uid: 'u', controller: true },
+        ],
+      },
+      endpoints: ['', ''],
+    },
+    'Ineffective',
+    'NodeWithoutZone',
+    /no share can be predicted \(no endpoint has a zone\)$/,
+    /no Service of the cluster gets proportional hints/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/132678',
     { version: '1.33.1', endpoints: [] },
     'NotWanted',
