@@ -1,5 +1,11 @@
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
-import { AUDIT_GROUPS, type AuditGroup, type Part, type ServiceAudit } from '../diagnosis/audit/service.ts';
+import {
+  AUDIT_GROUPS,
+  type AuditGroup,
+  type Part,
+  type ServiceAudit,
+  isEffectiveInPart,
+} from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
 import {
@@ -55,7 +61,7 @@ const columnsOf = (report: AuditReport, wide: boolean): readonly ServiceColumn[]
   ['WANTED', ({ wanted }) => WANTED_TEXT[wanted.source]],
   ['GIVEN', ({ given }) => part(given)],
   ['USED', ({ used }) => part(used)],
-  ['EFFECTIVE', ({ effective }) => part(effective)],
+  ['EFFECTIVE', (service) => `${part(service.effective)}${isEffectiveInPart(service) ? '*' : ''}`],
   ['IN ZONE', ({ inZoneShare }) => percentText(inZoneShare)],
   ['CROSSES', ({ crossZoneShare }) => percentText(crossZoneShare)],
   ['OVERLOAD', ({ worstOverload }) => overloadText(worstOverload)],
@@ -85,15 +91,19 @@ const fitting = (columns: readonly ServiceColumn[], services: readonly ServiceAu
 };
 
 /** The verdicts in a sentence. */
-export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSum): string => {
+export const verdictsText = ({ services, verdicts, nodes, unpredicted, effectiveInPart }: AuditSum): string => {
   const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
   const unsure = [
     ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is as assumed`]),
     ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router or unknown zones`]),
   ];
-  const counts = [`${Effective} effective`, ...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(
-    ', ',
-  );
+  const inPart = effectiveInPart === 0 ? '' : ` (${effectiveInPart} of them only through the cluster IP)`;
+  const counts = [
+    `${Effective} effective${inPart}`,
+    ...unsure,
+    `${Ineffective} ineffective`,
+    `${NotWanted} not wanted`,
+  ].join(', ');
   const without =
     unpredicted === 0
       ? ''
@@ -112,6 +122,10 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
   const list = names.map(([name, count]) => `${name} ${count}`).join(', ');
   return `Where clients bypass the proxies, it is not known what routing by zone would save, and nothing is promised (${list}).`;
 };
+
+/** Of the marks in the table. */
+const inPartText = ({ effectiveInPart }: AuditSum): string =>
+  effectiveInPart === 0 ? '' : '* Through the cluster IP: a client is known to go around it, and explain names it.';
 
 const savingText = ({ saving, promised, services, unpredicted }: AuditSum): string => {
   if (saving === null) return '';
@@ -145,7 +159,7 @@ const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
     sum.inZoneShare === null
       ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes or their zones are not known.'
       : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
-  const sentences = [shares, savingText(sum), bypassedText(sum), costText(report)];
+  const sentences = [inPartText(sum), shares, savingText(sum), bypassedText(sum), costText(report)];
   const lines = sentences.filter((text) => text !== '').map((text) => wrap(text));
   return `\n${strong(verdictsText(sum))}\n${lines.join('')}`;
 };

@@ -175,7 +175,7 @@ const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
 };
 
 const ungrouped = (
-  { facts, verdict, wanted, given, effective, causes: [first, ...others] }: Diagnosis,
+  { facts, verdict, scope, wanted, given, effective, causes: [first, ...others] }: Diagnosis,
   prediction: Prediction | undefined,
 ) => {
   const endpoints = facts.families[0]?.endpoints ?? [];
@@ -187,6 +187,8 @@ const ungrouped = (
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',
     verdict,
+    /** What the verdict is about, as `explain` has it: connections through the cluster IP, and who is known to go around it. */
+    scope,
     wanted,
     /** Ready endpoints, of every family, that carry a zone hint. */
     given: { count: sumBy(given, ({ hinted }) => hinted), of: sumBy(given, ({ ready }) => ready) },
@@ -209,6 +211,10 @@ const ungrouped = (
 };
 
 type Ungrouped = ReturnType<typeof ungrouped>;
+
+/** It keeps its traffic through its cluster IP, and a client is known to go around that. */
+export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
+  (verdict === 'Effective' || verdict === 'Assumed') && scope.around.some(({ possible }) => !possible);
 
 /** Connections fail, whatever the Service asks for. */
 const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([

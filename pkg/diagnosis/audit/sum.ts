@@ -1,7 +1,14 @@
 // Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
 import { byText, sumBy } from '../../apis/values.ts';
 import type { Cause } from '../explain/reasons.ts';
-import { AUDIT_GROUPS, type AuditGroup, type MonthlyCost, type Saving, type ServiceAudit } from './service.ts';
+import {
+  AUDIT_GROUPS,
+  type AuditGroup,
+  type MonthlyCost,
+  type Saving,
+  type ServiceAudit,
+  isEffectiveInPart,
+} from './service.ts';
 
 const sumOfSavings = (savings: readonly Saving[]): Saving => ({
   routing: sumBy(savings, ({ routing }) => routing),
@@ -53,6 +60,8 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
       NotWanted: count('NotWanted'),
       Ineffective: count('Ineffective'),
     },
+    /** Of the effective ones (if the router is as assumed): those whose cluster IP a client is known to go around. */
+    effectiveInPart: services.filter(isEffectiveInPart).length,
     /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */
     clientsBy,
     /** Services that clients bypass the proxies of, by the client's name; no saving is predicted of them. */

@@ -302,19 +302,19 @@ export const diagnose = (
     return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);
-  return { facts, verdict, wanted, given: givenReport(facts), effective, causes };
+  return { facts, verdict, scope: scopeOf(facts), wanted, given: givenReport(facts), effective, causes };
 };
 
 export type Diagnosis = ReturnType<typeof diagnose>;
 
 export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions) => {
-  const { facts, verdict, wanted, given, effective, causes } = diagnose(snapshot, service, options);
+  const { facts, verdict, scope, wanted, given, effective, causes } = diagnose(snapshot, service, options);
   return {
     ...facts.ref,
     kubernetesVersion: formatVersion(facts.version),
     ...routersReport(facts.nodes, facts.index.routers),
     verdict,
-    scope: scopeOf(facts),
+    scope,
     wanted,
     given,
     used: usedReport(facts),

@@ -1,6 +1,6 @@
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 // The upper half of the page of an audit: what it comes to, where traffic goes, what to fix first.
-import { AUDIT_GROUPS, type Part, type ServiceAudit } from '../../diagnosis/audit/service.ts';
+import { AUDIT_GROUPS, type Part, type ServiceAudit, isEffectiveInPart } from '../../diagnosis/audit/service.ts';
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import { GROUP_TITLES } from '../audit.ts';
@@ -54,10 +54,14 @@ const serviceContent = ({ namespace, name, verdict }: ServiceAudit): Markup =>
 
 const wantedContent = ({ wanted }: ServiceAudit): string => WANTED_TEXT[wanted.source];
 
-const part = (title: string, partOf: (service: ServiceAudit) => Part): Column<ServiceAudit> => [
+const part = (
+  title: string,
+  partOf: (service: ServiceAudit) => Part,
+  remark: (service: ServiceAudit) => Content = () => NOTHING,
+): Column<ServiceAudit> => [
   title,
   'number',
-  (service) => markup`${partOf(service).count}<span class="muted">/${partOf(service).of}</span>`,
+  (service) => markup`${partOf(service).count}<span class="muted">/${partOf(service).of}</span>${remark(service)}`,
   (service) => (partOf(service).of === 0 ? null : partOf(service).count / partOf(service).of),
 ];
 
@@ -98,7 +102,11 @@ const columnsOf = ({ prices }: AuditReport): readonly Column<ServiceAudit>[] => 
   ['Wanted', 'text', wantedContent, wantedContent],
   part('Given', ({ given }) => given),
   part('Used', ({ used }) => used),
-  part('Effective', ({ effective }) => effective),
+  part(
+    'Effective',
+    ({ effective }) => effective,
+    (service) => (isEffectiveInPart(service) ? markup`<small>through the cluster IP</small>` : NOTHING),
+  ),
   [
     'Endpoints',
     'number',

@@ -341,6 +341,15 @@ describe('audit: any cluster', () => {
     expect([plain.sum.bypassed, behind.sum.bypassed]).to.deep.equal([{}, { 'ingress-nginx': 1 }]);
     expect([behind.sum.saving, behind.sum.promised, plain.sum.promised]).to.deep.equal([null, 0, 1]);
     expect(renderAudit(behind, { color: false, wide: false, columns: 100 })).to.contain('(ingress-nginx 1)');
+    const kept = pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted: true });
+    const inPart = audit(snapshotOf(...NODES, ...kept, ingress), OPTIONS);
+    expect([inPart.sum.verdicts.Effective, inPart.sum.effectiveInPart]).to.deep.equal([1, 1]);
+    expect(inPart.services[0]?.scope.around.map(({ client }) => client)).to.deep.equal(['ingress-nginx']);
+    const text = renderAudit(inPart, { color: false, columns: 100 });
+    expect(text)
+      .to.match(/ 3\/3\* /)
+      .and.to.contain('1 effective (1 of them only through the cluster IP)');
+    expect(renderAudit(auditOf([...NODES, ...kept]), { color: false, columns: 100 })).not.to.contain('*');
   });
 
   it('a sidecar elsewhere, and the annotation that GKE puts on every Service, take no saving from any', () => {
