@@ -220,6 +220,7 @@ export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' 
 const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
   'NoBackendForZone',
   'UnreadyForZone',
+  'PublishedNotReady',
   'NoReadyEndpoints',
   'NoEndpoints',
   'NoLocalEndpoints',

@@ -41,6 +41,7 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     more: { cause: cause('NoLocalEndpoints'), crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },
     is: 'Fails',
   },
+  { name: 'a Pod is published that is not ready', more: { cause: cause('PublishedNotReady') }, is: 'Fails' },
   { name: 'it has one endpoint', more: { endpoints: 1, saving: { routing: 0, endpoints: 0.67 } }, is: 'NotSavable' },
   { name: 'it has one endpoint and asks in vain', more: { endpoints: 1, verdict: 'Ineffective' }, is: 'NotSavable' },
   { name: 'it is the API server', more: { cause: cause('ApiServer') }, is: 'NotSavable' },

@@ -123,6 +123,8 @@ describe('diagnosis: collecting objects', () => {
         name: 'web',
         replicas: 4,
         podLabels: { app: 'web' },
+        serviceAccount: 'default',
+        images: [],
         spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
         allowedZones: ['a', 'b'],
         zoneAntiAffinity: false,
