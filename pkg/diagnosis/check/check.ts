@@ -98,8 +98,11 @@ const vainRules = (service: Service): Said[] => {
   if (internalTrafficPolicy === 'Local') {
     return [said('warning', 'InternalPolicyLocal', 'internalTrafficPolicy is Local: connections stay on the Node')];
   }
-  if (Object.keys(selector ?? {}).length > 0) return [];
-  return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
+  if (Object.keys(selector ?? {}).length === 0)
+    return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
+  if (service.spec?.publishNotReadyAddresses !== true) return [];
+  const message = 'publishNotReadyAddresses is true: clients of a zone may get Pods only that are not ready';
+  return [said('warning', 'PublishedNotReady', message)];
 };
 
 const serviceRules = (service: Service, options: CheckOptions, version: KubernetesVersion, wish: Wish): Said[] =>

@@ -127,12 +127,20 @@ const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
 const LOST_NODE =
   'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
 
+const NO_ZONES =
+  'Label every Node with its `topology.kubernetes.io/zone` if the cluster spans zones, and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
+
 const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
   const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
   const evidence = `Ready endpoint ${listed(where)} has no zone`;
-  const nodes = new Set(itemsOf(snapshot.nodes).map(nameOf));
+  const all = itemsOf(snapshot.nodes);
+  if (all.length > 0 && all.every((node) => zoneOfNode(node) === '')) {
+    const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
+    return [cause('given', 'EndpointWithoutZone', none, NO_ZONES)];
+  }
+  const nodes = new Set(all.map(nameOf));
   return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))
     ? [cause('given', 'EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)]
     : given('EndpointWithoutZone', `${evidence}.`);

@@ -101,6 +101,11 @@ const ROWS: readonly Row[] = [
     [service({ ...FIELD, internalTrafficPolicy: 'Local' }), SPREAD],
     'warning InternalPolicyLocal',
   ],
+  [
+    'endpoints that are published as ready and may not be, with the field',
+    [service({ ...FIELD, publishNotReadyAddresses: true }), SPREAD],
+    'warning PublishedNotReady',
+  ],
   ['the field, and one replica', [service(FIELD), workload(1)], 'note SingleEndpoint'],
   ['the field, and nothing that spreads', [service(FIELD), workload(3)], 'warning PodsNotSpread'],
   [

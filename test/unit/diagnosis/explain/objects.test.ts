@@ -38,6 +38,21 @@ describe('explain: the Service of the API server', () => {
   });
 });
 
+describe('explain: a cluster without zone labels', () => {
+  it('says so of all Nodes, what to do where it spans zones, and gives no share', () => {
+    const web = service({ spec: { trafficDistribution: 'PreferClose' } as never });
+    const { causes, effective } = explain(
+      snapshotOf(...nodes('', ''), web, slice({ endpoints: [endpoint({ zone: '' })] })),
+      web,
+      NOW,
+    );
+    expect(causes[0]).to.include({ reason: 'EndpointWithoutZone' });
+    expect(causes[0]?.evidence).to.match(/^No Node of the cluster has the label/);
+    expect(causes[0]?.remedy).to.match(/if the cluster spans zones.*In one place nothing can cross/);
+    expect(effective.inZoneShare).to.equal(null);
+  });
+});
+
 describe('a port that only some Pods have', () => {
   const web = service({
     spec: {
