@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
@@ -150,7 +149,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: edge, spec: { template } },
       service({ metadata: edge, spec: { type: 'LoadBalancer', selector: { app: 'edge' } } }),
     ];
-    sandbox.seed(objects as KubernetesObject[]);
+    sandbox.seed(objects);
     const firstLine = async (): Promise<string | undefined> =>
       (await runTopology(['explain', 'shop/web', ...access])).out.split('\n')[1];
     expect(await firstLine()).to.match(
