@@ -43,7 +43,7 @@ export const keepSettings = (
   if (text === undefined || record === undefined) return undefined;
   const next = settingsOf(object);
   const old = settingsOf(oldObject);
-  const dropped = new Map(KEPT.map((slot) => [slot as Slot, droppedValue(slot, record, old, next)]));
+  const dropped = new Map<Slot, string | undefined>(KEPT.map((slot) => [slot, droppedValue(slot, record, old, next)]));
   const patch: Record<string, unknown> = {};
   for (const slot of KEPT) {
     const value = dropped.get(slot);
