@@ -168,5 +168,9 @@ export const readMeasured = async (
   if (gbPerDay !== undefined)
     throw new UsageError('leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic');
   const traffic = await openTraffic(flags, io, snapshot);
-  return traffic.next(io.signal).finally(() => traffic.close());
+  try {
+    return await traffic.next(io.signal);
+  } finally {
+    await traffic.close();
+  }
 };

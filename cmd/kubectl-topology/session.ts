@@ -60,7 +60,11 @@ const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> 
 /** Connects, and closes in the end. */
 export const withClient = async <T>(flags: InputFlags, use: (client: Client, namespace: string) => Promise<T>) => {
   const { client, namespace } = await connect(flags);
-  return use(client, namespace).finally(() => client.close());
+  try {
+    return await use(client, namespace);
+  } finally {
+    await client.close();
+  }
 };
 
 /** The same for what reads a lot: shows what is being read, and whether hints are switched off. */

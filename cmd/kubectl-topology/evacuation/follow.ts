@@ -94,5 +94,9 @@ export const measureFromNow = async (
   io: Io,
 ): Promise<Measured> => {
   const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
-  return measuredFromNow(traffic, io.signal).finally(() => traffic.close());
+  try {
+    return await measuredFromNow(traffic, io.signal);
+  } finally {
+    await traffic.close();
+  }
 };

@@ -189,16 +189,12 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
     ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
     : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
   const way = value === undefined ? `the annotation \`${key}: ${auto}\`` : `\`spec.trafficDistribution: ${value}\``;
-  switch (reason) {
-    case 'NotRequested':
-      return `Set ${way}.`;
-    case 'AnnotationDeprecated':
-      return `Use ${way} instead.`;
-    case 'TrafficDistributionNotRecognized':
-      return value === undefined ? `Remove the field, and set ${way}.` : `Set ${way}.`;
-    default:
-      return remedyOf(reason);
-  }
+  const remedies: Partial<Record<FindingReason, string>> = {
+    NotRequested: `Set ${way}.`,
+    AnnotationDeprecated: `Use ${way} instead.`,
+    TrafficDistributionNotRecognized: value === undefined ? `Remove the field, and set ${way}.` : `Set ${way}.`,
+  };
+  return remedies[reason] ?? remedyOf(reason);
 };
 
 /** Several replicas behind it, and it asks for nothing. */

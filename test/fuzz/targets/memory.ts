@@ -42,7 +42,7 @@ const meters: OpenTarget = { samples: [], run: ({ text }) => void readMeter('nod
 export const target: Target = {
   bytes: false,
   async open(folder) {
-    const [reviews, loads, listing] = await Promise.all([admission, load, lists].map((one) => one.open(folder)));
+    const [reviews, loads, listing] = await Promise.all([admission, load, lists].map(async (one) => one.open(folder)));
     /** Those whose texts come over the network, with the sample that says how they are read. */
     const readers = [
       [reviews, ''],
