@@ -145,8 +145,13 @@ describe('figures of kubectl topology', () => {
       const { now, demand } = JSON.parse(out) as SimulationReport;
       if (Math.abs(now.inZoneShare - share) > 1e-9) different.push(`${file}: ${demand.source}`);
     }
-    // One family of two, which the first line names; and clients by what a FlowPolicy observed.
-    expect(different).to.deep.equal(['dual-stack-too-few-endpoints: cpu', 'load-aware-effective: flowPolicy']);
+    // One family or one port of two, which the first line names; and clients by what a FlowPolicy observed.
+    expect(different).to.deep.equal([
+      'dual-stack-too-few-endpoints: cpu',
+      'load-aware-effective: flowPolicy',
+      'port-of-some-pods: cpu',
+    ]);
+    expect(await textOf(['simulate', 'shop/web', ...on('port-of-some-pods')])).to.match(/IPv4, port/);
     expect(await textOf(['simulate', 'shop/web', ...on('dual-stack-too-few-endpoints')])).to.match(/IPv4, port/);
     expect(await textOf(['simulate', 'shop/web', ...on('load-aware-effective')])).to.match(/Clients .*FlowPolicy/);
   });
