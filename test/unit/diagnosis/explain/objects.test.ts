@@ -40,7 +40,7 @@ describe('explain: the Service of the API server', () => {
 
 describe('explain: a cluster without zone labels', () => {
   it('says so of all Nodes, what to do where it spans zones, and gives no share', () => {
-    const web = service({ spec: { trafficDistribution: 'PreferClose' } as never });
+    const web = service({ spec: { trafficDistribution: 'PreferClose' } });
     const { causes, effective } = explain(
       snapshotOf(...nodes('', ''), web, slice({ endpoints: [endpoint({ zone: '' })] })),
       web,
@@ -61,7 +61,7 @@ describe('a port that only some Pods have', () => {
         { name: 'http', port: 80 },
         { name: 'metrics', port: 90 },
       ],
-    } as never,
+    },
   });
   const at = (zone: string, index: number) =>
     endpoint({ zone, addresses: [`10.0.0.${index}`], hints: { forZones: [{ name: zone }] } });
