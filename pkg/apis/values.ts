@@ -51,6 +51,16 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The target with a merge patch applied, neither of them changed: null removes, objects merge, everything else replaces. */
+export const applyMergePatch = (target: unknown, patch: Fields): Record<string, unknown> => {
+  const result = new Map(isFields(target) ? Object.entries(target) : []);
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key);
+    else result.set(key, isFields(value) ? applyMergePatch(result.get(key), value) : value);
+  }
+  return Object.fromEntries(result);
+};
+
 /** Sets the value at a path of keys, and makes the objects on the way. */
 export const putAt = (root: Record<string, unknown>, path: readonly string[], value: unknown): void => {
   const parent = path

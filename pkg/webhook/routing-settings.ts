@@ -4,7 +4,7 @@
 // Decides what admission changes about the routing settings of a Service.
 // How the routing settings of Services are registered: path, rules, and which objects are asked about.
 import type { GroupVersionKind, JsonPatchOperation } from '../apis/admission.ts';
-import { isAbsent, isFields } from '../apis/values.ts';
+import { isAbsent, isFields, applyMergePatch } from '../apis/values.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_MODE,
@@ -58,16 +58,6 @@ const readObject = (object: unknown): Checked | string => {
 
 /** A merge patch of an object: null removes, objects merge, everything else replaces. */
 type MergePatch = Readonly<Record<string, unknown>>;
-
-/** The target with the patch applied; neither is changed. */
-export const applyMergePatch = (target: unknown, patch: MergePatch): Record<string, unknown> => {
-  const result = new Map(isFields(target) ? Object.entries(target) : []);
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) result.delete(key);
-    else result.set(key, isFields(value) ? applyMergePatch(result.get(key), value) : value);
-  }
-  return Object.fromEntries(result);
-};
 
 /** RFC 6901: `~` and `/` stand for something else in a pointer. */
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -3,7 +3,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
-import type { Diagnosis } from '../explain/explain.ts';
+import { type Diagnosis, withFix } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
 import type { Facts } from '../explain/facts.ts';
 import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
@@ -174,10 +174,9 @@ const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
   };
 };
 
-const ungrouped = (
-  { facts, verdict, scope, wanted, given, effective, causes: [first, ...others] }: Diagnosis,
-  prediction: Prediction | undefined,
-) => {
+const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined) => {
+  const { facts, verdict, scope, wanted, given, effective } = diagnosis;
+  const [first, ...others] = diagnosis.causes;
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
   // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
@@ -204,7 +203,7 @@ const ungrouped = (
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
     /** The one to look at first; null where there is none. */
-    cause: first ?? null,
+    cause: first === undefined ? null : withFix(first, diagnosis),
     /** The others, in the order in which to look at them. */
     alsoFound: others.map(({ reason }) => reason),
   };

@@ -1,5 +1,6 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import type { Fields } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -7,11 +8,21 @@ import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { ownerNote } from '../owner.ts';
 import type { Facts } from './facts.ts';
+import type { Change, Keys, Step } from './remedy.ts';
 
-/** Commands in their order. `{service}`, `{slices}`, `{name}` and `{namespace}` stand for those of the Service. */
-export type Fix = (facts: Facts) => readonly string[] | undefined;
+/** Steps in their order; in lines `{slices}`, `{name}` and `{namespace}` stand for those of the Service. Undefined: none that helps. */
+export type Fix = (facts: Facts) => readonly Step[] | undefined;
 
-export const patch = (spec: object): string => `kubectl patch {service} --type merge -p '${JSON.stringify({ spec })}'`;
+const change = (patch: Change['patch'], kind: Change['kind'] = 'service', name = '{name}'): Change => ({
+  kind,
+  name,
+  patch,
+});
+
+export const patchSpec = (spec: Fields, kind?: Change['kind'], name?: string): Change => change({ spec }, kind, name);
+
+export const setKeys = (field: 'annotations' | 'labels', keys: Keys, kind?: Change['kind']): Change =>
+  change({ metadata: { [field]: keys } }, kind);
 
 /** Data planes of this kind look at hints of annotated Services only. */
 const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
@@ -58,14 +69,12 @@ const presentAnnotation = ({ service }: Facts): string | undefined =>
     (key) => service.metadata?.annotations?.[key] !== undefined,
   );
 
-const setAnnotation = (key: string, value: string): string => `kubectl annotate {service} --overwrite ${key}=${value}`;
-
 /** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
 export const annotate: Fix = (facts) => {
   const { service, version, options } = facts;
   const { key, auto, beside } = settingsFor(facts);
   const isFieldRead = distributionOf(service.spec?.trafficDistribution, version, options.gates) !== undefined;
-  return [setAnnotation(key, isFieldRead ? (beside ?? auto) : auto)];
+  return [setKeys('annotations', { [key]: isFieldRead ? (beside ?? auto) : auto })];
 };
 
 /** The field, the annotation that older proxies want beside it, and none that is in its way; undefined where the field does not help. */
@@ -73,9 +82,9 @@ export const useField: Fix = (facts) => {
   const { field, annotated, beside, key } = settingsFor(facts);
   if (field === undefined || (annotated && beside === undefined)) return undefined;
   const present = presentAnnotation(facts);
-  const unset = present === undefined ? [] : [`kubectl annotate {service} ${present}-`];
-  const set = facts.service.spec?.trafficDistribution === field ? [] : [patch({ trafficDistribution: field })];
-  return [...(beside !== undefined && annotated ? [setAnnotation(key, beside)] : unset), ...set];
+  const unset = present === undefined ? [] : [setKeys('annotations', { [present]: null })];
+  const set = facts.service.spec?.trafficDistribution === field ? [] : [patchSpec({ trafficDistribution: field })];
+  return [...(beside !== undefined && annotated ? [setKeys('annotations', { [key]: beside })] : unset), ...set];
 };
 
 /** Asks with a setting that every version recognises. */

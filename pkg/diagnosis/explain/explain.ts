@@ -22,6 +22,7 @@ import { type ExplainOptions, type Facts, type SnapshotIndex, gatherFacts, index
 import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
+import { type Judge, helps } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
@@ -243,11 +244,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
   ];
-  return firstOfEach(found).map((each) => {
-    const fix = fixOf(each.reason, facts);
-    const remedy = remedyFor(each.remedy, facts);
-    return fix.length === 0 ? { ...each, remedy } : { ...each, remedy, fix };
-  });
+  return firstOfEach(found).map((each) => ({ ...each, remedy: remedyFor(each.remedy, facts) }));
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>
@@ -307,8 +304,17 @@ export const diagnose = (
 
 export type Diagnosis = ReturnType<typeof diagnose>;
 
+/** The cause with the lines that help: a change is tried, and the Service judged again. */
+export const withFix = (each: Cause, before: Diagnosis): Cause => {
+  const { facts } = before;
+  const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
+  const fix = fixOf(each.reason, facts, (changes) => helps(each.reason, facts, changes, before, judge));
+  return fix.length === 0 ? each : { ...each, fix };
+};
+
 export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions) => {
-  const { facts, verdict, scope, wanted, given, effective, causes } = diagnose(snapshot, service, options);
+  const diagnosis = diagnose(snapshot, service, options);
+  const { facts, verdict, scope, wanted, given, effective, causes } = diagnosis;
   return {
     ...facts.ref,
     kubernetesVersion: formatVersion(facts.version),
@@ -324,7 +330,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     bypasses: facts.bypasses,
     /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
     spread: spreadText(facts),
-    causes,
+    causes: causes.map((each) => withFix(each, diagnosis)),
     // Only who asks for a plan misses its FlowPolicy.
     unseen: unseenOf(snapshot, facts.planned === undefined ? EVIDENCE : [...EVIDENCE, 'flowPolicies']),
   };

@@ -37,9 +37,10 @@ export interface ExplainOptions extends Stated {
   readonly crossing?: boolean;
 }
 
-const byNamespace = <T extends { readonly namespace: string }>(
-  items: readonly T[],
-): ReadonlyMap<string, readonly T[]> => Map.groupBy(items, ({ namespace }) => namespace);
+type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
+
+const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
+  Map.groupBy(items, ({ namespace }) => namespace);
 
 /** What many explanations of one snapshot share. `stated`: what counts more than objects. */
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
@@ -47,7 +48,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const routers = routersOf(snapshot, stated);
   const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
   return {
-    slices: slicesByService(itemsOf(snapshot.slices)),
+    slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
     shares: zoneShares(itemsOf(snapshot.nodes)),
     readyNodes,
     groups: groupNodes(readyNodes, (node) => routers.keyOf(node)),

@@ -1,11 +1,12 @@
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes. Where the owner of a
 // Service would undo a command, a line says what to set there instead.
-import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
+import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { itemsOf } from '../snapshot.ts';
-import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patch, settingsFor, useField } from './ask.ts';
+import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
+import { type Change, type Step, commandOf, isChange } from './remedy.ts';
 import { ownerNote } from '../owner.ts';
 import { evacuatedZones, isBarred } from './spread.ts';
 import { workingCounts } from './given.ts';
@@ -13,35 +14,28 @@ import type { Facts } from './facts.ts';
 import type { CauseReason } from './reasons.ts';
 import { sourceClusters } from './wanted.ts';
 
-/** The first that has a command. */
-const firstOf =
-  (...fixes: readonly (Fix | string)[]): Fix =>
-  (facts) =>
-    fixes
-      .map((fix) => (typeof fix === 'string' ? [fix] : fix(facts)))
-      .find((commands) => commands !== undefined && commands.length > 0);
+/** Of several, the first whose changes help, or that has none. */
+const firstOf = (...fixes: readonly (Fix | string)[]): readonly Fix[] =>
+  fixes.map((fix) => (typeof fix === 'string' ? () => [fix] : fix));
 
 type Workload = Facts['workloads'][number];
 
-const workloadRef = ({ kind, name }: Workload): string => `${kind.toLowerCase()} ${name} -n {namespace}`;
-
 /** A HorizontalPodAutoscaler would undo another number of replicas. */
-const scaleTo = (replicas: number, few: readonly Workload[], { workloads, autoscalers }: Facts): string[] => {
-  if (workloads.length === 0)
-    return [`kubectl scale <what runs its Pods, e.g. deployment web> -n {namespace} --replicas=${replicas}`];
+const scaleTo = (replicas: number, few: readonly Workload[], { workloads, autoscalers }: Facts): Step[] => {
+  if (workloads.length === 0) return [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`];
   return few.map((workload) => {
     const own = autoscalers.find(
       ({ kind, targetKind, targetName }) =>
         kind === 'HorizontalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
     );
     return own === undefined
-      ? `kubectl scale ${workloadRef(workload)} --replicas=${replicas}`
-      : `kubectl patch hpa ${own.name} -n {namespace} --type merge -p '{"spec":{"minReplicas":${replicas}}}'`;
+      ? patchSpec({ replicas }, workload.kind.toLowerCase(), workload.name)
+      : patchSpec({ minReplicas: replicas }, 'hpa', own.name);
   });
 };
 
 /** One for each zone with clients, where there are fewer. */
-const scale = (facts: Facts): string[] => {
+const scale = (facts: Facts): Step[] => {
   const { workloads, endpoints, clientZones: zones } = facts;
   const few = workloads.filter(({ replicas }) => replicas < zones.length);
   return workloads.length > 0 || endpoints.length < zones.length ? scaleTo(zones.length, few, facts) : [];
@@ -55,7 +49,7 @@ const scaleToShare: Fix = (facts) => {
   return more === undefined ? [] : scaleTo(more, workloads, facts);
 };
 
-const spreadOut = ({ workloads, service }: Facts): string[] =>
+const spreadOut = ({ workloads, service }: Facts): Step[] =>
   workloads
     .filter(
       ({ spread, kind }) => kind !== 'ReplicaSet' && spread.every(({ topologyKey }) => topologyKey !== LABEL_ZONE),
@@ -68,8 +62,7 @@ const spreadOut = ({ workloads, service }: Facts): string[] =>
         labelSelector: { matchLabels: service.spec?.selector ?? {} },
       };
       const spec = { template: { spec: { topologySpreadConstraints: [constraint] } } };
-      // Strategic: constraints on other keys stay.
-      return `kubectl patch ${workloadRef(workload)} -p '${JSON.stringify({ spec })}'`;
+      return patchSpec(spec, workload.kind.toLowerCase(), workload.name);
     });
 
 const scaleAndSpread: Fix = (facts) => [...scale(facts), ...spreadOut(facts)];
@@ -83,13 +76,13 @@ const showPods: Fix = ({ service }) => {
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
 const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 /** Any write makes who hints look again. */
-const AGAIN = `--overwrite ${GROUP}/look-again="$(date +%s)"`;
-const TOUCH_SERVICE = `kubectl annotate {service} ${AGAIN}`;
+const AGAIN = { [`${GROUP}/look-again`]: '"$(date +%s)"' };
+const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const labelNode: Fix = ({ nodes }) => {
   const unlabelled = nodes.find((node) => zoneOfNode(node) === '');
-  if (unlabelled !== undefined) return [`kubectl label node ${nameOf(unlabelled)} ${LABEL_ZONE}=<zone of the Node>`];
+  if (unlabelled !== undefined) return [`# label Node ${nameOf(unlabelled)} with its zone: ${LABEL_ZONE}`];
   return [nodes.length === 0 ? SNAPSHOT : SHOW_SLICES];
 };
 
@@ -100,8 +93,8 @@ const exposeBeside: Fix = (facts) => {
   if (Object.keys(facts.service.spec?.selector ?? {}).length === 0) return [];
   const { distribution } = settingsFor(facts);
   const name = '{name}-by-zone';
-  const field = patch({ trafficDistribution: distribution }).replace('{service}', `service ${name} -n {namespace}`);
-  return [`kubectl expose {service} --name=${name}`, ...(distribution === undefined ? [] : [field])];
+  const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
+  return [`# a second Service beside it: kubectl expose service {name} -n {namespace} --name=${name}${field}`];
 };
 
 const webhookPods =
@@ -111,7 +104,7 @@ const webhookPods =
       slices && service !== undefined ? [service.namespace] : [],
     );
     const label = 'app.kubernetes.io/component=endpointslice-webhook';
-    return [...new Set(namespaces)].map((namespace) => `kubectl ${verb} -n ${namespace} -l ${label}`);
+    return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };
 
 const growth: Fix = ({ workloads, version, clientZones }) =>
@@ -121,7 +114,8 @@ const growth: Fix = ({ workloads, version, clientZones }) =>
       // --cpu-percent is deprecated since kubectl 1.34, and --cpu unknown before.
       const cpu = atLeast(version, 34) ? '--cpu=80%' : '--cpu-percent=80';
       const min = Math.max(workload.replicas, clientZones.length);
-      return `kubectl autoscale ${workloadRef(workload)} --min=${min} --max=${min * 2} ${cpu}`;
+      const object = `${workload.kind.toLowerCase()} ${workload.name} -n {namespace}`;
+      return `# if its Pods have CPU requests: kubectl autoscale ${object} --min=${min} --max=${min * 2} ${cpu}`;
     });
 
 /** Where the gate is set; what is static lies in a file of the Node. */
@@ -137,33 +131,33 @@ const switchGateOn: Fix = ({ routes, index }) => {
     if (kind === 'Pod')
       return [`# ${object}, in its manifest or its DaemonSet: TopologyAwareHints=true in --feature-gates`];
     return [
-      `kubectl edit ${kind.toLowerCase()} ${name} -n ${namespace}   # featureGates: TopologyAwareHints: true`,
-      `kubectl rollout restart daemonset -n ${namespace} -l k8s-app=kube-proxy`,
+      `# ${kind} ${namespace}/${name}: featureGates TopologyAwareHints: true, then restart kube-proxy on every Node`,
     ];
   });
 };
 
-const serveAll: Fix = () => [patch({ internalTrafficPolicy: 'Cluster' })];
+const serveAll = [patchSpec({ internalTrafficPolicy: 'Cluster' })];
 
 const CILIUM_TOPOLOGY_ON = [
-  'helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
-  'kubectl -n kube-system rollout restart daemonset/cilium',
+  '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
+  '# kubectl -n kube-system rollout restart daemonset/cilium',
 ];
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
-const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
-  ExternalName: [patch({ type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } })],
+const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
+  ExternalName: [
+    '# if its Pods are in this cluster: type ClusterIP and a selector of their labels, without externalName',
+  ],
   Headless: firstOf(
     exposeBeside,
-    'kubectl get {service} -o yaml   # without a selector its author has to write a second Service',
+    'kubectl get service {name} -n {namespace} -o yaml   # without a selector its author has to write a second Service',
   ),
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
-  NoSelector: (facts) => {
-    if (sourceClusters(facts).length > 0) return [SHOW_SLICES];
-    return facts.endpoints.every(({ zone }) => zone === '')
-      ? []
-      : [`kubectl label {slices} ${LABEL_STRATEGY}=same-zone   # needs endpointslice-webhook`];
-  },
+  NoSelector: firstOf(
+    (facts) => (sourceClusters(facts).length > 0 ? [SHOW_SLICES] : []),
+    () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'endpointslices')],
+    `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
+  ),
   NotRequested: ask,
   AnnotationRemoved: ask,
   AnnotationNotRecognized: ask,
@@ -180,7 +174,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   ControlPlaneNodes: firstOf(useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'),
   OverloadThreshold: firstOf(useField, scaleToShare),
   TooFewEndpoints: firstOf(useField, scale, scaleToShare),
-  HintsLost: firstOf(useField, TOUCH_SERVICE),
+  HintsLost: firstOf(useField, () => [TOUCH_SERVICE]),
   HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
     TOUCH_SERVICE,
@@ -194,15 +188,17 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   NodeWithoutZone: labelNode,
   ClientNodeWithoutZone: labelNode,
   EndpointWithoutZone: labelNode,
-  WebhookMissing: firstOf(useField, `${installChart} -n topology-aware-routing --create-namespace`),
-  WebhookWithoutEndpoint: webhookPods('describe pods'),
-  WebhookCertificateExpired: webhookPods('rollout restart deployment'),
+  WebhookMissing: firstOf(useField, `# ${installChart} -n topology-aware-routing --create-namespace`),
+  WebhookWithoutEndpoint: webhookPods('kubectl describe pods'),
+  WebhookCertificateExpired: webhookPods('# if its authority is built in: kubectl rollout restart deployment'),
   WebhookDoesNotSelect: [
-    `${installChart} -n topology-aware-routing --reuse-values --set-json 'endpointsliceWebhook.includedNamespaces=["{namespace}"]'`,
+    `# ${installChart} -n topology-aware-routing --reuse-values --set-json 'endpointsliceWebhook.includedNamespaces=["{namespace}"]'`,
   ],
-  WebhookSkipped: [`kubectl annotate {slices} ${AGAIN}`],
+  WebhookSkipped: [setKeys('annotations', AGAIN, 'endpointslices')],
   FlowPolicyMissing: ['kubectl get leases -A | grep flow-controller'],
-  ObserveOnly: [`kubectl patch flowpolicy {name} -n {namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`],
+  ObserveOnly: [
+    `# to follow the plan: kubectl patch flowpolicy {name} -n {namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`,
+  ],
   LoadNotObserved: [SHOW_POLICY],
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
@@ -211,7 +207,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   InternalTrafficPolicyLocal: serveAll,
-  NotProxied: ['kubectl label {service} service.kubernetes.io/service-proxy-name-'],
+  NotProxied: [setKeys('labels', { [LABEL_PROXY_NAME]: null })],
   HintsGateOff: switchGateOn,
   RouterUnknown: [
     SNAPSHOT,
@@ -219,63 +215,78 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly string[]>>> = {
   ],
   UnreadyForZone: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
-  TerminatingForZone: scaleAndSpread,
-  NoBackendForZone: scaleAndSpread,
+  TerminatingForZone: firstOf(scaleAndSpread, showPods),
+  NoBackendForZone: firstOf(scaleAndSpread, showPods),
   CiliumServiceTopologyOff: ({ nodes }) =>
     nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
       ? [
           '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
-          `# where you did: ${CILIUM_TOPOLOGY_ON.join('; ')}`,
+          `# where you did: ${CILIUM_TOPOLOGY_ON.map((line) => line.slice(2)).join('; ')}`,
         ]
       : CILIUM_TOPOLOGY_ON,
-  CiliumExternalTrafficPolicyLocal: [patch({ externalTrafficPolicy: 'Cluster' })],
+  CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
-    'helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
+    '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
   SingleEndpoint: firstOf(scale, showPods),
-  // Where Nodes keep the Pods away, a constraint would leave them pending.
   PodsNotSpread: firstOf(
+    scaleAndSpread,
     (facts) =>
       isBarred(facts)
         ? ['# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them']
-        : scaleAndSpread(facts),
+        : [],
     showPods,
   ),
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
   NoGrowth: growth,
-  PublishedNotReady: [patch({ publishNotReadyAddresses: false })],
+  PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
   NoNodes: [SNAPSHOT],
-  ProxyMissedItsZone: ['kubectl rollout restart daemonset kube-proxy -n kube-system'],
+  ProxyMissedItsZone: [
+    '# where the log of kube-proxy says so: kubectl rollout restart daemonset kube-proxy -n kube-system',
+  ],
 };
 
-const CHANGES_SERVICE = /^kubectl (?:patch|annotate) (?:\{service\}|service) /;
+const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typeof fixes[0] === 'function';
+
+/** The steps whose changes help, all together; of several the first that are any. */
+const provenSteps = (reason: CauseReason, facts: Facts, helps: (changes: readonly Change[]) => boolean) => {
+  const fix = FIXES[reason] ?? [];
+  const tries: readonly Fix[] = typeof fix === 'function' ? [fix] : isFixes(fix) ? fix : [() => fix];
+  for (const attempt of tries) {
+    const steps = attempt(facts) ?? [];
+    const changes = steps.filter(isChange);
+    if (steps.length > 0 && (changes.length === 0 || helps(changes))) return steps;
+  }
+  return [];
+};
 
 /** Who would undo a change of a workload. */
-const workloadNotes = (commands: readonly string[], { workloads, version }: Facts): string[] =>
-  workloads.flatMap((workload) => {
-    const own = commands.find(
-      (command) => /^kubectl (?:scale|patch) /.test(command) && command.includes(` ${workloadRef(workload)}`),
-    );
-    if (own === undefined || workload.marks === undefined) return [];
-    const pointer = own.includes('topologySpreadConstraints')
-      ? '/spec/template/spec/topologySpreadConstraints'
-      : '/spec/replicas';
-    return ownerNote(workload.marks, { pointer }, version) ?? [];
+const workloadNotes = (changes: readonly Change[], { workloads, version }: Facts): string[] =>
+  workloads.flatMap(({ kind, name, marks }) => {
+    const own = changes.find((change) => change.kind === kind.toLowerCase() && change.name === name);
+    if (own === undefined || marks === undefined) return [];
+    const spreads = own.patch.spec?.['template'] !== undefined;
+    const pointer = spreads ? '/spec/template/spec/topologySpreadConstraints' : '/spec/replicas';
+    return ownerNote(marks, { pointer }, version) ?? [];
   });
 
-export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
-  const fix = FIXES[reason];
-  const found = (typeof fix === 'function' ? fix(facts) : fix) ?? [];
-  const others = found.filter((command) => !CHANGES_SERVICE.test(command));
-  const note = others.length < found.length ? askingNote(facts) : undefined;
-  const notes = new Set([...(note === undefined ? [] : [note]), ...workloadNotes(found, facts)]);
+/** The lines of a cause. `helps`: whether it is gone after the changes, and nothing worse. */
+export const fixOf = (
+  reason: CauseReason,
+  facts: Facts,
+  helps: (changes: readonly Change[]) => boolean,
+): readonly string[] => {
   const { namespace, name } = facts.ref;
-  return [...(note === DRUID_NOTE ? others : found), ...notes].map((command) =>
-    command
-      .replaceAll('{service}', `service ${name} -n ${namespace}`)
+  const found = provenSteps(reason, facts, helps);
+  const others = found.filter((step) => !isChange(step) || step.kind !== 'service');
+  const note = others.length < found.length ? askingNote(facts) : undefined;
+  const notes = new Set([...(note === undefined ? [] : [note]), ...workloadNotes(found.filter(isChange), facts)]);
+  const steps = [...(note === DRUID_NOTE ? others : found), ...notes];
+  return steps.map((step) =>
+    (isChange(step) ? commandOf(step) : step)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)
       .replaceAll('{namespace}', namespace)
       .replaceAll('{name}', name),

@@ -2,6 +2,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type EndpointSlice, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -45,6 +46,13 @@ const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): 
   return given('WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
 };
 
+/** Webhooks that serve a slice of the Service with these labels. */
+export const webhooksFor = ({ snapshot, ref }: Pick<Facts, 'snapshot' | 'ref'>, labels: StringMap): WebhookSummary[] =>
+  itemsOf(snapshot.webhooks).filter(
+    ({ slices, objectSelector, namespaceSelector }) =>
+      slices && matchesSelector(objectSelector, labels) && selectsNamespace(namespaceSelector, ref.namespace),
+  );
+
 /** `unhinted`: ready endpoints in slices that a strategy label asks hints for, at least one. */
 const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
   const { ref, service } = facts;
@@ -57,10 +65,7 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   if (serving.length === 0)
     return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`);
   const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
-  const selecting = serving.filter(
-    ({ objectSelector, namespaceSelector }) =>
-      labels.some((own) => matchesSelector(objectSelector, own)) && selectsNamespace(namespaceSelector, ref.namespace),
-  );
+  const selecting = labels.flatMap((own) => webhooksFor(facts, own));
   if (selecting.length === 0) {
     const which = listed(serving.map(named));
     return given('WebhookDoesNotSelect', `${what}; ${which} does not select it in namespace ${ref.namespace}.`);

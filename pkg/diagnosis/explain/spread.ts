@@ -49,7 +49,7 @@ const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | un
   );
 
 /** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
-const barrier = (node: Node, workload: Workload): string | undefined => {
+export const barrier = (node: Node, workload: Workload): string | undefined => {
   if (node.spec?.unschedulable === true) return 'cordoned';
   const { type = '', 'eks.amazonaws.com/compute-type': compute = '' } = node.metadata?.labels ?? {};
   const taint = untolerated(node, workload);

@@ -95,7 +95,7 @@ const containersOf = (podSpec: Fields): RouterContainer[] =>
   }));
 
 /** Node selector and the terms of a required node affinity, as alternatives. */
-const selectorsOf = (podSpec: Fields): LabelSelector[] => {
+export const selectorsOf = (podSpec: Fields): LabelSelector[] => {
   const matchLabels = stringsIn(podSpec, 'nodeSelector');
   const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const terms = listIn(podSpec, path).map((term) => selectorOf(term).matchExpressions ?? []);

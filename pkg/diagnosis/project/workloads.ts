@@ -6,7 +6,7 @@ import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { marksIn } from '../owner.ts';
-import { selectorOf } from './routers.ts';
+import { selectorOf, selectorsOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
 const requestOf = (object: Fields): number | undefined => {
@@ -87,6 +87,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const podLabels = stringsIn(object, 'spec.template.metadata.labels');
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
+  const terms = selectorsOf(podSpec);
   // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
     ...pickTexts(item, 'key', 'value', 'effect'),
@@ -104,6 +105,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     /** A Pod anti-affinity by zone. */
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
     ...defined({
+      /** Alternatives by which Nodes are selected. */
+      nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       updatedReplicas: updatedOf(object),

@@ -29,7 +29,7 @@ export const versionText = ({ major, minor, patch }: RouterVersion): string =>
 export const routerObjectTitle = ({ kind, namespace, name }: RouterObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
-export const selectsNode = ({ nodes }: RouterObject, { metadata }: Node): boolean =>
+export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }: Node): boolean =>
   nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
 
 /** Value of `--key=value`, `--key value` or `--key` in a command line, also one inside a shell's string. */

@@ -22,7 +22,7 @@ import { routersOf } from '../routers/routers.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
 import type { SimulateOptions } from './types.ts';
-import { SimulationError, changeReplicas, hintFor } from './what-if.ts';
+import { SimulationError, changeReplicas, hintFor } from '../models/what-if.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
 export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {

@@ -35,7 +35,7 @@ import {
   withoutKeys,
 } from './types.ts';
 import { type Frame, flowOf, judge, recommend } from './verdict.ts';
-import { SimulationError, withoutHints } from './what-if.ts';
+import { SimulationError, withoutHints } from '../models/what-if.ts';
 
 /** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
 const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {

@@ -6,7 +6,8 @@ import { APPLIED, CONSIDER, HINTS, MODE, STRATEGY, deepFreeze } from './support.
 import { check, on, patchOf, plan } from './plan-support.ts';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { keepSettings } from '../../../pkg/routing/keep.ts';
-import { applyMergePatch, createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
+import { applyMergePatch } from '../../../pkg/apis/values.ts';
+import { createRoutingSettingsHandler } from '../../../pkg/webhook/routing-settings.ts';
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { SETTINGS_CASES, type SettingsCase } from '../../fixtures/settings-cases.ts';
 

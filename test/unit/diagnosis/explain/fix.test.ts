@@ -160,3 +160,72 @@ describe('the command of a cause', () => {
     expect(fix.at(-1)).to.match(/^# Helm owns it: set it in the values/);
   });
 });
+
+describe('a change is tried before it is offered', () => {
+  const LABELS = { app: 'server' };
+  const web = service({ spec: { selector: LABELS, trafficDistribution: 'PreferSameZone' } });
+  const taint = { spec: { taints: [{ key: 'gpu', value: '', effect: 'NoSchedule' }] } };
+  const nodesWith = (more: Readonly<Record<string, object>> = {}) =>
+    ['a', 'b'].map((zone) => ({ ...node({ zone, metadata: { name: zone, labels: { pool: zone } } }), ...more[zone] }));
+  const deployment = (podSpec: object = {}) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'server', namespace: 'default' },
+    spec: { replicas: 2, template: { metadata: { labels: LABELS }, spec: podSpec } },
+  });
+  const slicesIn = (...zones: readonly string[]) => {
+    const of = (zone: string, index: number) =>
+      endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } });
+    return slice({ endpoints: zones.map(of) });
+  };
+  const bare = service({ spec: { selector: {} } });
+  const foreign = slice({
+    metadata: { name: 'server-own' },
+    endpoints: ['a', 'b'].map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] })),
+  });
+  const webhook = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name: 'hints' },
+    webhooks: [
+      {
+        name: 'hints',
+        clientConfig: { url: 'https://example.com' },
+        rules: [{ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], operations: ['CREATE', 'UPDATE'] }],
+      },
+    ],
+  };
+  const spreads = /^kubectl patch deployment server -n default -p .*"DoNotSchedule"/;
+  const label = /^kubectl label endpointslices .*strategy=same-zone$/;
+  const cases: readonly (readonly [name: string, reason: string, fix: RegExp, ...objects: readonly object[]])[] = [
+    ['a constraint, where every zone takes Pods', 'PodsNotSpread', spreads, web, slicesIn('a', 'a'), deployment()],
+    [
+      'no constraint that a taint would leave pending',
+      'PodsNotSpread',
+      /^# Nodes keep the Pods away/,
+      web,
+      slicesIn('a', 'a'),
+      deployment(),
+      ...nodesWith({ b: taint }),
+    ],
+    [
+      'no constraint where a nodeSelector takes Nodes of one zone',
+      'PodsNotSpread',
+      /^kubectl get pods/,
+      web,
+      slicesIn('a', 'a'),
+      deployment({ nodeSelector: { pool: 'a' } }),
+    ],
+    ['no label that no webhook acts on', 'NoSelector', /^# with the endpointslice-webhook/, bare, foreign],
+    ['a label where a webhook acts on it', 'NoSelector', label, bare, foreign, webhook],
+  ];
+  for (const [name, reason, expected, own, ...objects] of cases) {
+    it(`offers ${name}`, () => {
+      const collector = createCollector();
+      for (const object of [...nodesWith(), own, ...objects, kubeProxy('v1.34.1')]) collector.add(object);
+      const { causes } = explain(collector.snapshot(new Map()), own as Service, { now: 0 });
+      const found = causes.find((each) => each.reason === reason);
+      expect(found?.fix?.join('\n'), causes.map((each) => each.reason).join()).to.match(expected);
+    });
+  }
+});

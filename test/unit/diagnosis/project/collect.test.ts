@@ -126,6 +126,12 @@ describe('diagnosis: collecting objects', () => {
         serviceAccount: 'default',
         images: [],
         spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
+        nodeTerms: [
+          {
+            matchLabels: {},
+            matchExpressions: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a', 'b'] }],
+          },
+        ],
         allowedZones: ['a', 'b'],
         zoneAntiAffinity: false,
       },

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import { clientNodes, demandReport, weigh } from '../../../../pkg/diagnosis/simulate/context.ts';
-import { SimulationError } from '../../../../pkg/diagnosis/simulate/what-if.ts';
+import { SimulationError } from '../../../../pkg/diagnosis/models/what-if.ts';
 import { node } from '../../../fixtures/core.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
-import { SimulationError, changeReplicas, hintFor } from '../../../../pkg/diagnosis/simulate/what-if.ts';
+import { SimulationError, changeReplicas, hintFor } from '../../../../pkg/diagnosis/models/what-if.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 
 const nodes = ['a', 'b', 'c'].map((zone) => node({ zone, metadata: { name: `node-${zone}` } }));

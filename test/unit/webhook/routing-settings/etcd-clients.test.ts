@@ -12,7 +12,8 @@ import {
   LABEL_MANAGED,
   LABEL_MANAGED_BY,
 } from '../../../../pkg/apis/names.ts';
-import { applyMergePatch, createEtcdClientsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
+import { applyMergePatch } from '../../../../pkg/apis/values.ts';
+import { createEtcdClientsHandler, jsonPatchOf } from '../../../../pkg/webhook/routing-settings.ts';
 import { service } from '../../../fixtures/core.ts';
 import { applyJsonPatch } from '../../../sandbox/patch-json.ts';
 

@@ -3,7 +3,7 @@ import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
-import { nearest } from '../models/lookup.ts';
+import { nearest } from './lookup.ts';
 
 /** Why there is nothing to simulate. */
 type RefusalReason =
