@@ -13,7 +13,7 @@ export interface ControllerEvent {
     readonly reason: 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled';
     readonly message: string;
 }
-export type Distribution = 'same-zone' | 'same-node';
+export type Distribution = (typeof TRAFFIC_DISTRIBUTIONS)[TrafficDistribution];
 export declare const EVENT_SOURCE = "endpoint-slice-controller";
 export interface EndpointConditions {
     ready: boolean;
@@ -27,10 +27,7 @@ export interface Explained {
 export declare const FEATURE_GATES: readonly FeatureGate[];
 export type FeatureGate = keyof typeof GATES;
 export type FeatureGates = Readonly<Partial<Record<FeatureGate, boolean>>>;
-export type HintMode = 'none' | 'proportional' | 'same-zone' | 'same-node';
-export interface HintRequest extends Explained {
-    readonly mode: HintMode;
-}
+export type HintMode = 'none' | 'proportional' | Distribution;
 export interface Lending {
     readonly give: ReadonlyMap<string, number>;
     readonly receive: ReadonlyMap<string, number>;
@@ -214,6 +211,12 @@ export interface TrafficInput {
     readonly countOf?: (node: Node) => number;
 }
 export type UnknownSharesCause = 'NodeWithoutZone' | 'NodeWithoutCpu' | 'FewerThanTwoZones';
+export interface Wish extends Explained {
+    readonly mode: HintMode;
+    readonly source: 'topology-mode' | 'trafficDistribution' | 'none';
+    readonly value: string;
+    readonly understood: boolean;
+}
 export interface ZoneAllocation {
     readonly minimum: number;
     readonly desired: number;
@@ -232,7 +235,6 @@ export type ZoneShares = {
 };
 export declare const allocate: (ratios: ZoneRatios | undefined, endpoints: number) => Allocation;
 export declare const annotationAdmitsHints: (service: Service, version: KubernetesVersion) => boolean;
-export declare const asksForProportionalHints: (service: Service, version: KubernetesVersion) => boolean;
 export declare const controllerEvent: (occurrence: Occurrence, family: string) => ControllerEvent;
 export declare const distributionOf: (value: string | undefined, version: KubernetesVersion, gates?: FeatureGates) => Distribution | undefined;
 export declare const endpointConditions: ({ ready, deleting, publishNotReady }: PodState) => EndpointConditions;
@@ -240,7 +242,6 @@ export declare const eventText: (occurrence: Occurrence) => string;
 export declare const explained: (reason: Reason, facts: Readonly<Record<string, string | number>>) => Explained;
 export declare const hintByDistribution: (plan: SlicePlan, distribution: Distribution, version: KubernetesVersion) => SlicePlan;
 export declare const hintProportionally: (plan: SlicePlan, zones: ReadonlyMap<string, ZoneAllocation>) => Proportional;
-export declare const hintRequest: (service: Service, version: KubernetesVersion, gates?: FeatureGates) => HintRequest;
 export declare const inZoneShare: ({ matrix }: Traffic) => number;
 export declare const isControlPlane: ({ metadata }: Node) => boolean;
 export declare const isControllerSlice: ({ metadata }: EndpointSlice) => boolean;
@@ -258,11 +259,11 @@ export declare const splitByValidity: (slices: readonly EndpointSlice[], zones: 
     invalid: EndpointSlice[];
     counts: Map<string, number>;
 };
-export declare const statesTopology: ({ metadata, spec }: Service) => boolean;
 export declare const storedHints: (input: StoredHintsInput) => StoredHints[];
 export declare const stripHints: ({ create, update, unchanged }: SlicePlan) => SlicePlan;
 export declare const syncHints: (input: SyncInput) => SyncResult;
 export declare const topologyAnnotation: ({ metadata }: Service, version: KubernetesVersion) => string | undefined;
 export declare const trafficOf: (input: TrafficInput) => Traffic;
+export declare const wishOf: (service: Service, version: KubernetesVersion, gates?: FeatureGates) => Wish;
 export declare const worstOverload: ({ endpoints }: Traffic, endpointCount: number) => number;
 export declare const zoneShares: (nodes: readonly Node[]) => ZoneShares;
