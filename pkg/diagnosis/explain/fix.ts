@@ -82,7 +82,7 @@ const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const labelNode: Fix = ({ nodes }) => {
   const unlabelled = nodes.find((node) => zoneOfNode(node) === '');
-  if (unlabelled !== undefined) return [`# label Node ${nameOf(unlabelled)} with its zone: ${LABEL_ZONE}`];
+  if (unlabelled !== undefined) return [`# kubectl label node ${nameOf(unlabelled)} ${LABEL_ZONE}=<its zone>`];
   return [nodes.length === 0 ? SNAPSHOT : SHOW_SLICES];
 };
 
