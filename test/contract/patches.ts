@@ -71,6 +71,23 @@ export const describePatches = (server: () => ContractServer): void => {
       });
     }
 
+    it('merges lists by key in a strategic merge patch', async () => {
+      const { status, body } = await scope.api.patch(path, 'strategic', {
+        spec: {
+          ports: [
+            { port: 80, name: 'web' },
+            { port: 443, name: 'tls' },
+          ],
+        },
+      });
+      expect(status, JSON.stringify(body)).to.equal(200);
+      const ports = list(body['spec']!['ports']).map((port) => [port['name'], port['port']]);
+      expect(ports).to.have.deep.members([
+        ['tls', 443],
+        ['web', 80],
+      ]);
+    });
+
     it('refuses to change name or uid', async () => {
       const name = await scope.api.patch(path, 'merge', { metadata: { name: 'other' } });
       expect([name.status, name.body['reason']]).to.deep.equal([400, 'BadRequest']);

@@ -15,6 +15,7 @@ import {
 import { parseJson, type Exchange } from './exchange.ts';
 import { asRecord, asString, isRecord, nameOf, type StoredObject } from './object.ts';
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, PatchError } from './patch-json.ts';
+import { applyStrategicMergePatch } from './patch-strategic.ts';
 import { matcherOf, type Reader } from './reader.ts';
 import type { Route } from './route.ts';
 import type { ServedResource } from './served-resource.ts';
@@ -42,6 +43,7 @@ const RETURN_DELETED = new Set(['/pods', '/services', '/serviceaccounts']);
 const JSON_TYPES = ['application/json', 'application/yaml'];
 const PATCH_JSON = 'application/json-patch+json';
 const PATCH_MERGE = 'application/merge-patch+json';
+const PATCH_STRATEGIC = 'application/strategic-merge-patch+json';
 
 const contentType = (exchange: Exchange): string =>
   exchange.header('content-type').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -115,11 +117,16 @@ const targetOf = ({ resource, route }: Call): Target => ({
   name: route.name,
 });
 
+const applyPatch = (type: string, resource: ServedResource, patch: unknown, stored: StoredObject): unknown => {
+  if (type === PATCH_JSON) return applyJsonPatch(stored, decodeJsonPatch(patch));
+  return type === PATCH_MERGE ? applyMergePatch(stored, patch) : applyStrategicMergePatch(stored, patch);
+};
+
 /** The stored object changed as the patch says. Throws 400, 422 or 500 Status errors. */
 const patchObject = (type: string, resource: ServedResource, patch: unknown, stored: StoredObject): StoredObject => {
   let patched: unknown;
   try {
-    patched = type === PATCH_JSON ? applyJsonPatch(stored, decodeJsonPatch(patch)) : applyMergePatch(stored, patch);
+    patched = applyPatch(type, resource, patch, stored);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
     if (error.kind === 'undecodable') throw badRequest(`error decoding patch: ${error.message}`);
@@ -171,7 +178,7 @@ export const createHandlers = ({ store, reader, writer, watches, toJson }: Handl
 
   const patch = async (call: Call): Promise<void> => {
     const { resource, exchange } = call;
-    const accepted = [PATCH_JSON, PATCH_MERGE];
+    const accepted = [PATCH_JSON, PATCH_MERGE, ...(resource.custom ? [] : [PATCH_STRATEGIC])];
     const type = contentType(exchange);
     if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
     const context = contextOf(call, 'PatchOptions');

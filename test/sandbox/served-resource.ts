@@ -28,7 +28,7 @@ export interface ServedResource extends Resource {
   readonly shortNames: readonly string[];
   /** Has a status subresource. */
   readonly status: boolean;
-  /** Defined by a CRD: PUT needs a resourceVersion. */
+  /** Defined by a CRD: no strategic merge patch, PUT needs a resourceVersion. */
   readonly custom: boolean;
   /** none: never set; content: rises on changes outside metadata (and status); labels: also on label changes. */
   readonly generation: 'none' | 'content' | 'labels';
