@@ -54,6 +54,7 @@ const ruleRow = ({ name, scenarios }: LoopResults['rules'][number]): string[] =>
   return [
     name,
     percent(mean('overload'), 3),
+    percent(mean('lost'), 3),
     percent(mean('inZone'), 1),
     percent(mean('regret'), 2),
     mean('p99').toFixed(0),
@@ -82,13 +83,14 @@ const duel = (results: LoopResults): { readonly rows: string[][]; readonly wins:
   const rows = scenariosOf(OURS).flatMap((ours) => {
     const other = theirs.get(ours.name);
     if (other === undefined) return [];
-    const figures = [ours, other].map(({ overload, regret, inZone, p99 }) => [
+    const figures = [ours, other].map(({ overload, lost, regret, inZone, p99 }) => [
       percent(overload, 3),
+      percent(lost, 3),
       percent(regret, 2),
       percent(inZone, 1),
       p99.toFixed(0),
     ]);
-    const cells = [0, 1, 2, 3].map((column) => figures.map((row) => row[column] ?? '').join(' / '));
+    const cells = [0, 1, 2, 3, 4].map((column) => figures.map((row) => row[column] ?? '').join(' / '));
     return [[ours.name, verdictOf(ours, other), ...cells]];
   });
   const wins = rows.filter(([, verdict]) => verdict === 'ours' || verdict === 'alike').length;
@@ -132,6 +134,7 @@ export const rulesTables = (results: LoopResults): string => {
       [
         'rule',
         'avoidable overload, %',
+        'lost, with a queue, %',
         'in zone, %',
         'crossing beyond the bound, points',
         'p99, ms',
@@ -143,7 +146,15 @@ export const rulesTables = (results: LoopResults): string => {
     ),
     'Ours / Envoy’s by scenario, better where neither overload nor crossing beyond the bound is worse:',
     markdownTable(
-      ['scenario', 'better', 'avoidable overload, %', 'crossing beyond the bound, points', 'in zone, %', 'p99, ms'],
+      [
+        'scenario',
+        'better',
+        'avoidable overload, %',
+        'lost, with a queue, %',
+        'crossing beyond the bound, points',
+        'in zone, %',
+        'p99, ms',
+      ],
       rows,
     ),
     `Ours is at least as good in overload and in crossing at once in ${wins} of ${of} scenarios.`,
