@@ -1,5 +1,4 @@
 // Shows what a dead webhook costs, with both failure policies, and that all hints come back by themselves.
-// Alone: it measures times.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
