@@ -156,7 +156,7 @@ describe('the admission server under pressure and change', () => {
     const target = { port: fixture.server.port, ca: fixture.ca };
     const thread = new Worker(client, {
       eval: true,
-      workerData: { load, shots, target, warmUpMs: 0, measureMs: 1_000 },
+      workerData: { load, shots, target, warmUpMs: 0, measureMs: 2_000 },
     });
     const [answers] = (await once(thread, 'message')) as [number];
     expect(answers).to.be.greaterThan(3);
