@@ -62,7 +62,13 @@ export const audit = topologyCommand({
     const tariff = async () => tariffOf(await readPrices(prices), itemsOf(snapshot.nodes));
     const assumed = gigabytesPerDay === undefined ? undefined : { tariff: await tariff(), gigabytesPerDay };
     const bill = measured === undefined ? assumed : { tariff: await tariff(), measured };
-    const report = auditCluster(snapshot, { now: io.now(), ...statedBy(flags), ...defined({ namespace, bill }) });
+    const fixes = flags.output === 'json' || flags.output === 'yaml';
+    const report = auditCluster(snapshot, {
+      now: io.now(),
+      fixes,
+      ...statedBy(flags),
+      ...defined({ namespace, bill }),
+    });
     const services = sortServices(report.services, sortBy);
     const sorted = { ...report, services: reverse ? services.reverse() : services };
     const findings = auditFindings(sorted, flags.filename?.[0]);

@@ -44,6 +44,8 @@ export interface AuditOptions extends ExplainOptions {
   readonly namespace?: string;
   /** Default: shares only, no money. */
   readonly bill?: Bill;
+  /** Whether commands for the first cause of each Service are tried, a diagnosis each. Default: true. */
+  readonly fixes?: boolean;
 }
 
 /** Something about the cluster as a whole, which may concern every Service. */
@@ -190,12 +192,12 @@ const JUDGED_BY: readonly CollectionName[] = [
 
 /** Services come worst first: what fails, then what crosses most of all connections, or costs most where prices are given. */
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
-  const { namespace, bill } = options;
+  const { namespace, bill, fixes = true } = options;
   const index = indexSnapshot(snapshot, options);
   const chosen = sortedServices(snapshot).filter(
     (service) => namespace === undefined || serviceRefOf(service).namespace === namespace,
   );
-  const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index)));
+  const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index), fixes));
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));

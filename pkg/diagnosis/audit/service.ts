@@ -174,7 +174,7 @@ const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
   };
 };
 
-const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined) => {
+const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fixes: boolean) => {
   const { facts, verdict, scope, wanted, given, effective } = diagnosis;
   const [first, ...others] = diagnosis.causes;
   const endpoints = facts.families[0]?.endpoints ?? [];
@@ -203,7 +203,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined) => 
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
     /** The one to look at first; null where there is none. */
-    cause: first === undefined ? null : withFix(first, diagnosis),
+    cause: first === undefined ? null : fixes ? withFix(first, diagnosis) : first,
     /** The others, in the order in which to look at them. */
     alsoFound: others.map(({ reason }) => reason),
   };
@@ -259,9 +259,9 @@ export const auditGroup = (
 };
 
 /** A Service before its part of the whole is known. Keeps nothing of the diagnosis but what is reported: there are thousands. */
-export const assessed = (diagnosis: Diagnosis) => {
+export const assessed = (diagnosis: Diagnosis, fixes: boolean) => {
   const prediction = predict(diagnosis);
-  const whole = ungrouped(diagnosis, prediction);
+  const whole = ungrouped(diagnosis, prediction, fixes);
   const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
   return {
     draft: { group: auditGroup(whole), ...whole },
