@@ -7,6 +7,7 @@ import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { inFull } from '../support/depth.ts';
 
 const FILES = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));
 
@@ -67,7 +68,10 @@ describe('figures of kubectl topology', () => {
 
   it('never say 0 of 0, and are never none of the numbers, in any answer to any file', async () => {
     const wrong: string[] = [];
-    for (const file of FILES) {
+    for (const file of inFull(
+      FILES,
+      FILES.filter((_, at) => at % 3 === 0),
+    )) {
       const asked = [
         ...QUESTIONS.map((question) => [...question, ...on(file)]),
         ...PLAIN_QUESTIONS.map((question) => [...question, '-f', clusterFile(file)]),
