@@ -38,7 +38,7 @@ const { settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
 const MIB = 2 ** 20;
 const SOURCE_PORT = 9_090;
 /** Longer than a Lease lasts that is not renewed. */
-const SECONDS = 17;
+const SECONDS = 20;
 /** What a kubelet waits for health. */
 const HEALTH_MS = 1_000;
 /** Series of the one meter, of two Nodes. */
