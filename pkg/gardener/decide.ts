@@ -167,7 +167,7 @@ const ANNOTATION_IGNORE = 'shoot.gardener.cloud/ignore';
 /** One state of a Shoot in which its control plane is not routed by zone: field, words behind the Shoot's name, and whether it is in it. */
 type ShootState = readonly [RefusalReason, field: string, words: string, isIn: (shoot: Shoot) => boolean];
 
-/** Gone or somebody else's, or left alone by gardenlet and taken apart: then everything stays as it is. The first counts. */
+/** Gone or not ours, left alone by gardenlet, or being taken apart: everything stays as it is then. The first that applies counts. */
 const SHOOT_STATES: readonly ShootState[] = [
   [
     'SelfHostedShoot',

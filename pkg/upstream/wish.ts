@@ -94,8 +94,8 @@ export const wishOf = (service: Service, version: KubernetesVersion, gates: Feat
   const source = keys.every((key) => (annotations[key] ?? '') === '') ? 'none' : 'topology-mode';
   if (annotation !== undefined) {
     const understood = isOff(annotation) || annotation.includes('/');
-    const told = why('AnnotationNotRecognized', JSON.stringify(annotation));
-    return { mode: 'none', source, value: annotation, understood, ...told };
+    const words = why('AnnotationNotRecognized', JSON.stringify(annotation));
+    return { mode: 'none', source, value: annotation, understood, ...words };
   }
   const unread = annotations[ANNOTATION_TOPOLOGY_MODE];
   const reason = unread === undefined ? 'NotRequested' : 'AnnotationKeyNotRead';

@@ -80,14 +80,6 @@ const ROWS: readonly Row[] = [
     /"trafficDistribution"/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/114215',
-    { version: '1.24.7', annotations: HINTS, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] },
-    'Ineffective',
-    'HintsLost',
-    /^✗ ineffective: 33 %/,
-    /Change the Service \(an annotation will do\) or restart one Pod/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/123401',
     {
       version: '1.29.1',

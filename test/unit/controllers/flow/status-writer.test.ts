@@ -118,7 +118,7 @@ describe('the reporter of loops', () => {
   });
 
   for (const [name, more, found] of [
-    ['where it shall create none', { status: { create: false, minIntervalSeconds: 60 } }, undefined],
+    ['where it is to create none', { status: { create: false, minIntervalSeconds: 60 } }, undefined],
     ['while the definition is not installed', { available: () => false }, policy],
   ] as const) {
     it(`writes no status ${name}`, async () => {
