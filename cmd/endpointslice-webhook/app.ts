@@ -1,5 +1,5 @@
-// The endpointslice-webhook: what surrounds it, its admission server with health and metrics, and the way down.
-// Collects log lines of one turn of the event loop into one write: a system call a line costs as much as the admission itself.
+// The endpointslice-webhook: its admission server with health and metrics, what surrounds it, how it stops; and its log, whose lines of
+// one turn of the event loop are one write: a system call a line costs as much as the admission itself.
 import { readFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';

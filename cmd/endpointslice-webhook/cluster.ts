@@ -1,5 +1,5 @@
-// What the webhook has from a cluster: a client, the version, certificates, the registration and the planner's Lease.
-// Keeps the registration while the installation exists; its last replicas remove it.
+// What the webhook has from a cluster: a client, the version, certificates, the planner's Lease, and its registration, which it keeps
+// while the installation exists and its last replicas remove.
 import { randomBytes } from 'node:crypto';
 import { type Namespace, isSwitchedOff, isSwitching } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/values.ts';

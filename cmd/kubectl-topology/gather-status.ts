@@ -1,5 +1,5 @@
-// Reads from a cluster what a status is judged by; what may not be read is named and left out.
-// Tries admission with a slice that is created as a dry run: what comes back has hints if the webhook acts. Nothing is stored.
+// Reads from a cluster what a status is judged by, and names what may not be read. Admission is tried with a slice that is created as a
+// dry run: it comes back with hints if the webhook acts, and nothing is stored.
 import { YAMLParseError, parse } from 'yaml';
 import type { EndpointSlice, Lease, Namespace } from '../../pkg/apis/core.ts';
 import { defined, isFields, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';

@@ -1,5 +1,5 @@
-// From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
-// Finds the Service (or another thing) that a person named, or says which one was probably meant.
+// From flags to the snapshot that a command works on, and to the Service that was named, or the one that was probably meant.
+// The client of a cluster is loaded only where a cluster is asked.
 import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } from '../../pkg/apis/core.ts';
 import { defined, nameOf } from '../../pkg/apis/values.ts';
 import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';

@@ -1,6 +1,5 @@
-// The settings-reconciler: caches and version in every replica, controllers in the one that leads.
-// What every way of running the settings-reconciler shares: configuration, clients, identity, clock and logger.
-// The two ways of running that end by themselves: --dry-run and --cleanup.
+// The settings-reconciler: caches and version in every replica, controllers in the one that leads; and the two ways of running that end
+// by themselves, --dry-run and --cleanup.
 import { readFile } from 'node:fs/promises';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { EndpointSlice, Namespace } from '../../pkg/apis/core.ts';

@@ -1,5 +1,5 @@
-// Runs conntrack: one process that follows flows as they begin and end, and one for each list of the living.
-// Reads a stream in batches: waking up for each of a few hundred lines a second costs far more than reading them.
+// Runs conntrack: one process that follows flows as they begin and end, and one for each list of the living; both are read in batches,
+// because waking up for each of a few hundred lines a second costs far more than reading them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Readable, getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';

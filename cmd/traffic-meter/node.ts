@@ -1,5 +1,5 @@
-// What the node itself knows: its addresses, the addresses it has routes to without a next hop, and the kernel's settings.
-// Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
+// What the Node itself knows (its addresses, those it has routes to without a next hop, settings of the kernel), and the directory of
+// addresses, kept equal to the Services, EndpointSlices and Nodes of the cluster.
 import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';

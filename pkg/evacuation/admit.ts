@@ -1,6 +1,5 @@
 // Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
-// without a mark gets it in the write that brings endpoints of the zone.
-// What of an EndpointSlice is this project's, and the operations that remove it, whichever component wrote it.
+// without a mark gets it in the write that brings endpoints of the zone. And what of a slice is this project's, with its removal.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type Endpoint, type EndpointHints, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { type Fields, defined, isFields } from '../apis/values.ts';

@@ -1,5 +1,4 @@
-// Decides which hints the endpoints of a slice get, and returns the JSON Patch that sets them.
-// Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
+// Decides which hints the endpoints of a slice get, planned ones carried over from the stored slice, and returns the JSON Patch.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, isFields } from '../apis/values.ts';

@@ -1,5 +1,4 @@
-// The table of hint strategies, and which of them a slice's labels ask for.
-// What the hint decision takes and returns.
+// The table of hint strategies, which of them a slice's labels ask for, and what the hint decision takes and returns.
 // Reads the EndpointSlice of a request, which may hold anything, and says what is wrong with one that cannot be served.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';

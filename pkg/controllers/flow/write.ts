@@ -1,5 +1,5 @@
-// Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read.
-// Strategy labels, and what Services in namespaces that are served no more still carry.
+// Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read;
+// and removes strategy labels from Services in namespaces that are no longer served.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

@@ -1,6 +1,5 @@
-// Has admission look again at slices that it left otherwise than it would now: resyncs one, and while that helps, the others, a few a second.
-// Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone.
-// Removes planned hints once the flow-controller is gone, by resyncs that make admission decide again.
+// Finds slices whose hints admission would write otherwise now (written while it was away, or planned by a flow-controller that is gone),
+// and has it look again: one slice first, and while that helps, the others, a few a second.
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../../apis/core.ts';
 import { ANNOTATION_TOUCHED, isNowhere } from '../../apis/names.ts';
 import { keyOf, refOf } from '../../apis/values.ts';

@@ -1,5 +1,5 @@
-// Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports.
-// Pods and volumes are read when a Node is about to change its zone: that is too seldom for a cache.
+// Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports. Pods and volumes are read only then:
+// too seldom for a cache.
 import type { Node, NodeGroup } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
