@@ -1,7 +1,8 @@
 // The metrics of the meter, computed from the ledger when they are scraped.
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';
-import type { Ledger, Series } from '../../pkg/traffic/ledger.ts';
+import type { Route } from '../../pkg/traffic/conntrack.ts';
+import type { Ledger } from '../../pkg/traffic/ledger.ts';
 import type { NodeFacts } from './node.ts';
 
 /** Names that do not begin as the controllers' do: they are what others query. */
@@ -12,7 +13,7 @@ export const STATES = ['Starting', 'Measuring', 'NoServiceTraffic', 'AccountingO
 export type MeterState = (typeof STATES)[number];
 
 export interface MeterView {
-  readonly ledger: Pick<Ledger, 'series' | 'proofs' | 'losses' | 'living' | 'seesServices'>;
+  readonly ledger: Pick<Ledger, 'series' | 'direct' | 'proofs' | 'losses' | 'living' | 'seesServices'>;
   readonly facts: () => NodeFacts | undefined;
   /** Seconds since the last complete list; undefined before the first. */
   readonly listAgeSeconds: () => number | undefined;
@@ -34,6 +35,9 @@ export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterStat
   return ledger.seesServices ? 'Measuring' : 'NoServiceTraffic';
 };
 
+/** A socket load balancer translates before the kernel's table does: there a connection to a Service looks like one to a Pod. */
+const seesDirect = ({ ledger, facts }: MeterView): boolean => ledger.seesServices && facts()?.foreignPlane === '';
+
 const SERVICE_LABELS = ['service_namespace', 'service_name'];
 const ROUTE_LABELS = [...SERVICE_LABELS, 'source_zone', 'destination_zone'];
 
@@ -48,7 +52,7 @@ const serviceLabels = (service: string): Labels => {
   };
 };
 
-const routeLabels = ({ service, source, destination }: Series): Labels => ({
+const routeLabels = ({ service, source, destination }: Route): Labels => ({
   ...serviceLabels(service),
   source_zone: source,
   destination_zone: destination,
@@ -98,6 +102,21 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
     'Connections (flows of UDP as well) between zones, by Service.',
     ROUTE_LABELS,
     () => [...ledger.series].map((series) => [routeLabels(series), series.connections]),
+  );
+  register(
+    'counter',
+    'direct_connections_total',
+    'Connections to endpoints by their own addresses, past the Service: of those without a Service, once for each Service of the endpoint.',
+    ROUTE_LABELS,
+    () =>
+      seesDirect(view) ? [...ledger.direct].map((series) => [routeLabels(series), series.connections] as const) : [],
+  );
+  register(
+    'gauge',
+    'direct_visible',
+    '1 where connections past Services can be counted; 0 where none to a Service was seen translated, or a data plane translates before the kernel.',
+    [],
+    () => [[{}, seesDirect(view) ? 1 : 0]],
   );
   // What the status of FlowPolicies and two alerts go by.
   register(

@@ -64,6 +64,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     registerMeterMetrics(metrics, {
       ledger: {
         series: [],
+        direct: [],
         proofs: [],
         losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
         living: 0,

@@ -1,9 +1,9 @@
 // What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not; and measured traffic as
 // one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
-import { type Fields, isFields, sumBy } from '../apis/values.ts';
+import { type Fields, defined, isFields, sumBy } from '../apis/values.ts';
 import { GROUP } from '../apis/names.ts';
 import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
-import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
+import type { Direct, DirectFlow, Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
 import { asFields, asText, fieldAt, listReader, reader, requiredTextAt, readAt } from './project/fields.ts';
@@ -46,6 +46,32 @@ const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
     monthlyCost: costOf(tariff, costMatrixOf(flows)),
   };
 };
+
+/** Nothing measured for less than this is no answer, seconds. */
+const LONG_ENOUGH = 600;
+
+/** What was measured to go past a Service to its endpoints; undefined where the source does not see it on any Node. */
+export const measuredPast = ({ flows, direct }: Measured, service: string, nodes: number) => {
+  if (direct === undefined) return undefined;
+  const own = direct.flows.filter((flow) => flow.service === service);
+  const through = sumBy(flows, (flow) => (flow.service === service ? (flow.connections ?? 0) : 0));
+  const connections = sumBy(own, (flow) => flow.connections);
+  return {
+    /** A second. */
+    connections,
+    /** Of these, between two known zones. */
+    crossing: sumBy(own.filter(crosses), (flow) => flow.connections),
+    /** Of all connections to its endpoints; null where there were none. */
+    share: connections + through === 0 ? null : connections / (connections + through),
+    seconds: direct.seconds,
+    /** Nodes where it would be seen. */
+    seenOn: { count: Math.min(direct.nodes, nodes), of: nodes },
+    /** It settles that nothing goes past it: seen on every Node and for long enough, while connections went through it. */
+    settled: connections === 0 && through > 0 && direct.nodes >= nodes && direct.seconds >= LONG_ENOUGH,
+  };
+};
+
+export type MeasuredPast = NonNullable<ReturnType<typeof measuredPast>>;
 
 export type MeasuredPart = ReturnType<typeof partOf>;
 
@@ -131,24 +157,39 @@ const asAmount = reader(
   (value): value is number => typeof value === 'number' && value >= 0 && value <= MOST,
 );
 
-const flowOf = (item: unknown): MeasuredFlow => {
+const directFlowOf = (item: unknown): DirectFlow => {
   const flow = asFields(item);
   const textAt = (key: string): string => readAt(key, asText, flow[key]);
-  const amountAt = (key: string): number => readAt(key, asAmount, flow[key]);
   return {
     service: textAt('service'),
     source: textAt('source'),
     destination: textAt('destination'),
-    connections: flow['connections'] === null ? null : amountAt('connections'),
-    requestBytes: amountAt('requestBytes'),
-    responseBytes: amountAt('responseBytes'),
+    connections: readAt('connections', asAmount, flow['connections']),
   };
 };
+
+const flowOf = (item: unknown): MeasuredFlow => {
+  const flow = asFields(item);
+  const counted = flow['connections'] === null ? { ...flow, connections: 0 } : flow;
+  return {
+    ...directFlowOf(counted),
+    ...(flow['connections'] === null ? { connections: null } : {}),
+    requestBytes: readAt('requestBytes', asAmount, flow['requestBytes']),
+    responseBytes: readAt('responseBytes', asAmount, flow['responseBytes']),
+  };
+};
+
+const directOf = (object: Fields): Direct => ({
+  nodes: readAt('nodes', asAmount, object['nodes']),
+  seconds: readAt('seconds', asAmount, object['seconds']),
+  flows: fieldAt(object, 'flows', listReader(directFlowOf)) ?? [],
+});
 
 /** Throws a FieldError with the path of the field that is wrong. */
 export const parseTraffic = (object: Fields): Measured => ({
   by: requiredTextAt(object, 'by'),
   seconds: readAt('seconds', asAmount, object['seconds']),
   flows: fieldAt(object, 'flows', listReader(flowOf)) ?? [],
+  ...defined({ direct: fieldAt(object, 'direct', (value) => directOf(asFields(value))) }),
   notes: fieldAt(object, 'notes', listReader(asText)) ?? [],
 });

@@ -1,10 +1,10 @@
 // Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus that scrapes them.
-import { errorText } from '../apis/values.ts';
+import { defined, errorText } from '../apis/values.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
 import type { Client } from '../kubernetes/types.ts';
-import { type Measured, type MeasuredFlow, addUp } from '../traffic/measured.ts';
+import { type Measured, type MeasuredFlow, addUp, directFlows } from '../traffic/measured.ts';
 import { type MeterReading, readMeter } from '../traffic/meter-reading.ts';
 import { ZONE_UNKNOWN } from '../traffic/conntrack.ts';
 import { createGate } from './shared-reads.ts';
@@ -150,6 +150,10 @@ export type SendQuery = (promql: string, signal: AbortSignal) => Promise<string>
 /** Names of metrics and labels as the traffic-meter has them; recording rules can give other measurements these names. */
 const BYTES = 'topology_traffic_bytes_total';
 const CONNECTIONS = 'topology_traffic_connections_total';
+const DIRECT = 'topology_traffic_direct_connections_total';
+/** The least in the window: a Node that lost its view on the way did not see all. */
+const directNodes = (seconds: number): string => `sum(min_over_time(topology_traffic_direct_visible[${seconds}s]))`;
+const COUNTING = 'min(topology_traffic_counting_seconds)';
 type Rates = Pick<MeasuredFlow, 'connections' | 'requestBytes' | 'responseBytes'>;
 const NOTHING: Rates = { connections: 0, requestBytes: 0, responseBytes: 0 };
 const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'];
@@ -176,12 +180,16 @@ export const readPrometheusTraffic = async (
       };
     });
   };
-  const [bytes, connections] = await Promise.all([
+  const numberAt = async (query: string) => readVector(await send(query, signal), (_label, value) => value).rows[0];
+  const [bytes, connections, direct, nodes, counting] = await Promise.all([
     read(BYTES, ['direction'], (label, value) => {
       const direction = label('direction') === 'response' ? 'responseBytes' : 'requestBytes';
       return { ...NOTHING, [direction]: value };
     }),
     read(CONNECTIONS, [], (_label, value) => ({ ...NOTHING, connections: value })),
+    read(DIRECT, [], (_label, value) => ({ ...NOTHING, connections: value })),
+    numberAt(directNodes(seconds)),
+    numberAt(COUNTING),
   ]);
   if (bytes.rows.length === 0)
     throw new LoadError('NotInstalled', `Prometheus has no rate of ${BYTES} over the last ${seconds} s`);
@@ -190,6 +198,12 @@ export const readPrometheusTraffic = async (
     by: `traffic-meter (${BYTES} in Prometheus)`,
     seconds,
     flows: connections.rows.length === 0 ? flows.map((flow) => ({ ...flow, connections: null })) : flows,
+    ...defined({
+      direct:
+        nodes === undefined
+          ? undefined
+          : { flows: directFlows(direct.rows), nodes, seconds: Math.min(seconds, counting ?? seconds) },
+    }),
     notes: [...bytes.problems, ...connections.problems],
   };
 };

@@ -2,9 +2,11 @@
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { LoopReport } from '../diagnosis/explain/facts.ts';
+import type { MeasuredPast } from '../diagnosis/measured.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
 import { type Column, type Screen, type Style, clean, indented, percentText, screenFor, tableOf } from './text.ts';
 import { explainedTraffic } from './measured.ts';
+import { ageText } from './status.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
 
 type UsedReport = Explanation['used'][number];
@@ -86,11 +88,24 @@ const failingText = ({ failing, failingInPart }: Explanation['effective']): stri
 const entersText = ({ scope: { enters } }: Explanation): string =>
   enters === '' ? '' : `; traffic from outside enters ${enters}`;
 
+/** What meters saw go past the cluster IP, with where they would see it; empty where nothing was measured. */
+export const pastText = (past: MeasuredPast | undefined): string => {
+  if (past === undefined) return '';
+  const { connections, crossing, share, seconds, seenOn } = past;
+  const over = `${ageText(Math.max(1, Math.round(seconds)))}, meters on ${seenOn.count} of ${seenOn.of} Nodes`;
+  if (share === null) return `no connection was measured, through it or past it (${over})`;
+  if (connections === 0) return `nothing measured past it (${over})`;
+  const crosses = crossing === 0 ? 'none of them' : `${percentText(crossing / connections)} of these`;
+  return `measured: ${percentText(share)} of its connections go around it, ${crosses} to another zone (${over})`;
+};
+
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
 const scopedText = (report: Explanation, alone: string): string => {
-  const { around, unseen } = report.scope;
+  const { around, unseen, past } = report.scope;
+  const measured = pastText(past);
   const more = around.length > 2 ? [`${around.length - 2} more do, or may`] : [];
   const limits = [
+    ...(measured === '' ? [] : [measured]),
     ...around.slice(0, 2).map(({ client, object, possible, watches, byHints }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : '';
@@ -101,7 +116,8 @@ const scopedText = (report: Explanation, alone: string): string => {
   ];
   const kept = keptText(report);
   const enters = entersText(report);
-  if (limits.length === 0 && enters === '') return `${alone}${kept}`;
+  if (enters === '' && limits.length === 0) return `${alone}${kept}`;
+  if (enters === '' && past?.settled === true && limits.length === 1) return clean(`${alone}${kept}; ${measured}`);
   return clean(`${[`through its cluster IP ${kept}`, ...limits].join('; ')}${enters}`);
 };
 

@@ -81,6 +81,24 @@ const contradictions = ({ services }: AuditReport): string => {
   return `More traffic crosses than predicted for ${named.join(', ')}${more}: clients are not where the CPU of the Nodes is, keep old connections, bypass the proxies, or a proxy does not follow the hints.`;
 };
 
+/** Services whose Pods were measured to be reached past them, the most first; and on how many Nodes that would be seen. */
+const pastSentence = ({ services }: AuditReport): string => {
+  const seeing = services.flatMap(({ scope: { past }, ...ref }) => (past === undefined ? [] : [{ ...ref, past }]));
+  const [first] = seeing;
+  if (first === undefined) return '';
+  const { seconds, seenOn } = first.past;
+  const where = `(${ageText(Math.max(1, Math.round(seconds)))}, meters on ${seenOn.count} of ${seenOn.of} Nodes)`;
+  const found = seeing
+    .filter(({ past }) => past.connections > 0)
+    .sort((a, b) => b.past.connections - a.past.connections);
+  if (found.length === 0) return `No connection to their Pods was measured past these Services ${where}.`;
+  const named = found
+    .slice(0, MAX_NAMED)
+    .map(({ namespace, name, past }) => `${namespace}/${name} (${percentText(past.share)} of its connections)`);
+  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
+  return `Connections were measured past ${named.join(', ')}${more}, to the addresses of their Pods ${where}.`;
+};
+
 /** What was measured in sentences: what is saved, what could be, and what no setting of Services touches. */
 export const measuredSentences = (report: AuditReport): readonly string[] => {
   const { measured, prices, sum } = report;
@@ -98,6 +116,7 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
       ? ''
       : `Routing by zone with the endpoints as they are would save ${money(saving.routing)} more, endpoints in zones without any up to ${money(saving.endpoints)}.`,
     `${money(past)} of the bill (${percentText(total === 0 ? null : past / total)}) comes from flows to no Service: no setting of Services changes it.`,
+    pastSentence(report),
     contradictions(report),
     ...measured.notes.map((note) => `Note: ${note}.`),
   ]

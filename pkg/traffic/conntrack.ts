@@ -165,3 +165,16 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
   if (!directory.knowsPodRanges) return { kind: 'skipped', reason: 'ambiguous' };
   return { kind: 'counted', route: { service: NO_SERVICE, source: ZONE_EXTERNAL, destination: here } };
 };
+
+/**
+ * Services whose endpoint was asked by its own address and port. Kubelets probe Pods of their own Node, so what comes from this Node's
+ * address to one of its Pods counts for none.
+ */
+export const directServices = ({ protocol, original }: Flow, own: OwnNode, directory: Directory): string[] => {
+  const port = `${protocol} ${original.destinationPort}`;
+  const ofNode = directory.isNode(original.source);
+  return directory
+    .claimsOf(original.destination)
+    .filter(({ by, endpoint }) => by.ports.includes(port) && !(ofNode && endpoint.node === own.name))
+    .map(({ by }) => by.service);
+};

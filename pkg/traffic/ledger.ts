@@ -2,7 +2,16 @@
 //
 // What it relies on (Linux 6, conntrack-tools 1.4): a flow that ends says how many bytes it carried in all, where the kernel
 // accounts; a list says the same of the living. Events may be lost (netlink overruns its buffer); lists find that out.
-import { type Flow, type OwnNode, type Route, ZONE_EXTERNAL, ZONE_UNKNOWN, routeOf } from './conntrack.ts';
+import {
+  type Flow,
+  NO_SERVICE,
+  type OwnNode,
+  type Route,
+  ZONE_EXTERNAL,
+  ZONE_UNKNOWN,
+  directServices,
+  routeOf,
+} from './conntrack.ts';
 import type { Directory } from './directory.ts';
 import { type Judgement, OUTCOMES, type Outcome } from './hints.ts';
 import { isOfService } from './measured.ts';
@@ -118,6 +127,8 @@ const createProofs = (max: () => number) => {
 
 /** Series of one Service that was judged: its outcomes and both kinds of crossing. */
 const SERIES_PER_PROOF = OUTCOMES.length + 2;
+/** Connections past a Service have one sample, others have three. */
+const DIRECT_PART = 4;
 /** Lists in a row without a Service until its series are given back: by then the last of them was read. */
 const LISTS_UNTIL_GONE = 3;
 
@@ -135,6 +146,7 @@ export const createLedger = (
 ) => {
   const living = new Map<string, Living>();
   const series = createSeriesMap(maxSeries, directory);
+  const direct = createSeriesMap(() => maxSeries() / DIRECT_PART, directory);
   const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
   const losses: Losses = { ends: 0, unaccounted: 0, ambiguous: 0 };
   /** Ended while a list was read: it may still name them. */
@@ -151,11 +163,12 @@ export const createLedger = (
   const giveBack = (): void => {
     const before = missing;
     missing = new Map();
-    for (const { service } of [...series.values(), ...proofs.values()])
+    for (const { service } of [...series.values(), ...direct.values(), ...proofs.values()])
       if (isOfService({ service }) && !directory.hasService(service))
         missing.set(service, (before.get(service) ?? 0) + 1);
     const isGone = ({ service }: { readonly service: string }) => (missing.get(service) ?? 0) >= LISTS_UNTIL_GONE;
     series.release(isGone);
+    direct.release(isGone);
     proofs.release(isGone);
   };
 
@@ -192,6 +205,8 @@ export const createLedger = (
     entry.series = series.at(route);
     if (entry.early) return;
     entry.series.connections += 1;
+    if (route.service === NO_SERVICE)
+      for (const service of directServices(flow, own, directory)) direct.at({ ...route, service }).connections += 1;
     // Only what begins now: the hints of the moment say nothing about a flow that a list found.
     const isJudged = flow.event === 'NEW' && route.source !== ZONE_EXTERNAL;
     const judgement = isJudged ? judge(flow, route.service) : undefined;
@@ -298,6 +313,10 @@ export const createLedger = (
     },
     get series(): Iterable<Readonly<Series>> {
       return series.values();
+    },
+    /** Connections to the own address of an endpoint, by each Service that it belongs to; part of what `series` has without a Service. */
+    get direct(): Iterable<Readonly<Pick<Series, keyof Route | 'connections'>>> {
+      return direct.values();
     },
     get proofs(): Iterable<Readonly<Proof>> {
       return proofs.values();

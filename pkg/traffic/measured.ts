@@ -18,12 +18,25 @@ export interface MeasuredFlow {
   readonly responseBytes: number;
 }
 
+/** Connections to endpoints by their own addresses, a second; an endpoint of several Services counts for each. */
+export type DirectFlow = Pick<MeasuredFlow, 'service' | 'source' | 'destination'> & { readonly connections: number };
+
+/** What went past Services, and on how many Nodes that is visible: not where a socket load balancer translates before the kernel does. */
+export interface Direct {
+  readonly nodes: number;
+  /** What all of these Nodes cover. */
+  readonly seconds: number;
+  readonly flows: readonly DirectFlow[];
+}
+
 export interface Measured {
   /** Who measured, for people: `traffic-meter`, `traffic-meter (topology_traffic_bytes_total in Prometheus)`. */
   readonly by: string;
   /** Time that the averages are of, seconds; the longest, where parts differ. */
   readonly seconds: number;
   readonly flows: readonly MeasuredFlow[];
+  /** Undefined where the source does not count it. */
+  readonly direct?: Direct;
   /** What is missing, in sentences. */
   readonly notes: readonly string[];
 }
@@ -65,6 +78,12 @@ export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
   }
   return [...sums].sort(([a], [b]) => byText(a, b)).map(([, flow]) => flow);
 };
+
+/** Of the connections alone; without those that there are none of. */
+export const directFlows = (flows: Iterable<MeasuredFlow>): DirectFlow[] =>
+  addUp(flows).flatMap(({ service, source, destination, connections }) =>
+    connections === null || connections === 0 ? [] : [{ service, source, destination, connections }],
+  );
 
 /** A second, over so many seconds. */
 export interface StillSeen {

@@ -1,8 +1,9 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
+import { defined } from '../apis/values.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Series } from './ledger.ts';
-import { type Measured, type MeasuredFlow, addUp } from './measured.ts';
+import { type Direct, type Measured, addUp, directFlows } from './measured.ts';
 import type { OutcomeCounts, ServiceCounts } from './proof.ts';
 
 interface ExposedSample {
@@ -66,6 +67,10 @@ export interface MeterReading {
   /** By reason. */
   readonly lost: Readonly<Record<string, number>>;
   readonly rows: readonly Readonly<Series>[];
+  /** Connections past Services; undefined where they are not visible, or an older meter does not count them. */
+  readonly direct?: readonly Readonly<Series>[];
+  /** It counts them, and cannot see them here. */
+  readonly hidesDirect?: true;
   /** New connections against the hints of their moment. */
   readonly judged: ServiceCounts;
   /** Services whose flows the Node's kernel does not track. */
@@ -75,6 +80,8 @@ export interface MeterReading {
 export const METER_METRICS = {
   bytes: 'topology_traffic_bytes_total',
   connections: 'topology_traffic_connections_total',
+  direct: 'topology_traffic_direct_connections_total',
+  directVisible: 'topology_traffic_direct_visible',
   seconds: 'topology_traffic_counting_seconds',
   state: 'topology_traffic_state',
   lost: 'topology_traffic_lost_total',
@@ -123,12 +130,17 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
   const of = (name: keyof typeof METER_METRICS): readonly ExposedSample[] => samples.get(METER_METRICS[name]) ?? [];
   const seconds = of('seconds')[0]?.value ?? 0;
   if (seconds <= 0) return undefined;
+  const visible = of('directVisible')[0]?.value;
   return {
     node,
     seconds,
     state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
     rows: rowsOf(of('connections'), of('bytes')),
+    ...defined({
+      direct: visible === 1 ? rowsOf(of('direct'), []) : undefined,
+      hidesDirect: visible === 0 ? (true as const) : undefined,
+    }),
     judged: judgedOf(of('judged')),
     unsupported: of('unsupported').map(({ labels }) => serviceOf(labels)),
   };
@@ -153,6 +165,9 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
     const nodes = readings.filter((reading) => reading.state === state).map(({ node }) => node);
     return nodes.length === 0 ? [] : [`${named(nodes)}: ${text}`];
   });
+  const blind = readings.filter(({ hidesDirect, state }) => hidesDirect === true && state !== 'Unsupported');
+  if (blind.length > 0)
+    notes.push(`${named(blind.map(({ node }) => node))}: what goes past Services to their Pods cannot be seen`);
   const pairs = readings.flatMap(({ node, unsupported }) => unsupported.map((service) => ({ node, service })));
   for (const [service, own] of Map.groupBy(pairs, (pair) => pair.service))
     notes.push(
@@ -173,24 +188,38 @@ export interface ReadingPair {
 }
 
 /** What was counted after `before`, a second; all of it where the meter began anew since. */
-const ratesOf = ({
-  before,
-  now,
-}: ReadingPair): { readonly seconds: number; readonly flows: readonly MeasuredFlow[] } => {
+const ratesOf = ({ before, now }: ReadingPair) => {
   const base = before === undefined || now.seconds < before.seconds ? undefined : before;
   const seconds = now.seconds - (base?.seconds ?? 0);
-  const known = new Map(base?.rows.map((row) => [keyOfRow(row), row]));
-  const flows = now.rows.map((row) => {
-    const old = known.get(keyOfRow(row));
-    const rate = (counter: keyof typeof ZEROS): number => Math.max(0, row[counter] - (old?.[counter] ?? 0)) / seconds;
-    return {
-      ...row,
-      connections: rate('connections'),
-      requestBytes: rate('requestBytes'),
-      responseBytes: rate('responseBytes'),
-    };
-  });
-  return { seconds, flows };
+  const since = (rows: readonly Readonly<Series>[], before: readonly Readonly<Series>[] = []) => {
+    const known = new Map(before.map((row) => [keyOfRow(row), row]));
+    return rows.map((row) => {
+      const old = known.get(keyOfRow(row));
+      const rate = (counter: keyof typeof ZEROS): number => Math.max(0, row[counter] - (old?.[counter] ?? 0)) / seconds;
+      return {
+        ...row,
+        connections: rate('connections'),
+        requestBytes: rate('requestBytes'),
+        responseBytes: rate('responseBytes'),
+      };
+    });
+  };
+  return {
+    seconds,
+    flows: since(now.rows, base?.rows),
+    direct: now.direct && since(now.direct, base?.direct),
+  };
+};
+
+/** Of the meters that see them; undefined where none does. */
+const directOf = (rates: readonly ReturnType<typeof ratesOf>[]): Direct | undefined => {
+  const seeing = rates.flatMap(({ direct, seconds }) => (direct === undefined ? [] : [{ direct, seconds }]));
+  if (seeing.length === 0) return undefined;
+  return {
+    nodes: seeing.length,
+    seconds: Math.min(...seeing.map(({ seconds }) => seconds)),
+    flows: directFlows(seeing.flatMap(({ direct }) => direct)),
+  };
 };
 
 const averageOfPairs = (pairs: readonly ReadingPair[], notes: readonly string[]): Measured => {
@@ -199,6 +228,7 @@ const averageOfPairs = (pairs: readonly ReadingPair[], notes: readonly string[])
     by: 'traffic-meter',
     seconds: rates.reduce((longest, { seconds }) => Math.max(longest, seconds), 0),
     flows: addUp(rates.flatMap(({ flows }) => flows)),
+    ...defined({ direct: directOf(rates) }),
     notes: [...notes, ...notesOf(pairs.map(({ now }) => now))],
   };
 };

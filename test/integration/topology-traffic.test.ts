@@ -81,6 +81,9 @@ shop/web         2              1 MB/s    70 %
       .post('/api/v1/query', (form: { query: string }) => form.query.includes('topology_traffic_bytes_total'))
       .reply(200, vector([bytes('response', '1500'), bytes('request', '500')]))
       .post('/api/v1/query', (form: { query: string }) => form.query.includes('topology_traffic_connections_total'))
+      .reply(200, vector([]))
+      .post('/api/v1/query', (form: { query: string }) => /direct|counting/.test(form.query))
+      .times(3)
       .reply(200, vector([]));
     const args = ['traffic', '--prometheus', 'http://prometheus.test:9090/', '--window', '30m'];
     const { by, seconds, flows } = await topologyJson<Measured>(args);
@@ -128,6 +131,68 @@ describe('money by measured bytes', () => {
     expect(out).to.match(/MEASURED {3}2\.00 connections a second, 86\.4 GB a day; 70 % of the bytes cross zones/);
     expect(out).to.match(/FROM \\ TO +eu-1a +eu-1b/);
   });
+});
+
+describe('what meters measured past a Service settles a suspicion', () => {
+  const folder = temporaryFolder();
+  after(() => folder.remove());
+  const rbac = 'rbac.authorization.k8s.io';
+  const metadata = { name: 'edge', namespace: 'infra' };
+  const spec = { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'emissaryingress/emissary:3.9' }] };
+  const suspect = [
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template: { spec } } },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'edge' },
+      rules: [{ apiGroups: [''], resources: ['endpoints'], verbs: ['watch'] }],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'edge' },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'edge' },
+      subjects: [{ kind: 'ServiceAccount', ...metadata }],
+    },
+  ];
+  const cluster = folder.write('suspect.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: suspect }));
+  const web = flow('shop/web', 'eu-1a', 'eu-1a', 1, 3);
+  const past = { service: 'shop/web', source: 'eu-1a', destination: 'eu-1b', connections: 1 };
+  const MAY = 'edge (Deployment infra/edge) watches Endpoints and may go around it';
+  const KEPT = '100 % of connections stay in their zone';
+
+  const rows: readonly (readonly [name: string, direct: Measured['direct'], line: string, audit: RegExp])[] = [
+    [
+      'is measured, and crosses',
+      { nodes: 3, seconds: 3600, flows: [past] },
+      `✓ through its cluster IP ${KEPT}; measured: 25 % of its connections go around it, 100 % of these to another zone (60 min, meters on 3 of 3 Nodes); ${MAY}`,
+      /measured past shop\/web \(25 % of its connections\)/,
+    ],
+    [
+      'is measured nowhere',
+      { nodes: 3, seconds: 3600, flows: [] },
+      `✓ effective: ${KEPT}; nothing measured past it (60 min, meters on 3 of 3 Nodes)`,
+      /No connection to their Pods was measured past/,
+    ],
+    [
+      'is measured on two of three Nodes',
+      { nodes: 2, seconds: 3600, flows: [] },
+      `✓ through its cluster IP ${KEPT}; nothing measured past it (60 min, meters on 2 of 3 Nodes); ${MAY}`,
+      /meters on 2 of 3 Nodes/,
+    ],
+    ['cannot be seen', undefined, `✓ through its cluster IP ${KEPT}; ${MAY}`, /Measured/],
+  ];
+  for (const [name, direct, line, ofAudit] of rows) {
+    it(`that ${name}`, async () => {
+      const traffic = trafficDocument(measured([web], direct === undefined ? {} : { direct }));
+      const file = folder.write('traffic.json', JSON.stringify(traffic));
+      const input = ['--measured', '-f', clusterFile('effective'), '-f', cluster, '-f', file];
+      const { out } = await runTopology(['explain', 'shop/web', ...input]);
+      expect(out.split('\n')[1]).to.equal(line);
+      const audited = await runTopology(['audit', ...input]);
+      expect(audited.out.replaceAll(/\s+/g, ' ')).to.match(ofAudit);
+    });
+  }
 });
 
 describe("measured traffic from a cluster's meters", () => {

@@ -1,4 +1,5 @@
 // `kubectl topology explain`: is routing by zone wanted, given, used and effective; and if not, why.
+import { defined } from '../../../pkg/apis/values.ts';
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
 import { explainTraffic } from '../../../pkg/diagnosis/audit/audit.ts';
 import { evacuatedZones } from '../../../pkg/diagnosis/explain/spread.ts';
@@ -49,9 +50,10 @@ export const explain = topologyCommand({
     const more: CollectionName[] = asksForPlan(service) ? ['flowPolicies'] : [];
     if (evacuatedZones({ slices }).length > 0) more.push('evacuations');
     const snapshot = await read.withMore(more);
-    const options = { now: io.now(), crossing: flags.crossing ?? false, ...statedBy(flags) };
-    const report = explainService(snapshot, service, options);
     const traffic = await readMeasured(snapshot, flags, io);
+    const stated = { now: io.now(), crossing: flags.crossing ?? false, ...statedBy(flags) };
+    const options = { ...stated, ...defined({ measured: traffic }) };
+    const report = explainService(snapshot, service, options);
     const measured =
       traffic === undefined
         ? undefined

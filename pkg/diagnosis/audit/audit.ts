@@ -197,7 +197,8 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const chosen = sortedServices(snapshot).filter(
     (service) => namespace === undefined || serviceRefOf(service).namespace === namespace,
   );
-  const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index), fixes));
+  const measuring = { ...options, ...defined({ measured: bill?.measured ?? options.measured }) };
+  const all = chosen.map((service) => assessed(diagnose(snapshot, service, measuring, index), fixes));
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));

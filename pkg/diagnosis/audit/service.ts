@@ -211,9 +211,13 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
 
 type Ungrouped = ReturnType<typeof ungrouped>;
 
-/** It keeps its traffic through its cluster IP, and a client is known to go around that. */
-export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
-  (verdict === 'Effective' || verdict === 'Assumed') && scope.around.some(({ possible }) => !possible);
+/** It keeps its traffic through its cluster IP, and a client is known, or was measured, to go around that. */
+export const isEffectiveInPart = ({
+  verdict,
+  scope: { around, past },
+}: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
+  (verdict === 'Effective' || verdict === 'Assumed') &&
+  (around.some(({ possible }) => !possible) || (past?.connections ?? 0) > 0);
 
 /** Connections fail, whatever the Service asks for. */
 const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([

@@ -184,3 +184,7 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
   );
 };
+
+/** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */
+export const connectsToPods = (bypass: ReturnType<typeof bypassesOf>[number]): boolean =>
+  'watches' in bypass || bypass.client === 'headless-twin';

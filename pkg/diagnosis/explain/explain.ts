@@ -255,7 +255,8 @@ export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionNa
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 const scopeOf = (facts: Facts) => {
-  const { snapshot, bypasses, clientZones, service, index } = facts;
+  const { snapshot, bypasses, clientZones, service, index, past } = facts;
+  const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
     around: bypasses.map((each) => ({
@@ -267,8 +268,10 @@ const scopeOf = (facts: Facts) => {
       /** It is suspected for what it may watch. */
       ...('watches' in each ? { watches: each.watches } : {}),
     })),
-    // With clients in one zone nothing crosses, whatever bypasses the cluster IP.
-    unseen: clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers),
+    /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
+    unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
+    /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
+    ...defined({ past }),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entryOf(facts)?.enters ?? '',
   };

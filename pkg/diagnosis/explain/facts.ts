@@ -8,9 +8,11 @@ import { zoneWeights } from '../../flow/evaluate.ts';
 import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import type { Measured } from '../../traffic/measured.ts';
 import { isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
-import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
+import { bypassIndex, bypassesOf, connectsToPods } from '../bypasses/find.ts';
+import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
   type ReadyEndpoint,
@@ -35,6 +37,7 @@ export interface ExplainOptions extends Stated {
   readonly version?: KubernetesVersion;
   /** Traffic was measured to cross zones although everything here looks right. Default false. */
   readonly crossing?: boolean;
+  readonly measured?: Measured;
 }
 
 type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
@@ -239,6 +242,8 @@ export const gatherFacts = (
   const strategy = strategyOf(labelsOf(service, slices));
   const planned = plannedOf(service, strategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
+  const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
+  const bypasses = bypassesOf(service, index.bypasses);
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
@@ -270,7 +275,9 @@ export const gatherFacts = (
     noZones: noZonesOf(nodes),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
-    bypasses: bypassesOf(service, index.bypasses),
+    bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
+    /** What meters saw go past it. */
+    past,
     ...ownersOf(index, service),
   };
 };

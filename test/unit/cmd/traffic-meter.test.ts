@@ -29,6 +29,7 @@ const facts = (more: Partial<NodeFacts> = {}): NodeFacts => ({
 const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {}): MeterView => ({
   ledger: {
     series: [],
+    direct: [],
     proofs: [],
     losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
     living: 0,
@@ -96,6 +97,27 @@ describe('traffic-meter: its metrics', () => {
     // A second scrape does not count anything twice.
     expect(await metrics.text()).to.equal(text);
   });
+
+  const past: readonly (readonly [name: string, visible: 0 | 1, more: Parameters<typeof view>[0]])[] = [
+    ['are counted where the kernel translates for Services', 1, {}],
+    ['are none where no flow to a Service was seen translated', 0, { seesServices: false }],
+    [
+      'are none where a socket load balancer may translate first',
+      0,
+      { facts: () => facts({ foreignPlane: 'Cilium' }) },
+    ],
+    ['are none before the Node was read', 0, { facts: () => undefined }],
+  ];
+  for (const [name, visible, more] of past) {
+    it(`connections past Services ${name}`, async () => {
+      const metrics = createMetrics({ defaultMetrics: false });
+      const direct = [{ service: 'shop/web', source: 'a', destination: 'b', connections: 2 }];
+      registerMeterMetrics(metrics, { ...view(more), ledger: { ...view(more).ledger, direct } });
+      const text = await metrics.text();
+      expect(text).to.contain(`topology_traffic_direct_visible ${visible}\n`);
+      expect(/direct_connections_total\{[^}]*\} 2/.test(text)).to.equal(visible === 1);
+    });
+  }
 });
 
 describe('traffic-meter: a node-local DNS', () => {

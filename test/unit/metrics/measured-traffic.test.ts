@@ -40,6 +40,9 @@ describe('measured traffic from Prometheus', () => {
         [{ source_zone: 'a', destination_zone: 'external', direction: 'request' }, 5],
       ],
       topology_traffic_connections_total: [[labels, 2]],
+      topology_traffic_direct_connections_total: [[labels, 0.5]],
+      topology_traffic_direct_visible: [[{}, 3]],
+      topology_traffic_counting_seconds: [[{}, 900]],
     });
     expect(await readPrometheusTraffic(send, 3600, never)).to.deep.equal({
       by: 'traffic-meter (topology_traffic_bytes_total in Prometheus)',
@@ -48,6 +51,11 @@ describe('measured traffic from Prometheus', () => {
         { service: '', source: 'a', destination: 'external', connections: 0, requestBytes: 5, responseBytes: 0 },
         { service: 'shop/web', source: 'a', destination: 'b', connections: 2, requestBytes: 10, responseBytes: 20 },
       ],
+      direct: {
+        nodes: 3,
+        seconds: 900,
+        flows: [{ service: 'shop/web', source: 'a', destination: 'b', connections: 0.5 }],
+      },
       notes: [],
     });
     expect(asked).to.include(

@@ -112,6 +112,42 @@ describe('what a meter counts', () => {
   }
 });
 
+describe('connections past a Service', () => {
+  const slice = (name: string, service: string, node: string, address: string) => ({
+    metadata: { namespace: 'shop', name, labels: { 'kubernetes.io/service-name': service } },
+    addressType: 'IPv4',
+    ports: [{ port: 8080 }],
+    endpoints: [{ addresses: [address], zone: 'b', nodeName: node }],
+  });
+  const rows: readonly (readonly [name: string, from: string, to: string, chosen: string, past: readonly string[]])[] =
+    [
+      ['a Pod asks an endpoint by its address', '10.1.1.9:1', '10.1.2.1:8080', '', ['shop/peers a b', 'shop/web a b']],
+      ['it asks through the cluster IP', '10.1.1.9:1', '10.96.0.1:80', '10.1.2.1:8080', []],
+      ['it asks another port of the Pod', '10.1.1.9:1', '10.1.2.1:9090', '', []],
+      ['it asks what is no endpoint', '10.1.1.9:1', '10.1.2.7:8080', '', []],
+      ['the Node asks a Pod of another one', '192.168.0.1:1', '10.1.2.1:8080', '', ['shop/peers a b', 'shop/web a b']],
+      ['a kubelet probes a Pod of its Node', '192.168.0.1:1', '10.1.1.1:8080', '', []],
+      ['a load balancer asks a Pod of this Node', '198.51.100.9:1', '10.1.1.1:8080', '', ['shop/web external a']],
+      ['another Node counts it', '10.1.3.9:1', '10.1.1.1:8080', '', []],
+    ];
+  for (const [name, from, to, chosen, past] of rows) {
+    it(`${past.length === 0 ? 'none' : 'counted'}: ${name}`, () => {
+      const directory = threeZones();
+      directory.setSlice(slice('web-1', 'web', 'n2', '10.1.2.1'));
+      directory.setSlice(slice('web-2', 'web', 'n1', '10.1.1.1'));
+      directory.setSlice(slice('peers-1', 'peers', 'n2', '10.1.2.1'));
+      const ledger = createLedger(directory, own, () => 100);
+      list(ledger);
+      const parsed = parseFlow(lineOf({ event: 'NEW' }, from, to, chosen === '' ? to : chosen));
+      if (parsed === undefined) throw new Error('the line is no flow');
+      ledger.event(parsed);
+      ledger.settle();
+      const found = [...ledger.direct].map((each) => `${each.service} ${each.source} ${each.destination}`);
+      expect(found.sort()).to.deep.equal(past);
+    });
+  }
+});
+
 describe('series that tenants can cause', () => {
   const serviceIn = (namespace: string, number: number) => ({
     metadata: { namespace, name: `s${number}` },

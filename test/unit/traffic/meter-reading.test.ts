@@ -44,6 +44,21 @@ describe('a reading of a meter', () => {
     'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="OfTheFuture"} 1',
   ].join('\n');
 
+  const direct = [
+    'topology_traffic_direct_connections_total{service_namespace="shop",service_name="web",source_zone="a",destination_zone="b"} 4',
+    'topology_traffic_counting_seconds 50',
+    '',
+  ].join('\n');
+  for (const [visible, rows] of [
+    [1, [{ service: 'shop/web', source: 'a', destination: 'b', connections: 4, requestBytes: 0, responseBytes: 0 }]],
+    [0, undefined],
+  ] as const) {
+    it(`holds connections past Services where they are visible: ${visible}`, () => {
+      const found = readMeter('n1', `${direct}topology_traffic_direct_visible ${visible}\n`);
+      expect([found?.direct, found?.hidesDirect]).to.deep.equal([rows, visible === 0 ? true : undefined]);
+    });
+  }
+
   it('holds counters by Service and pair of zones, the state and the losses', () => {
     expect(readMeter('n1', `${text}\ntopology_traffic_counting_seconds 50\n`)).to.deep.equal({
       node: 'n1',
@@ -104,6 +119,18 @@ describe('averages over meters', () => {
       ['a', 'b', 1],
       ['b', 'b', 2],
     ]);
+  });
+
+  it('have connections past Services of the Nodes that show them, over the time that all of these cover', () => {
+    const { direct, notes } = averageOf([
+      reading('n1', 100, [], { direct: [row('a', 'b', 100), row('a', 'a', 0)] }),
+      reading('n2', 10, [], { direct: [row('a', 'b', 10)] }),
+      reading('n3', 500, [], { hidesDirect: true }),
+      reading('n4', 500, []),
+    ]);
+    const flows = [{ service: 'shop/web', source: 'a', destination: 'b', connections: 2 }];
+    expect(direct).to.deep.equal({ nodes: 2, seconds: 10, flows });
+    expect(notes).to.deep.equal(['n3: what goes past Services to their Pods cannot be seen']);
   });
 
   it('between two readings are of whole windows of each meter, however often they are read', () => {

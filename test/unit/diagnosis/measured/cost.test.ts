@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { audit, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.ts';
-import { measuredParts } from '../../../../pkg/diagnosis/measured.ts';
+import { measuredParts, measuredPast } from '../../../../pkg/diagnosis/measured.ts';
 import { BUILT_IN_PRICES, DAYS_PER_MONTH, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
-import type { MeasuredFlow } from '../../../../pkg/traffic/measured.ts';
+import type { Measured, MeasuredFlow } from '../../../../pkg/traffic/measured.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { flow, GIGABYTE_A_DAY, measured } from '../../../fixtures/measured.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
@@ -114,4 +114,33 @@ describe('measured traffic in an audit', () => {
       }),
     );
   });
+});
+
+describe('what was measured past a Service', () => {
+  const web = flow('shop/web', 'a', 'b', 1, 3);
+  const past = (connections: number, destination = 'b') => [
+    { service: 'shop/web', source: 'a', destination, connections },
+    { service: 'shop/api', source: 'a', destination: 'b', connections: 9 },
+  ];
+  const rows: readonly (readonly [
+    name: string,
+    through: readonly MeasuredFlow[],
+    direct: Measured['direct'],
+    expected: readonly [connections: number, crossing: number, share: number | null, settled: boolean] | undefined,
+  ])[] = [
+    ['nothing is known where nothing counts it', [web], undefined, undefined],
+    ['a quarter of its connections', [web], { nodes: 3, seconds: 3600, flows: past(1) }, [1, 1, 0.25, false]],
+    ['some that stay in their zone', [web], { nodes: 3, seconds: 3600, flows: past(1, 'a') }, [1, 0, 0.25, false]],
+    ['some from outside', [web], { nodes: 3, seconds: 3600, flows: past(1, 'external') }, [1, 0, 0.25, false]],
+    ['nothing, on all Nodes', [web], { nodes: 3, seconds: 600, flows: past(0) }, [0, 0, 0, true]],
+    ['nothing, on two of three Nodes', [web], { nodes: 2, seconds: 3600, flows: [] }, [0, 0, 0, false]],
+    ['nothing, for a minute', [web], { nodes: 3, seconds: 60, flows: [] }, [0, 0, 0, false]],
+    ['nothing, while it has no connections', [], { nodes: 3, seconds: 3600, flows: [] }, [0, 0, null, false]],
+  ];
+  for (const [name, through, direct, expected] of rows) {
+    it(name, () => {
+      const found = measuredPast(measured(through, direct === undefined ? {} : { direct }), 'shop/web', 3);
+      expect(found && [found.connections, found.crossing, found.share, found.settled]).to.deep.equal(expected);
+    });
+  }
 });

@@ -9,6 +9,11 @@ const parsed = (object: unknown): unknown => parseTraffic(JSON.parse(JSON.string
 describe('measured traffic in a file', () => {
   const traffic = measured([flow('shop/web', 'a', 'b', 5), flow('', 'a', 'external', 0, null)], {
     notes: ['one is missing'],
+    direct: {
+      nodes: 2,
+      seconds: 60,
+      flows: [{ service: 'shop/web', source: 'a', destination: 'b', connections: 0.5 }],
+    },
   });
 
   it('is read back as it was written', () => {
@@ -25,6 +30,8 @@ describe('measured traffic in a file', () => {
     ['flows 0 responseBytes', { flows: [{ ...traffic.flows[0], responseBytes: -5 }] }],
     ['flows 0 requestBytes', { flows: [{ ...traffic.flows[0], requestBytes: 1e308 }] }],
     ['notes 0', { notes: [1] }],
+    ['direct nodes', { direct: {} }],
+    ['direct flows 0 connections', { direct: { ...traffic.direct, flows: [flow('', 'a', 'b', 0, null)] } }],
   ];
   for (const [path, change] of wrong) {
     it(`names the field that is wrong: ${path}`, () => {
