@@ -6,8 +6,7 @@ import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpo
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { plannerUsersOf } from '../../pkg/hints/readiness.ts';
-import { serviceAccountUser } from '../../pkg/installation/owner.ts';
+import { plannerUsersOf, serviceAccountUser } from '../../pkg/installation/owner.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
@@ -121,8 +120,7 @@ export const usersOf = (
   planning: () => string,
 ): Users => ({
   plannerUsers: {
-    has: (user) =>
-      plannerUsersOf({ configured: flowController.users, ownNamespace, planning: planning() }).includes(user),
+    has: (user) => plannerUsersOf(flowController.users, { ownNamespace, planning: planning() }).includes(user),
   },
   settingsReconcilerUser: settingsReconciler.user ?? serviceAccountUser(ownNamespace, COMMANDS.settingsReconciler),
 });

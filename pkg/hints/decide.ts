@@ -1,20 +1,38 @@
 // Decides which hints the endpoints of a slice get, planned ones carried over from the stored slice, and returns the JSON Patch.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
+import type { Strategy } from '../apis/names.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
 import {
   readEndpoint,
   readSlice,
-  sameZone,
   strategyOf,
-  type HintStrategy,
   type HintsDecision,
-  type HintsInput,
   type ReadEndpoint,
   type ReadSlice,
-  type WantedHints,
 } from './table.ts';
+
+/** Everything the decision may look at: a function of the request, the cluster's version, and whether the planner is alive. */
+export interface HintsInput {
+  /** The EndpointSlice of the request, unchecked. */
+  readonly object: unknown;
+  /** The stored slice on UPDATE, unchecked. */
+  readonly oldObject?: unknown;
+  /** request.userInfo.username. */
+  readonly userName: string;
+  /** Users whose planned hints pass untouched. */
+  readonly flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
+  /** False once the flow controller's Lease is older than 10 minutes: plans are not carried over any more. */
+  readonly plannerAlive: boolean;
+  /**
+   * The slice was chosen by namespace and name, as those of Etcds' client Services are: same-zone where its labels ask for nothing.
+   * Default false.
+   */
+  readonly chosen?: boolean;
+  /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it every time. */
+  readonly nodeHints: boolean;
+}
 
 /**
  * Address, zone and target UID as one unambiguous string. Proxies look at the first address only, so that one identifies.
@@ -45,7 +63,7 @@ const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
  * Looks hints to keep up in the stored slice, in time linear in its size. A stored slice that is no slice, or that asked for another
  * strategy, holds none.
  */
-const carryOverFrom = (oldObject: unknown, strategy: HintStrategy) => {
+const carryOverFrom = (oldObject: unknown, strategy: Strategy) => {
   /** Undefined for two stored endpoints with one identity and different hints: none of them can be trusted. */
   const kept = new Map<string, EndpointHints | undefined>();
   /** Plans repeat: one hints object a plan. */
@@ -90,7 +108,8 @@ export const sameHints = (current: Fields, wanted: EndpointHints): boolean => {
   );
 };
 
-/** What one endpoint should carry, for the slice and the writer that the rule was made for. */
+/** These hints (replacing all others), none, or whatever the endpoint carries now. */
+type WantedHints = EndpointHints | 'none' | 'untouched';
 type Rule = (endpoint: ReadEndpoint) => WantedHints;
 
 /** Zone names repeat: one hints object a zone saves building, comparing and printing it for each endpoint. */
@@ -127,9 +146,9 @@ const heedingReadiness = (rule: Rule, rebuilt: boolean): Rule => {
  * The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. The compiler demands one of a new
  * strategy.
  */
-const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
+const ruleFor = (strategy: Strategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
   const ownZone = ownZoneHints();
-  switch (strategy.name) {
+  switch (strategy) {
     case 'same-zone':
       return ({ zone }) => ownZone(zone) ?? 'untouched';
     case 'same-node':
@@ -165,7 +184,7 @@ const operationFor = (index: number, { hints }: ReadEndpoint, wanted: WantedHint
 export const decideHints = (input: HintsInput): HintsDecision => {
   const slice = readSlice(input.object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
-  const strategy = strategyOf(slice.labels) ?? (input.chosen === true ? sameZone : undefined);
+  const strategy = strategyOf(slice.labels) ?? (input.chosen === true ? 'same-zone' : undefined);
   const whenAllReady = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
   if (whenAllReady === undefined) return unchanged;
   const rule = heedingReadiness(whenAllReady, isRebuilt(slice.labels));

@@ -4,7 +4,7 @@
 // pkg/loadbalancer/writer/writer.go), and 1.14 to 1.19 ignores all hints where one that terminates has none. A hint for a zone that no
 // client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
-import { COMMANDS, LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, isNowhere } from '../apis/names.ts';
+import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, isNowhere } from '../apis/names.ts';
 
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
@@ -78,26 +78,6 @@ export const hintsNow = (
 ): EndpointHints | undefined => {
   if (hints === undefined || isEndpointReady(endpoint)) return hints;
   return rebuilt ? waitingHints(hints, endpoint.zone) : undefined;
-};
-
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
-/** Of several installations one plans and one admits, and they need not be the same. */
-export const plannerUsersOf = ({
-  configured,
-  ownNamespace,
-  planning,
-}: {
-  /** As configured; where any are named, they are all. */
-  readonly configured: readonly string[];
-  /** Namespace of this installation. */
-  readonly ownNamespace: string;
-  /** Namespace of the installation that plans, as its Lease says; empty where it does not. */
-  readonly planning: string;
-}): string[] => {
-  if (configured.length > 0) return [...configured];
-  const namespaces = new Set([ownNamespace, ...(NAMESPACE.test(planning) ? [planning] : [])]);
-  return [...namespaces].map((namespace) => `system:serviceaccount:${namespace}:${COMMANDS.flowController}`);
 };
 
 /** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */

@@ -1,7 +1,6 @@
-// The table of hint strategies, which of them a slice's labels ask for, and what the hint decision takes and returns.
-// Reads the EndpointSlice of a request, which may hold anything, and says what is wrong with one that cannot be served.
+// Which strategy the labels of a slice ask for; reads the EndpointSlice of a request, which may hold anything, and says what is
+// wrong with one that cannot be served.
 import type { JsonPatchOperation } from '../apis/admission.ts';
-import type { EndpointHints } from '../apis/core.ts';
 import { type Fields, isAbsent, isFields } from '../apis/values.ts';
 import {
   ANNOTATION_PLAN,
@@ -10,29 +9,7 @@ import {
   PLAN_SPREAD,
   STRATEGIES,
   type Strategy,
-  isPlannedStrategy,
 } from '../apis/names.ts';
-
-/** Everything the decision may look at: a function of the request, the cluster's version, and whether the planner is alive. */
-export interface HintsInput {
-  /** The EndpointSlice of the request, unchecked. */
-  readonly object: unknown;
-  /** The stored slice on UPDATE, unchecked. */
-  readonly oldObject?: unknown;
-  /** request.userInfo.username. */
-  readonly userName: string;
-  /** Users whose planned hints pass untouched. */
-  readonly flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
-  /** False once the flow controller's Lease is older than 10 minutes: plans are not carried over any more. */
-  readonly plannerAlive: boolean;
-  /**
-   * The slice was chosen by namespace and name, as those of Etcds' client Services are: same-zone where its labels ask for nothing.
-   * Default false.
-   */
-  readonly chosen?: boolean;
-  /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it every time. */
-  readonly nodeHints: boolean;
-}
 
 /** `invalid`: the object is not a slice we can serve; nothing is patched, the message becomes a warning. */
 export type HintsDecision =
@@ -40,53 +17,20 @@ export type HintsDecision =
   | { readonly kind: 'patch'; readonly operations: readonly JsonPatchOperation[] }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** One row of the table of strategies. */
-export interface HintStrategy {
-  readonly name: Strategy;
-  /** Any of these labels on the new slice, with exactly this value, asks for the strategy. */
-  readonly labels: readonly { readonly key: string; readonly value: string }[];
-  /**
-   * True where the flow controller writes the hints: its own writes pass untouched, admission keeps what the stored slice holds for the same
-   * endpoint, the slice annotation `plan: spread` removes hints, and without a living flow controller there are none.
-   */
-  readonly planned: boolean;
-}
-
-/** What an endpoint should carry: these hints (replacing all others), none, or whatever it carries now. */
-export type WantedHints = EndpointHints | 'none' | 'untouched';
-
-const strategy = (name: Strategy, labels: HintStrategy['labels'] = []): HintStrategy => ({
-  name,
-  labels: [{ key: LABEL_STRATEGY, value: name }, ...labels],
-  planned: isPlannedStrategy(name),
-});
-
-/** Every endpoint serves its own zone; also what Gardener's consider label asks for. */
-export const sameZone = strategy('same-zone', [{ key: LABEL_CONSIDER, value: 'true' }]);
-
 /**
- * Every strategy that admission knows: `same-node` also hints the zone, for proxies that know no Node hints, `proportional` is planned by
- * capacity, `load-aware` by measured load.
+ * The strategies that a label can ask for, by key and value. Where several labels ask, the first key decides: Gardener's can only say
+ * same-zone, so this project's is the more specific.
  */
-export const HINT_STRATEGIES: readonly HintStrategy[] = STRATEGIES.map((name) =>
-  name === sameZone.name ? sameZone : strategy(name),
-);
-
-/**
- * The label keys that can ask for a strategy, in order of precedence: where several ask, this project's is the more specific,
- * since Gardener's label can only say same-zone.
- */
-export const SELECTING_LABELS: readonly string[] = [
-  ...new Set([LABEL_STRATEGY, ...HINT_STRATEGIES.flatMap(({ labels }) => labels.map(({ key }) => key))]),
-];
+export const STRATEGIES_BY_LABEL: ReadonlyMap<string, ReadonlyMap<unknown, Strategy>> = new Map([
+  [LABEL_STRATEGY, new Map<unknown, Strategy>(STRATEGIES.map((name) => [name, name]))],
+  [LABEL_CONSIDER, new Map<unknown, Strategy>([['true', 'same-zone']])],
+]);
 
 /** The strategy that the labels ask for. A value that names no strategy asks for nothing: the next label decides. */
-export const strategyOf = (labels: Readonly<Record<string, unknown>>): HintStrategy | undefined => {
-  for (const key of SELECTING_LABELS) {
-    const isAsked = (label: { key: string; value: string }): boolean =>
-      label.key === key && label.value === labels[key];
-    const found = HINT_STRATEGIES.find((row) => row.labels.some(isAsked));
-    if (found !== undefined) return found;
+export const strategyOf = (labels: Readonly<Record<string, unknown>>): Strategy | undefined => {
+  for (const [key, byValue] of STRATEGIES_BY_LABEL) {
+    const strategy = byValue.get(labels[key]);
+    if (strategy !== undefined) return strategy;
   }
   return undefined;
 };
@@ -128,7 +72,7 @@ export const readSlice = (object: unknown): ReadSlice | string => {
   if (metadata === undefined) return 'metadata is not an object';
   const labels = fieldsOf(metadata['labels']);
   if (labels === undefined) return 'metadata.labels is not an object';
-  const wrong = SELECTING_LABELS.find((key) => !isAbsentOrString(labels[key]));
+  const wrong = [...STRATEGIES_BY_LABEL.keys()].find((key) => !isAbsentOrString(labels[key]));
   if (wrong !== undefined) return `metadata.labels[${wrong}] is not a string`;
   const annotations = fieldsOf(metadata['annotations']);
   if (annotations === undefined) return 'metadata.annotations is not an object';

@@ -1,5 +1,6 @@
 // Finds the object that what we write in the whole cluster goes with, so that the garbage collector takes it along, in whatever order we are removed.
 import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
+import { COMMANDS } from '../apis/names.ts';
 import { CLUSTER_ROLES, NAMESPACES, type Resource, apiVersionOf } from '../apis/resources.ts';
 import { ApiError, isForbidden, isNotFound } from '../kubernetes/errors.ts';
 import type { Client } from '../kubernetes/types.ts';
@@ -77,3 +78,19 @@ export const createInstallationOwner = (options: {
 /** The user of a ServiceAccount; each command's is named after it. */
 export const serviceAccountUser = (namespace: string, name: string): string =>
   `system:serviceaccount:${namespace}:${name}`;
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/**
+ * Whose plans pass admission: the users that are configured, else the flow-controllers of this installation and of the one that plans.
+ *
+ * @param names.planning - namespace of the installation that plans, as its Lease says; empty where it does not
+ */
+export const plannerUsersOf = (
+  configured: readonly string[],
+  { ownNamespace, planning }: { readonly ownNamespace: string; readonly planning: string },
+): string[] => {
+  if (configured.length > 0) return [...configured];
+  const namespaces = new Set([ownNamespace, ...(NAMESPACE.test(planning) ? [planning] : [])]);
+  return [...namespaces].map((namespace) => serviceAccountUser(namespace, COMMANDS.flowController));
+};

@@ -11,7 +11,7 @@ import {
 import { ENDPOINT_SLICES } from '../apis/resources.ts';
 import { withoutEvacuation } from '../evacuation/admit.ts';
 import { decideHints, patchText } from '../hints/decide.ts';
-import { HINT_STRATEGIES, type HintsDecision, SELECTING_LABELS } from '../hints/table.ts';
+import { type HintsDecision, STRATEGIES_BY_LABEL } from '../hints/table.ts';
 import { atLeast } from '../routing/version.ts';
 import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
@@ -54,18 +54,18 @@ export const CHOSEN_HINTS_PATH = `${HINTS_PATH}/etcd-clients`;
 
 export const HINTS_KINDS: readonly GroupVersionKind[] = [ENDPOINT_SLICES];
 
-const valuesOf = (key: string): string[] =>
-  HINT_STRATEGIES.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
+/** The labels that ask for a strategy, with the values that do. */
+const ASKING = [...STRATEGIES_BY_LABEL].map(([key, byValue]) => ({ key, values: [...byValue.keys()].map(String) }));
 
 /** Labels that ask for no strategy in any of these ways. */
-const asksForNothing = (keys: readonly string[]) => keys.map((key) => notIn(key, valuesOf(key)));
+const asksForNothing = (asking: typeof ASKING) => asking.map(({ key, values }) => notIn(key, values));
 
 export const SLICE_RULES = [ruleFor(ENDPOINT_SLICES, ['CREATE', 'UPDATE'])];
 
 const nameAt = (index: number): string => `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`;
 
 /** Entries that the configured failure policy applies to: of slices whose labels ask for hints. Every other entry is `Ignore`. */
-export const MAY_FAIL: ReadonlySet<string> = new Set(SELECTING_LABELS.map((_key, index) => nameAt(index)));
+export const MAY_FAIL: ReadonlySet<string> = new Set(ASKING.map((_asking, index) => nameAt(index)));
 
 const COMMON = {
   rules: SLICE_RULES,
@@ -85,7 +85,7 @@ const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry 
   objectSelector: {
     matchExpressions: [
       { key: LABEL_SERVICE_NAME, operator: 'In', values: [...ETCD_CLIENT_SERVICES] },
-      ...asksForNothing(SELECTING_LABELS),
+      ...asksForNothing(ASKING),
     ],
   },
 });
@@ -96,15 +96,15 @@ const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry 
  */
 export const hintsEntries = (options: RegistrationOptions): WebhookEntry[] => {
   const { address, excludedNamespaces } = options;
-  const byLabel = SELECTING_LABELS.map((key, index) => ({
+  const byLabel = ASKING.map(({ key, values }, index) => ({
     name: nameAt(index),
     ...COMMON,
     path: HINTS_PATH,
     namespaceSelector: notExcluded(excludedNamespaces),
     objectSelector: {
       matchExpressions: [
-        { key, operator: 'In' as const, values: valuesOf(key) },
-        ...asksForNothing(SELECTING_LABELS.slice(0, index)),
+        { key, operator: 'In' as const, values },
+        ...asksForNothing(ASKING.slice(0, index)),
         // Whatever is excluded or not: the slices of the Service through which we are reached never wait for us.
         ...(address.kind === 'service' ? [notIn(LABEL_SERVICE_NAME, [address.name])] : []),
       ],

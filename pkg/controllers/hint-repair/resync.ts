@@ -1,7 +1,7 @@
 // Finds slices whose hints admission would write otherwise now (written while it was away, or planned by a flow-controller that is gone),
 // and has it look again: one slice first, and while that helps, the others, a few a second.
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../../apis/core.ts';
-import { ANNOTATION_TOUCHED, isNowhere } from '../../apis/names.ts';
+import { ANNOTATION_TOUCHED, isNowhere, isPlannedStrategy } from '../../apis/names.ts';
 import { keyOf, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isMarked } from '../../evacuation/decide.ts';
@@ -42,14 +42,14 @@ export const needsResync = (slice: EndpointSlice, chosen = false): boolean => {
   const strategy = strategyOfSlice(slice);
   if ((strategy === undefined && !chosen) || !isOpen(slice)) return false;
   // Planned hints are the flow controller's to assert again; the others follow from the slice alone.
-  const own = strategy?.planned !== true;
+  const own = !isPlannedStrategy(strategy);
   const rebuilt = isRebuilt(slice.metadata?.labels);
   return (slice.endpoints ?? []).some((one) => isForClients(one, rebuilt) || (own && lacksHints(one, rebuilt)));
 };
 
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
 export const holdsPlan = (slice: EndpointSlice): boolean => {
-  if (strategyOfSlice(slice)?.planned !== true || !isOpen(slice)) return false;
+  if (!isPlannedStrategy(strategyOfSlice(slice)) || !isOpen(slice)) return false;
   return (slice.endpoints ?? []).some((endpoint) => zonesOf(endpoint).length > 0);
 };
 

@@ -3,9 +3,9 @@ import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
-import { NOWHERE } from '../../apis/names.ts';
+import { NOWHERE, type PlannedStrategy, type Strategy, isPlannedStrategy } from '../../apis/names.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
-import { HINT_STRATEGIES, type HintStrategy, strategyOf } from '../../hints/table.ts';
+import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import type { Measured } from '../../traffic/measured.ts';
@@ -99,9 +99,9 @@ export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Re
 };
 
 /** Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without. */
-const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintStrategy | undefined => {
-  const asked = strategy ?? HINT_STRATEGIES.find(({ name }) => name === effectiveStrategy(service));
-  return asked?.planned === true ? asked : undefined;
+const plannedOf = (service: Service, strategy: Strategy | undefined): PlannedStrategy | undefined => {
+  const asked = strategy ?? effectiveStrategy(service);
+  return isPlannedStrategy(asked) ? asked : undefined;
 };
 
 /** What drains the endpoints, as the beginning of a sentence. */
@@ -239,7 +239,8 @@ export const gatherFacts = (
   const routes = routesBy(slices);
   const clientZones = clientZonesOf(index, endpoints);
   const ideal = idealSlices(slices, expected);
-  const strategy = strategyOf(labelsOf(service, slices));
+  const labels = labelsOf(service, slices);
+  const strategy = strategyOf(labels);
   const planned = plannedOf(service, strategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
@@ -257,6 +258,8 @@ export const gatherFacts = (
     version,
     shares,
     wish: wishOf(service, version, options.gates),
+    labels,
+    /** That the labels ask for. */
     strategy,
     /** Whose hints the flow controller plans, that labels or the annotation ask for. */
     planned,

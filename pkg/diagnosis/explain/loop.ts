@@ -50,7 +50,7 @@ export const loopCauses = (facts: Facts): Cause[] => {
   const stage = lacking ? 'given' : 'prerequisite';
   const who = `FlowPolicy ${name}`;
   if (report === undefined) {
-    const evidence = `Service ${name} asks for the strategy ${planned.name}, and there is no ${who}.`;
+    const evidence = `Service ${name} asks for the strategy ${planned}, and there is no ${who}.`;
     return [cause(stage, 'FlowPolicyMissing', evidence)];
   }
   if (report.spreadOnPurpose && lacking) {

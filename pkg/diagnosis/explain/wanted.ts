@@ -6,6 +6,7 @@ import {
   LABEL_ETCD_CLIENTS,
   LABEL_PROXY_NAME,
 } from '../../apis/names.ts';
+import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
@@ -35,12 +36,12 @@ const asked = (source: HintSource, by: string, strategy?: string) => ({
 export const wantedReport = (facts: Facts) => {
   const { service, wish, strategy, planned, version } = facts;
   if (strategy !== undefined) {
-    const labels = [service.metadata?.labels ?? {}, ...facts.slices.map(({ metadata }) => metadata?.labels ?? {})];
-    const label = strategy.labels.find(({ key, value }) => labels.some((own) => own[key] === value));
-    return asked('webhook', `label ${label?.key ?? ''}=${label?.value ?? ''}`, strategy.name);
+    const { labels } = facts;
+    const key = [...STRATEGIES_BY_LABEL.keys()].find((one) => strategyOf({ [one]: labels[one] }) === strategy) ?? '';
+    return asked('webhook', `label ${key}=${labels[key] ?? ''}`, strategy);
   }
   const annotation = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
-  if (planned !== undefined) return asked('webhook', annotation, planned.name);
+  if (planned !== undefined) return asked('webhook', annotation, planned);
   if (wish.mode === 'proportional') return asked(wish.source, annotation);
   if (wish.mode !== 'none') return asked(wish.source, `spec.trafficDistribution=${wish.value}`);
   // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.

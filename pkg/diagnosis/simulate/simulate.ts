@@ -62,7 +62,7 @@ const costOf = ({ bill, weights }: Frame, endpoints: readonly ProxyEndpoint[]): 
 /** What a Service asks for as it is. */
 const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
   const strategy = strategyOf(labelsOf(service, slices));
-  if (strategy !== undefined) return strategy.name;
+  if (strategy !== undefined) return strategy;
   const { mode, source, value } = wishOf(service, version, gates);
   if (mode === 'none') return 'none';
   return source === 'topology-mode' ? 'Auto' : (MODE_NAMES.find((name) => name === value) ?? 'none');

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { decideHints } from '../../../pkg/hints/decide.ts';
+import { type HintsInput, decideHints } from '../../../pkg/hints/decide.ts';
 import { isNodeName, isZoneHint } from '../../../pkg/hints/readiness.ts';
-import type { HintsInput } from '../../../pkg/hints/table.ts';
+
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { CONTROLLER, PLANNER, hints, inputOf, zoneName } from './support.ts';

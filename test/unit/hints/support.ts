@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { decideHints } from '../../../pkg/hints/decide.ts';
-import type { HintsInput } from '../../../pkg/hints/table.ts';
+import { type HintsInput, decideHints } from '../../../pkg/hints/decide.ts';
+
 import { endpoint, slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 

@@ -2,27 +2,18 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import fc from 'fast-check';
 import { LABEL_CONSIDER, LABEL_STRATEGY, NOWHERE, STRATEGIES } from '../../../pkg/apis/names.ts';
-import { HINT_STRATEGIES, SELECTING_LABELS, strategyOf } from '../../../pkg/hints/table.ts';
-import { excludedNamespacesOf, isNodeName, isZoneName, plannerUsersOf } from '../../../pkg/hints/readiness.ts';
+import { STRATEGIES_BY_LABEL, strategyOf } from '../../../pkg/hints/table.ts';
+import { excludedNamespacesOf, isNodeName, isZoneName } from '../../../pkg/hints/readiness.ts';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { patchText } from '../../../pkg/hints/decide.ts';
 
-describe('the table of hint strategies', () => {
-  it('has a row for every strategy that a Service may ask for', () => {
-    expect(HINT_STRATEGIES.map(({ name }) => name)).to.have.members([...STRATEGIES]);
-  });
-
+describe('the strategies by label', () => {
   it('reads our label before that of Gardener', () => {
-    expect(SELECTING_LABELS).to.deep.equal([LABEL_STRATEGY, LABEL_CONSIDER]);
-  });
-
-  it('no two strategies are asked for by one label and value', () => {
-    const labels = HINT_STRATEGIES.flatMap((strategy) => strategy.labels.map(({ key, value }) => `${key}=${value}`));
-    expect(new Set(labels).size).to.equal(labels.length);
+    expect([...STRATEGIES_BY_LABEL.keys()]).to.deep.equal([LABEL_STRATEGY, LABEL_CONSIDER]);
   });
 
   for (const name of STRATEGIES) {
-    it(`finds ${name} by its label`, () => expect(strategyOf({ [LABEL_STRATEGY]: name })?.name).to.equal(name));
+    it(`finds ${name} by its label`, () => expect(strategyOf({ [LABEL_STRATEGY]: name })).to.equal(name));
   }
 
   const none: { name: string; labels: Record<string, unknown> }[] = [
@@ -99,24 +90,6 @@ describe('patchText', () => {
       }),
     );
   });
-});
-
-const own = 'system:serviceaccount:own:flow-controller';
-const other = 'system:serviceaccount:other:flow-controller';
-
-describe('plannerUsersOf', () => {
-  const cases: { name: string; configured?: string[]; planning: string; users: string[] }[] = [
-    { name: 'our own where nobody says who plans', planning: '', users: [own] },
-    { name: 'our own once where we plan', planning: 'own', users: [own] },
-    { name: 'our own and the one that plans', planning: 'other', users: [own, other] },
-    { name: 'those configured and nobody else', configured: ['a', 'b'], planning: 'other', users: ['a', 'b'] },
-    { name: 'nobody by a name that is none of a namespace', planning: 'x:admin:y', users: [own] },
-    { name: 'nobody by a quotation mark', planning: 'x" || true || "', users: [own] },
-    { name: 'nobody by a name that is too long', planning: 'x'.repeat(64), users: [own] },
-  ];
-  for (const { name, configured = [], planning, users } of cases) {
-    it(`is ${name}`, () => expect(plannerUsersOf({ configured, ownNamespace: 'own', planning })).to.deep.equal(users));
-  }
 });
 
 describe('excludedNamespacesOf', () => {

@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { CLUSTER_ROLES, NAMESPACES, DEPLOYMENTS } from '../../../pkg/apis/resources.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { createInstallationOwner, serviceAccountUser } from '../../../pkg/installation/owner.ts';
+import { createInstallationOwner, plannerUsersOf, serviceAccountUser } from '../../../pkg/installation/owner.ts';
 import { rejection, eventually } from '../../fixtures/eventually.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
@@ -209,4 +209,22 @@ describe('whether the Deployment is removed', () => {
 describe('the user of a ServiceAccount', () => {
   it('is named as the API server names it', () =>
     expect(serviceAccountUser('garden', 'flow-controller')).to.equal('system:serviceaccount:garden:flow-controller'));
+});
+
+const own = 'system:serviceaccount:own:flow-controller';
+const other = 'system:serviceaccount:other:flow-controller';
+
+describe('plannerUsersOf', () => {
+  const cases: { name: string; configured?: string[]; planning: string; users: string[] }[] = [
+    { name: 'our own where no Lease says who plans', planning: '', users: [own] },
+    { name: 'our own once where we plan', planning: 'own', users: [own] },
+    { name: 'our own and the one that plans', planning: 'other', users: [own, other] },
+    { name: 'those configured alone', configured: ['a', 'b'], planning: 'other', users: ['a', 'b'] },
+    { name: 'our own for a name that is none of a namespace', planning: 'x:admin:y', users: [own] },
+    { name: 'our own for a quotation mark', planning: 'x" || true || "', users: [own] },
+    { name: 'our own for a name that is too long', planning: 'x'.repeat(64), users: [own] },
+  ];
+  for (const { name, configured = [], planning, users } of cases) {
+    it(`is ${name}`, () => expect(plannerUsersOf(configured, { ownNamespace: 'own', planning })).to.deep.equal(users));
+  }
 });
