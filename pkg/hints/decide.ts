@@ -4,14 +4,7 @@ import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import type { Strategy } from '../apis/names.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { MAX_HINTS, isNodeName, isRebuilt, isZoneName, waitingHints, whenReady } from './readiness.ts';
-import {
-  readEndpoint,
-  readSlice,
-  strategyOf,
-  type HintsDecision,
-  type ReadEndpoint,
-  type ReadSlice,
-} from './table.ts';
+import { readEndpoint, readSlice, strategyOf, type HintsDecision, type ReadEndpoint, type ReadSlice } from './table.ts';
 
 /** Everything the decision may look at: a function of the request, the cluster's version, and whether the planner is alive. */
 export interface HintsInput {
@@ -160,6 +153,8 @@ const ruleFor = (strategy: Strategy, slice: ReadSlice, input: HintsInput): Rule 
       const carriedOver = carryOverFrom(input.oldObject, strategy);
       return (endpoint) => (ownZone(endpoint.zone) && carriedOver(endpoint)) ?? ownZone(endpoint.zone) ?? 'untouched';
     }
+    default:
+      return strategy satisfies never;
   }
 };
 

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Dispatcher } from 'undici';
 import type { Clock } from './types.ts';
 
 /** TLS options of a connection; PEM unless noted. Values are compared by content to decide whether a new connection is due. */
@@ -42,9 +43,21 @@ export interface KubeConfigSource {
   refresh(): void;
 }
 
-/** Whether fresh credentials are others than those that were refused. */
-export const sameHeaders = (one: Credentials, other: Credentials): boolean =>
-  JSON.stringify(one.headers) === JSON.stringify(other.headers);
+/** A 401 was refused before anything was done: it is worth one more try where the credentials have changed meanwhile. */
+export const authenticated = async (
+  source: { credentials(): Credentials | Promise<Credentials>; refresh(): void },
+  send: (credentials: Credentials) => Promise<Dispatcher.ResponseData>,
+): Promise<Dispatcher.ResponseData> => {
+  const refused = await source.credentials();
+  const answer = await send(refused);
+  if (answer.statusCode !== 401) return answer;
+  source.refresh();
+  const renewed = await source.credentials();
+  if (JSON.stringify(refused.headers) === JSON.stringify(renewed.headers)) return answer;
+  // Read to its end, so that the connection stays usable.
+  await answer.body.dump();
+  return await send(renewed);
+};
 
 /** Whether a connection opened with `left` may serve requests that need `right`. */
 export const sameTls = (left: TlsMaterial, right: TlsMaterial): boolean => isDeepStrictEqual(left, right);

@@ -141,7 +141,6 @@ const hasStatus =
   (error: unknown): error is ApiError =>
     error instanceof ApiError && error.status === status;
 
-export const isUnauthorized = hasStatus(401);
 export const isForbidden = hasStatus(403);
 export const isNotFound = hasStatus(404);
 /** The resourceVersion is not the current one, or a precondition failed. AlreadyExists, also 409, is not a conflict. */

@@ -6,15 +6,8 @@ import { parseJson } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { type Deadline, abortable, createDeadline, ownTurn, sleep } from './wait.ts';
 import { SILENT_CONNECTION, type Transport, type TransportRequest } from './transport.ts';
-import { type Credentials, type KubeConfigSource, sameHeaders } from './credentials.ts';
-import {
-  ApiError,
-  ConnectionError,
-  apiErrorOf,
-  isServiceUnavailable,
-  isTooManyRequests,
-  isUnauthorized,
-} from './errors.ts';
+import { type Credentials, type KubeConfigSource, authenticated } from './credentials.ts';
+import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyRequests } from './errors.ts';
 import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
 import type { Clock, Refusal } from './types.ts';
 
@@ -187,7 +180,7 @@ export const createExchange = ({
   clock: Clock;
   random: () => number;
 }) => {
-  const authenticate = async (call: Call): Promise<Credentials> => {
+  const credentialsFor = async (call: Call): Promise<Credentials> => {
     try {
       return await config.credentials();
     } catch (cause) {
@@ -207,47 +200,28 @@ export const createExchange = ({
   };
 
   /** Rejects for every status but 2xx, with the body read so that the connection stays usable. */
-  const head = async (call: Call, credentials: Credentials, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
+  const head = async (call: Call, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
     const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
-    const answer = await transport.send(
-      {
-        method: call.method,
-        path: call.path,
-        headers: {
-          ...call.headers,
-          accept: 'application/json',
-          'user-agent': userAgent,
-          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
-        },
-        ...body,
-        newConnection: call.newConnection === true,
-        refusal: call.refusal,
-        signal: deadline.signal,
+    const request = {
+      method: call.method,
+      path: call.path,
+      headers: {
+        ...call.headers,
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
       },
-      credentials,
-    );
+      ...body,
+      newConnection: call.newConnection === true,
+      refusal: call.refusal,
+      signal: deadline.signal,
+    };
+    const source = { credentials: () => credentialsFor(call), refresh: () => config.refresh() };
+    const answer = await authenticated(source, (credentials) => transport.send(request, credentials));
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     const retryAfterMs = parseRetryAfter(header(answer, 'retry-after'), clock.now());
-    throw apiErrorOf(
-      call,
-      answer.statusCode,
-      parsed(await abortable(bytesOf(answer.body, call), deadline.signal)),
-      retryAfterMs,
-    );
-  };
-
-  /** A 401 was refused before anything was done: worth one more try if the credentials have changed meanwhile. */
-  const authenticated = async (call: Call, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
-    const credentials = await authenticate(call);
-    try {
-      return await head(call, credentials, deadline);
-    } catch (error) {
-      if (!isUnauthorized(error)) throw error;
-      config.refresh();
-      const renewed = await authenticate(call);
-      if (sameHeaders(credentials, renewed)) throw error;
-      return await head(call, renewed, deadline);
-    }
+    const status = parsed(await abortable(bytesOf(answer.body, call), deadline.signal));
+    throw apiErrorOf(call, answer.statusCode, status, retryAfterMs);
   };
 
   const attempt = async (call: Call, signal?: AbortSignal): Promise<Buffer> => {
@@ -257,7 +231,7 @@ export const createExchange = ({
     const asking = refusal === undefined ? call : { ...call, refusal: () => (refused = refusal()) };
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
-      const answer = await authenticated(asking, deadline);
+      const answer = await head(asking, deadline);
       return await abortable(bytesOf(answer.body, call), deadline.signal);
     } catch (error) {
       throw refused ?? failure(error, call, deadline, signal);
@@ -298,7 +272,7 @@ export const createExchange = ({
       signal.throwIfAborted();
       const deadline = createDeadline(clock, requestTimeoutMs, signal);
       try {
-        const { body } = await authenticated(call, deadline);
+        const { body } = await head(call, deadline);
         return { body, deadline };
       } catch (error) {
         deadline.dispose();

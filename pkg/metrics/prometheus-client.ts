@@ -5,7 +5,7 @@ import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis
 import { defined } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { abortable, createDeadline, ownTurn } from '../kubernetes/wait.ts';
-import { type Credentials, type FileSource, createFileSource, sameHeaders } from '../kubernetes/credentials.ts';
+import { type Credentials, type FileSource, authenticated, createFileSource } from '../kubernetes/credentials.ts';
 import { createGrowingBuffer } from '../kubernetes/exchange.ts';
 import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
@@ -47,7 +47,7 @@ export const openCredentials = (
      *
      * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
      */
-    current(): Credentials {
+    credentials(): Credentials {
       const material = defined({ ca: ca(), cert: cert(), key: key(), servername: tls.serverName });
       const text = token()?.toString('utf8').trim();
       if (text === undefined) return { headers, tls: material };
@@ -55,7 +55,7 @@ export const openCredentials = (
       return { headers: { ...headers, authorization: `Bearer ${text}` }, tls: material };
     },
     /** Looks at every file at the next call: the server refused what it was given. */
-    expire: () => opened.forEach((source) => source.expire()),
+    refresh: () => opened.forEach((source) => source.expire()),
   };
 };
 
@@ -118,20 +118,12 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusO
     return { method, path: PATH, headers: { ...headers, ...contentType }, body: parameters, signal };
   };
 
-  /**
-   * A 401 is worth one more try where the token was renewed meanwhile. Servers and proxies that know no POST say so with 405 or 501; then
-   * queries are sent with GET from now on.
-   */
+  /** Servers and proxies that know no POST say so with 405 or 501; then queries are sent with GET from now on. */
   const send = async (promql: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
-    const used = credentials.current();
-    const answer = await transport.send(requestOf(promql, signal), used);
-    const { statusCode } = answer;
-    if (statusCode === 401) {
-      credentials.expire();
-      if (sameHeaders(used, credentials.current())) return answer;
-    } else if ((statusCode === 405 || statusCode === 501) && method === 'POST' && config.method === undefined) {
-      method = 'GET';
-    } else return answer;
+    const answer = await authenticated(credentials, (used) => transport.send(requestOf(promql, signal), used));
+    const knowsNoPost = method === 'POST' && (answer.statusCode === 405 || answer.statusCode === 501);
+    if (!knowsNoPost || config.method !== undefined) return answer;
+    method = 'GET';
     await readError(answer.body);
     return await send(promql, signal);
   };

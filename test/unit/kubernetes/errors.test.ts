@@ -13,7 +13,6 @@ import {
   isServiceUnavailable,
   isStalePatch,
   isTooManyRequests,
-  isUnauthorized,
 } from '../../../pkg/kubernetes/errors.ts';
 
 const request = { method: 'GET', path: '/api/v1/namespaces/a/services/b' };
@@ -116,7 +115,6 @@ describe('apiErrorOf', () => {
 
 describe('predicates', () => {
   const predicates = {
-    isUnauthorized,
     isForbidden,
     isNotFound,
     isConflict,
@@ -126,7 +124,7 @@ describe('predicates', () => {
     isServiceUnavailable,
   };
   const cases: Array<{ status: number; reason: string; only: keyof typeof predicates | undefined }> = [
-    { status: 401, reason: 'Unauthorized', only: 'isUnauthorized' },
+    { status: 401, reason: 'Unauthorized', only: undefined },
     { status: 403, reason: 'Forbidden', only: 'isForbidden' },
     { status: 404, reason: 'NotFound', only: 'isNotFound' },
     { status: 409, reason: 'Conflict', only: 'isConflict' },

@@ -253,9 +253,9 @@ describe('credentials for Prometheus', () => {
     },
   ]) {
     it(`say what is wrong with ${name}`, () => {
-      const credentials = open(more());
+      const source = open(more());
       try {
-        credentials.current();
+        source.credentials();
         expect.fail('nothing was wrong');
       } catch (error) {
         if (!(error instanceof LoadError)) throw error;
