@@ -9,7 +9,7 @@ import { parseDuration } from './quantity.ts';
 import {
   CLOSED,
   byKeys,
-  createAjv,
+  checkOf,
   fields,
   generation,
   listOf,
@@ -335,7 +335,7 @@ export const readFlowPolicy = (content: string, file: string): FlowPolicy =>
  * Unknown fields pass: a newer definition may know them.
  */
 export const createSpecCheck = (): ((spec: unknown) => string | undefined) => {
-  const validate = createAjv().compile(spec);
+  const validate = checkOf(spec);
   return (value) => {
     if (validate(value)) return undefined;
     const [error] = validate.errors ?? [];

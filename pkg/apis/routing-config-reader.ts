@@ -6,7 +6,7 @@ import { namespaceName } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
 import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
 import type { RoutingConfigProblem, RoutingConfigReading, ServiceSelection } from './routing-config.ts';
-import { CLOSED, createAjv, labelSelector, object, oneOf, rule, rules } from './schema.ts';
+import { CLOSED, checkOf, labelSelector, object, oneOf, rule, rules } from './schema.ts';
 
 const SOME_LABEL = rule<NonNullable<ServiceSelection['selector']>>(
   'size(self.matchLabels) + size(self.matchExpressions) > 0',
@@ -86,8 +86,8 @@ const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReadi
 
 /** The schema is compiled once, so that reading costs microseconds: every change of an Extension is read. */
 export const createRoutingConfigReader = (): RoutingConfigReader => {
-  const ajv = createAjv({ allErrors: true, useDefaults: true, verbose: true });
-  const validate = ajv.compile<Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA);
+  const options = { allErrors: true, useDefaults: true, verbose: true };
+  const validate = checkOf<Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA, options);
   return (providerConfig) => {
     if (providerConfig === undefined || providerConfig === null) return { kind: 'absent' };
     const read = copyOf(providerConfig);

@@ -1,7 +1,7 @@
 // The words that every schema is built from: of configuration files, of providerConfigs and of CustomResourceDefinitions.
 import type { SchemaOptions, Static, TProperties, TSchema } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import { Ajv, type AnySchemaObject, type ErrorObject, type Options } from 'ajv';
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { isFields } from './values.ts';
 
 /** Unknown fields are refused, as in files; an API server prunes them. */
@@ -112,8 +112,10 @@ const holds = (one: Rule, value: unknown, type: unknown): boolean => {
 };
 
 /** ajv with what the schemas here need beyond JSON Schema: rules, and keys of lists, are checked as API servers do. */
-export const createAjv = (options: Options = {}): Ajv => {
-  const ajv = new Ajv({ strict: true, strictTypes: false, discriminator: true, ...options });
+const createAjv = (options: Options): Ajv => {
+  // Strict mode refuses what is no keyword; a test checks the schemas against the meta-schema, so that no start has to compile it.
+  const unchecked = { meta: false, validateSchema: false };
+  const ajv = new Ajv({ strict: true, strictTypes: false, discriminator: true, ...unchecked, ...options });
   const compile = (list: Rule[], { type }: AnySchemaObject) => {
     const check: { (value: unknown): boolean; errors?: Partial<ErrorObject>[] } = (value) => {
       const broken = list.filter((one) => !holds(one, value, type));
@@ -132,4 +134,21 @@ export const createAjv = (options: Options = {}): Ajv => {
     validate: distinct,
     error: { message: ({ schema }) => `holds two items of the same ${(schema as string[]).join(' and ')}` },
   });
+};
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+/**
+ * The check of a schema, compiled at its first use, which takes tens of milliseconds; every later one has the same arguments.
+ *
+ * @param around - makes of it what is compiled
+ */
+export const checkOf = <T, S extends object = object>(
+  schema: S,
+  options: Options = {},
+  around: (schema: S) => AnySchemaObject = (own) => own,
+): ValidateFunction<T> => {
+  const check = compiled.get(schema) ?? createAjv(options).compile(around(schema));
+  compiled.set(schema, check);
+  return check as ValidateFunction<T>;
 };

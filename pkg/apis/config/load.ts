@@ -1,7 +1,7 @@
 // Turns the text of a configuration file into a typed, defaulted configuration, or into an error that says where and why not.
 import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
 import type { ErrorObject, SchemaObject } from 'ajv';
-import { createAjv } from '../schema.ts';
+import { checkOf } from '../schema.ts';
 import { type Document, LineCounter, type Pair, isMap, isNode, isScalar, parseDocument } from 'yaml';
 import { defined, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
@@ -181,8 +181,11 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
   const value = valueOf(source);
   checkHeader(kind, value, source);
   // strictTypes stays off: a property may be left open on purpose (feature gates, a Seed's spec).
-  const ajv = createAjv({ allErrors: true, useDefaults: true, verbose: true });
-  const validate = ajv.compile<T>(withHeader(kind.schema));
+  const validate = checkOf<T, ConfigKind<T>['schema']>(
+    kind.schema,
+    { allErrors: true, useDefaults: true, verbose: true },
+    withHeader,
+  );
   if (!validate(value)) throw new ConfigError(file, problemsOf(validate.errors ?? [], source));
   const crossField = (kind.check?.(value) ?? []).map(({ path, ...problem }) => ({
     ...locate(source, path),

@@ -1,6 +1,6 @@
 // Reads one observation from JSON; what is wrong is said by field.
 import { fieldProblems } from '../../apis/config/load.ts';
-import { byKeys, createAjv } from '../../apis/schema.ts';
+import { byKeys, checkOf } from '../../apis/schema.ts';
 import { errorText } from '../../apis/values.ts';
 import type { Observation } from './types.ts';
 
@@ -46,7 +46,7 @@ const schema = object(
 );
 
 // Unknown fields are left out, so that a line may say more than the loop needs.
-const validate = createAjv({ removeAdditional: true, useDefaults: true, verbose: true }).compile<Observation>(schema);
+const validate = checkOf<Observation>(schema, { removeAdditional: true, useDefaults: true, verbose: true });
 
 const invalid = (field: string, message: string): ParsedObservation => ({ kind: 'invalid', field, message });
 

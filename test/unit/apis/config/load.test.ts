@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
@@ -7,6 +8,9 @@ import { upTo } from '../../../support/depth.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../../pkg/apis/config/endpointslice-webhook.ts';
 import { renderConfigurationReference } from '../../../../hack/lib/config-reference.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
+import { FLOW_POLICY_SPEC_SCHEMA } from '../../../../pkg/apis/flow-policy.ts';
+import { ROUTING_CONFIG_SCHEMA } from '../../../../pkg/apis/routing-config-reader.ts';
+import { FLOW_CONTROLLER_CONFIGURATION } from '../../../../pkg/apis/config/flow-controller.ts';
 import { CONFIG_API_VERSION, type ConfigKind, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 
 interface Sample {
@@ -234,4 +238,18 @@ describe('renderConfigurationReference', () => {
       .filter((line) => line.startsWith('| `') && line.endsWith('|  |') && !line.includes('| object |'));
     expect(missing).to.deep.equal([]);
   });
+});
+
+describe('a schema of the project', () => {
+  const SCHEMAS = {
+    ENDPOINTSLICE_WEBHOOK: ENDPOINTSLICE_WEBHOOK_CONFIGURATION.schema,
+    FLOW_CONTROLLER: FLOW_CONTROLLER_CONFIGURATION.schema,
+    SETTINGS_RECONCILER: SETTINGS_RECONCILER_CONFIGURATION.schema,
+    ROUTING_CONFIG_SCHEMA,
+    FLOW_POLICY_SPEC_SCHEMA,
+  };
+  const ajv = new Ajv({ strict: false });
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    it(`${name} is a valid JSON Schema`, () => expect(ajv.validateSchema(schema), ajv.errorsText()).to.equal(true));
+  }
 });
