@@ -34,7 +34,19 @@ export const nameOf = (object: StoredObject): string => object.metadata.name ?? 
 
 export const namespaceOf = (object: StoredObject): string => object.metadata.namespace ?? '';
 
-export const clone = <T>(value: T): T => structuredClone(value);
+/** A copy of JSON data; structuredClone takes several times as long. */
+export const clone = <T>(value: T): T => {
+  if (Array.isArray(value)) return value.map((item: unknown) => clone(item)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const copy: JsonRecord = {};
+  for (const [key, field] of Object.entries(value)) {
+    // Assigned, it would become the prototype; here it is data.
+    if (key === '__proto__')
+      Object.defineProperty(copy, key, { value: field, enumerable: true, configurable: true, writable: true });
+    else copy[key] = clone(field as unknown);
+  }
+  return copy as T;
+};
 
 /** Map of the JSON text of stored objects: they never change, so one serialisation serves every list and watch. */
 export const createJsonCache = (): ((object: StoredObject) => string) => {

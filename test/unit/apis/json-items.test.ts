@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
+import { anyCharacter } from '../../fixtures/any-character.ts';
 import { createItemLimit, hasItemsWithin } from '../../../pkg/apis/json-items.ts';
 import { parseQuantity, milliFromNano, nanoCpu, unitsOf } from '../../../pkg/apis/quantity.ts';
 
@@ -60,7 +61,7 @@ describe('values and keys of JSON, counted before it is parsed', () => {
     const at = fc.array(fc.nat(), { maxLength: 5 });
     fc.assert(
       fc.property(
-        fc.jsonValue({ noUnicodeString: false }),
+        fc.jsonValue({ stringUnit: anyCharacter }),
         fc.integer({ min: 0, max: 2 }),
         at,
         (value, indent, cuts) => {

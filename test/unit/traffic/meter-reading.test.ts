@@ -217,15 +217,22 @@ describe("Prometheus' text format", () => {
       [8, 9].map((many) => `m{${'a="",'.repeat(many)}} 1\n`).join(''),
       [{ labels: { a: '' }, value: 1 }],
     ],
-    ['200,000 lines', 'm 1\n'.repeat(200_000), Array.from({ length: 200_000 }, () => ({ labels: {}, value: 1 }))],
-    ['not one more', 'm 1\n'.repeat(200_001), undefined],
-    ['nor millions of empty ones', '\n'.repeat(32 * 2 ** 20), undefined],
   ];
   for (const [name, text, expected] of rows) {
     it(`reads ${name}`, () => {
       expect(of(text)).to.deep.equal(expected);
     });
   }
+
+  it('reads 200,000 lines', () => {
+    const read = of('m 1\n'.repeat(200_000));
+    expect(read).to.have.lengthOf(200_000);
+    expect(new Set((read as object[]).map((one) => JSON.stringify(one)))).to.deep.equal(
+      new Set(['{"labels":{},"value":1}']),
+    );
+  });
+  it('reads not one more', () => expect(of('m 1\n'.repeat(200_001))).to.equal(undefined));
+  it('reads nor millions of empty ones', () => expect(of('\n'.repeat(32 * 2 ** 20))).to.equal(undefined));
 
   it('reads back whatever prom-client writes', async () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 20 });

@@ -1,4 +1,5 @@
 // Whatever stands in names, nothing but text and our own colours reaches a terminal, by any command and in any format.
+import { anyCharacter } from '../../../fixtures/any-character.ts';
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -44,7 +45,7 @@ const hostileText = fc
         '\\',
         ': ',
       ),
-      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.string({ unit: anyCharacter, maxLength: 3 }),
     ),
     { minLength: 1, maxLength: 6 },
   )

@@ -19,6 +19,7 @@ import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const DAY = 86_400_000;
+const HOUR = 3_600_000;
 const MINUTE = 60_000;
 const namespace = 'extension-topology';
 const AUTHORITY = { namespace, name: 'ca-topology-webhook' };
@@ -123,8 +124,13 @@ describe('openSecretCertificates', () => {
   });
 
   it('rotates without a moment in which a caller could not check the certificate', async () => {
-    // Shorter lives than by default, so that a week sees three authorities.
-    const policy = { ...DEFAULT_POLICY, authorityLifetimeMs: 3 * DAY, serverLifetimeMs: 3 * DAY, retentionMs: DAY / 4 };
+    // Lives of nine hours, so that a day sees three authorities.
+    const policy = {
+      ...DEFAULT_POLICY,
+      authorityLifetimeMs: 9 * HOUR,
+      serverLifetimeMs: 9 * HOUR,
+      retentionMs: HOUR * 0.75,
+    };
     const [one, two] = await Promise.all([open(undefined, { policy }), open(undefined, { policy })]);
     const authorities = new Set<string>();
     const bundleSizes = new Set<number>();
@@ -133,13 +139,13 @@ describe('openSecretCertificates', () => {
       // A caller may still hold the bundle of before the change.
       const leaf = new X509Certificate(one.current().cert);
       const accepted = splitBundle(known).some((pem) => leaf.verify(new X509Certificate(pem).publicKey));
-      expect(accepted, `at day ${(clock.now() - Date.UTC(2026, 0, 1)) / DAY}`).to.equal(true);
+      expect(accepted, `at hour ${(clock.now() - Date.UTC(2026, 0, 1)) / HOUR}`).to.equal(true);
       known = one.current().caBundle ?? '';
       for (const pem of splitBundle(known)) authorities.add(pem);
       bundleSizes.add(splitBundle(known).length);
     });
     for (let step = 0; step < 14; step += 1) {
-      await clock.advance(DAY / 2);
+      await clock.advance(1.5 * HOUR);
       for (const source of [one, two]) {
         expect(trusted(source)).to.equal(true);
         expect(source.notAfter).to.be.above(clock.now());
@@ -147,7 +153,7 @@ describe('openSecretCertificates', () => {
     }
     // Listeners that fail are only logged.
     expect(logger.entries.filter(({ level }) => level === 'error')).to.deep.equal([]);
-    expect(authorities.size, 'authorities in a week').to.equal(4);
+    expect(authorities.size, 'authorities in 21 hours').to.equal(4);
     expect([...bundleSizes], 'one, and two during the change').to.have.members([1, 2]);
     await clock.advance(5 * MINUTE);
     expect(one.current()).to.deep.equal(two.current());
