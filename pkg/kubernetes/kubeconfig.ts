@@ -1,11 +1,11 @@
 // Turns a kubeconfig, or the Pod's service account, into a source of credentials. Files are read and followed here, with what Gardener's
-// kubeconfigs use (token files, full impersonation, plug-ins that get the cluster's address); the only file that loads client-node, which runs
-// plug-ins and OpenID Connect.
+// kubeconfigs use (token files, full impersonation, plug-ins that get the cluster's address); the only file that loads client-node, and only
+// for users with a plug-in or OpenID Connect: it is half of a command's start.
 import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { type Fields, defined, errorText, isFields } from '../apis/values.ts';
 import { systemClock } from './wait.ts';
@@ -174,6 +174,31 @@ const execInfo = (exec: ExecConfig, cluster: Cluster, { fields }: Entry): { name
   };
 };
 
+/** What the fields themselves say, as client-node takes them. */
+const requestOf = (cluster: Cluster, { certData, keyData, token, username, password = '' }: User): RequestOptions => {
+  const bytes = (data: string | undefined) =>
+    data === undefined || data === '' ? undefined : Buffer.from(data, 'base64');
+  const material = {
+    ca: bytes(cluster.caData),
+    cert: bytes(certData),
+    key: bytes(keyData),
+    servername: cluster.tlsServerName,
+  };
+  return {
+    ...defined(material),
+    ...(cluster.skipTLSVerify && { rejectUnauthorized: false }),
+    ...(username !== undefined && { auth: `${username}:${password}` }),
+    headers: (token ?? '') === '' ? {} : { authorization: `Bearer ${token}` },
+  };
+};
+
+const createConfig = async (cluster: Cluster, user: User): Promise<KubeConfig> => {
+  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const config = new Config();
+  config.loadFromClusterAndUser(cluster, user);
+  return config;
+};
+
 /**
  * A context that is ready for use. client-node gets cluster and user without references to files, which it would read synchronously at
  * each request; a `tokenFile` wins over a token, as in client-go.
@@ -201,9 +226,8 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
   follow(fileAt(entry, 'client-certificate'), (pem) => (user.certData = pem.toString('base64')));
   follow(fileAt(entry, 'client-key'), (pem) => (user.keyData = pem.toString('base64')));
   follow(fileAt(entry, 'tokenFile'), (token) => (user.token = token.toString('utf8').trim()));
-  // It remembers what plug-ins and OpenID Connect issued.
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster, user);
+  /** It remembers what plug-ins and OpenID Connect issued. */
+  let config: Promise<KubeConfig> | undefined;
   return {
     context: selected.context,
     namespace: selected.namespace,
@@ -215,8 +239,10 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
       for (const { source, write } of followed) write(source.read());
       if (exec !== undefined)
         user.exec = { ...exec, env: [...(exec.env ?? []), execInfo(exec, cluster, selected.cluster)] };
+      if (exec === undefined && user.authProvider === undefined) return requestOf(cluster, user);
       const request: RequestOptions = {};
-      await config.applyToHTTPSOptions(request);
+      config ??= createConfig(cluster, user);
+      await (await config).applyToHTTPSOptions(request);
       return request;
     },
     /** Looks at every file the next time, whatever the interval. */

@@ -8,6 +8,7 @@ import { PLANES } from '../../../pkg/diagnosis/routers/planes.ts';
 import { type Proxy, routeFor } from '../../../pkg/upstream/index.ts';
 import { node } from '../../fixtures/core.ts';
 import { LEFT, ZONES, led, readinessWorlds, rebuilt } from '../../fixtures/readiness-worlds.ts';
+import { upTo } from '../../support/depth.ts';
 import { hintsAfter, inputOf, nodes, sliceOf, strategy, withHints, zones } from './support.ts';
 
 const STARTING = { ready: false, serving: false, terminating: false };
@@ -143,7 +144,7 @@ describe('a Service whose endpoints come and go', () => {
             }
           }
         }),
-        { numRuns: 200 },
+        { numRuns: upTo(200) },
       ));
   }
 
