@@ -2,7 +2,7 @@
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { MISSES_LATE_ZONE, type Reason, type Route, isEnabled } from '../../upstream/index.ts';
+import { type Reason, type Route, isEnabled } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
@@ -18,11 +18,18 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
-import { type ExplainOptions, type Facts, type SnapshotIndex, gatherFacts, indexSnapshot } from './facts.ts';
+import {
+  type ExplainOptions,
+  type Facts,
+  type SnapshotIndex,
+  gatherFacts,
+  indexSnapshot,
+  racedNodes,
+} from './facts.ts';
 import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
-import { type Judge, helps } from './remedy.ts';
+import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
@@ -184,16 +191,6 @@ const onlyUnknown = ({ routes, endpoints }: Facts): boolean =>
   endpoints.every(isHinted) &&
   routes.every((route) => route.reason === 'RouterUnknown' || isKept(route));
 
-/** Nodes of which one that got its zone late is ignored by its kube-proxy. */
-export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
-  const [first, last] = MISSES_LATE_ZONE;
-  return readyNodes.filter((node) => {
-    const { router, routing } = routers.of(node);
-    const { minor } = routing.version;
-    return router === 'kube-proxy' && minor >= first && minor <= last;
-  });
-};
-
 /** The remaining cause if everything that objects show is right. */
 const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
   if (options.crossing !== true || !effective || routes.length === 0) return [];
@@ -311,7 +308,7 @@ export type Diagnosis = ReturnType<typeof diagnose>;
 export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const { facts } = before;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
-  const fix = fixOf(each.reason, facts, (changes) => helps(each.reason, facts, changes, before, judge));
+  const fix = fixOf(each.reason, facts, (changes) => tryChanges(each.reason, facts, changes, before, judge));
   return fix.length === 0 ? each : { ...each, fix };
 };
 

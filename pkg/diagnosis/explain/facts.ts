@@ -9,7 +9,7 @@ import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import type { Measured } from '../../traffic/measured.ts';
-import { isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
+import { MISSES_LATE_ZONE, isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassIndex, bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { measuredPast } from '../measured.ts';
@@ -69,6 +69,16 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
 };
 
 export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
+
+/** Nodes of which one that got its zone late is ignored by its kube-proxy. */
+export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
+  const [first, last] = MISSES_LATE_ZONE;
+  return readyNodes.filter((node) => {
+    const { router, routing } = routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= first && minor <= last;
+  });
+};
 
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {

@@ -6,66 +6,17 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
-import { type Change, type Step, commandOf, isChange } from './remedy.ts';
+import { type Change, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { ownerNote } from '../owner.ts';
-import { evacuatedZones, isBarred } from './spread.ts';
-import { workingCounts } from './given.ts';
-import type { Facts } from './facts.ts';
-import type { CauseReason } from './reasons.ts';
+import { evacuatedZones } from './spread.ts';
+import { type Facts, racedNodes } from './facts.ts';
+import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
+import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { sourceClusters } from './wanted.ts';
 
 /** Of several, the first whose changes help, or that has none. */
 const firstOf = (...fixes: readonly (Fix | string)[]): readonly Fix[] =>
   fixes.map((fix) => (typeof fix === 'string' ? () => [fix] : fix));
-
-type Workload = Facts['workloads'][number];
-
-/** A HorizontalPodAutoscaler would undo another number of replicas. */
-const scaleTo = (replicas: number, few: readonly Workload[], { workloads, autoscalers }: Facts): Step[] => {
-  if (workloads.length === 0) return [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`];
-  return few.map((workload) => {
-    const own = autoscalers.find(
-      ({ kind, targetKind, targetName }) =>
-        kind === 'HorizontalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
-    );
-    return own === undefined
-      ? patchSpec({ replicas }, workload.kind.toLowerCase(), workload.name)
-      : patchSpec({ minReplicas: replicas }, 'hpa', own.name);
-  });
-};
-
-/** One for each zone with clients, where there are fewer. */
-const scale = (facts: Facts): Step[] => {
-  const { workloads, endpoints, clientZones: zones } = facts;
-  const few = workloads.filter(({ replicas }) => replicas < zones.length);
-  return workloads.length > 0 || endpoints.length < zones.length ? scaleTo(zones.length, few, facts) : [];
-};
-
-/** Another number of endpoints that the CPU heuristic can share out, the next above. */
-const scaleToShare: Fix = (facts) => {
-  const { shares, families, endpoints, workloads } = facts;
-  const count = families[0]?.endpoints.length ?? endpoints.length;
-  const more = shares.kind === 'unknown' ? undefined : workingCounts(shares.ratios, count).find((n) => n > count);
-  return more === undefined ? [] : scaleTo(more, workloads, facts);
-};
-
-const spreadOut = ({ workloads, service }: Facts): Step[] =>
-  workloads
-    .filter(
-      ({ spread, kind }) => kind !== 'ReplicaSet' && spread.every(({ topologyKey }) => topologyKey !== LABEL_ZONE),
-    )
-    .map((workload) => {
-      const constraint = {
-        maxSkew: 1,
-        topologyKey: LABEL_ZONE,
-        whenUnsatisfiable: 'DoNotSchedule',
-        labelSelector: { matchLabels: service.spec?.selector ?? {} },
-      };
-      const spec = { template: { spec: { topologySpreadConstraints: [constraint] } } };
-      return patchSpec(spec, workload.kind.toLowerCase(), workload.name);
-    });
-
-const scaleAndSpread: Fix = (facts) => [...scale(facts), ...spreadOut(facts)];
 
 const showPods: Fix = ({ service }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -80,10 +31,34 @@ const AGAIN = { [`${GROUP}/look-again`]: '"$(date +%s)"' };
 const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
-const labelNode: Fix = ({ nodes }) => {
-  const unlabelled = nodes.find((node) => zoneOfNode(node) === '');
-  if (unlabelled !== undefined) return [`# kubectl label node ${nameOf(unlabelled)} ${LABEL_ZONE}=<its zone>`];
-  return [nodes.length === 0 ? SNAPSHOT : SHOW_SLICES];
+const MOST_NODES = 10;
+
+/** From where Nodes get their zone: an invented one is in no command. */
+const ZONES_COME_FROM = [
+  '# no Node has a zone. On a cloud its cloud-controller-manager sets them: see whether it runs, and spec.providerID of the Nodes',
+  `# elsewhere (kubeadm, k3s, kind) who adds the Node: --node-labels=${LABEL_ZONE}=<zone> of its kubelet (k3s: --node-label), or kubectl label node`,
+];
+
+const labelNode: Fix = ({ nodes, index, endpoints }) => {
+  if (nodes.length === 0) return [SNAPSHOT];
+  const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
+  if (unlabelled.length === 0) return [SHOW_SLICES];
+  const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
+  const zoneless = endpoints.some(({ zone }) => zone === '');
+  const names = unlabelled.map(nameOf).sort();
+  const label =
+    names.length > MOST_NODES
+      ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
+      : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=<their zone>`];
+  return [
+    ...(unlabelled.length === nodes.length ? ZONES_COME_FROM : label),
+    ...(zoneless
+      ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
+      : []),
+    ...(late
+      ? [`# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`]
+      : []),
+  ];
 };
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
@@ -172,8 +147,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   ProxyNeedsAnnotation: annotate,
   InsufficientNodeInformation: useField,
   ControlPlaneNodes: firstOf(useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'),
-  OverloadThreshold: firstOf(useField, scaleToShare),
-  TooFewEndpoints: firstOf(useField, scale, scaleToShare),
+  OverloadThreshold: firstOf(useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread),
+  TooFewEndpoints: firstOf(useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)),
   HintsLost: firstOf(useField, () => [TOUCH_SERVICE]),
   HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
@@ -185,7 +160,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     useField,
     'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu',
   ),
-  NodeWithoutZone: labelNode,
+  NodeWithoutZone: firstOf(both(labelNode, useField), labelNode),
   ClientNodeWithoutZone: labelNode,
   EndpointWithoutZone: labelNode,
   WebhookMissing: firstOf(useField, `# ${installChart} -n topology-aware-routing --create-namespace`),
@@ -207,16 +182,17 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   InternalTrafficPolicyLocal: serveAll,
-  NotProxied: [setKeys('labels', { [LABEL_PROXY_NAME]: null })],
+  // Whether that proxy is there is not known.
+  NotProxied: [`# if no such proxy serves it: ${commandOf(setKeys('labels', { [LABEL_PROXY_NAME]: null }))}`],
   HintsGateOff: switchGateOn,
   RouterUnknown: [
     SNAPSHOT,
-    'kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>',
+    '# kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>',
   ],
   UnreadyForZone: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
-  TerminatingForZone: firstOf(scaleAndSpread, showPods),
-  NoBackendForZone: firstOf(scaleAndSpread, showPods),
+  TerminatingForZone: firstOf(...SPREADING, showPods),
+  NoBackendForZone: firstOf(...SPREADING, showPods),
   CiliumServiceTopologyOff: ({ nodes }) =>
     nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
       ? [
@@ -228,15 +204,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
-  SingleEndpoint: firstOf(scale, showPods),
-  PodsNotSpread: firstOf(
-    scaleAndSpread,
-    (facts) =>
-      isBarred(facts)
-        ? ['# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them']
-        : [],
-    showPods,
-  ),
+  SingleEndpoint: firstOf(...SPREADING, showPods),
+  PodsNotSpread: firstOf(...SPREADING, showPods),
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
@@ -251,16 +220,30 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
 
 const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typeof fixes[0] === 'function';
 
-/** The steps whose changes help, all together; of several the first that are any. */
-const provenSteps = (reason: CauseReason, facts: Facts, helps: (changes: readonly Change[]) => boolean) => {
+const asAdvice = (step: Step): string => {
+  const text = isChange(step) ? commandOf(step) : step;
+  return text.startsWith('#') ? text : `# ${text}`;
+};
+
+/** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
+const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   const fix = FIXES[reason] ?? [];
   const tries: readonly Fix[] = typeof fix === 'function' ? [fix] : isFixes(fix) ? fix : [() => fix];
+  let later: readonly Step[] = [];
   for (const attempt of tries) {
     const steps = attempt(facts) ?? [];
     const changes = steps.filter(isChange);
-    if (steps.length > 0 && (changes.length === 0 || helps(changes))) return steps;
+    if (steps.length === 0) continue;
+    const found = changes.length === 0 ? 'helps' : tryOut(changes);
+    // Lines that show something come after what would help.
+    if (found === 'helps') return changes.length === 0 && later.length > 0 ? later : steps;
+    if (found !== 'useless' && later.length === 0)
+      later = [
+        `# not before its Pods are where its clients are: one would carry ${found.overload.toFixed(1)} times an even share`,
+        ...steps.map(asAdvice),
+      ];
   }
-  return [];
+  return later;
 };
 
 /** Who would undo a change of a workload. */
@@ -273,14 +256,14 @@ const workloadNotes = (changes: readonly Change[], { workloads, version }: Facts
     return ownerNote(marks, { pointer }, version) ?? [];
   });
 
-/** The lines of a cause. `helps`: whether it is gone after the changes, and nothing worse. */
+/** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. */
 export const fixOf = (
   reason: CauseReason,
   facts: Facts,
-  helps: (changes: readonly Change[]) => boolean,
+  tryOut: (changes: readonly Change[]) => Tried,
 ): readonly string[] => {
   const { namespace, name } = facts.ref;
-  const found = provenSteps(reason, facts, helps);
+  const found = provenSteps(reason, facts, tryOut);
   const others = found.filter((step) => !isChange(step) || step.kind !== 'service');
   const note = others.length < found.length ? askingNote(facts) : undefined;
   const notes = new Set([...(note === undefined ? [] : [note]), ...workloadNotes(found.filter(isChange), facts)]);

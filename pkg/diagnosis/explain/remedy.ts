@@ -1,27 +1,28 @@
 // A remedy as data: the object and the patch that a command is printed from, and that is tried on the objects in memory before it is offered.
-import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { type Fields, applyMergePatch, defined, sumBy } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
+import { worstOverload } from '../../upstream/index.ts';
 import { finalHints } from '../models/hints.ts';
-import { selectsNode } from '../routers/kube-proxy.ts';
 import { changeReplicas } from '../models/what-if.ts';
-import type { Workload } from '../snapshot.ts';
+import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts, SnapshotIndex } from './facts.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
-import { barrier } from './spread.ts';
+import { type Zones, movesAll, placements, zonesOfPods } from './scheduler.ts';
 
 /** Null takes the key away. */
 export type Keys = Readonly<Record<string, string | null>>;
 
+/** Merged by `topologyKey`: what it leaves out stays. */
 export interface SpreadConstraintPatch {
   readonly maxSkew: number;
   readonly topologyKey: string;
   readonly whenUnsatisfiable: 'DoNotSchedule';
-  readonly labelSelector: { readonly matchLabels: StringMap };
+  readonly labelSelector?: { readonly $patch?: 'replace'; readonly matchLabels: StringMap };
+  readonly matchLabelKeys?: readonly string[];
 }
 
 /** One object of the Service's namespace; `endpointslices` are all slices of the Service. */
@@ -44,6 +45,10 @@ const keysText = (keys: Keys): string =>
 
 const WORKLOADS: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'replicaset']);
 
+/** As `kubectl rollout restart` does it: new Pods of the same template. */
+const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
+export const RESTART: Fields = { template: { metadata: { annotations: { [RESTARTED_AT]: 'now' } } } };
+
 /** `{namespace}` and `{name}` stand for those of the Service. */
 export const commandOf = ({ kind, name, patch: { metadata = {}, spec = {} } }: Change): string => {
   const object = kind === 'endpointslices' ? '{slices}' : `${kind} ${name} -n {namespace}`;
@@ -53,6 +58,7 @@ export const commandOf = ({ kind, name, patch: { metadata = {}, spec = {} } }: C
     const sets = Object.values(annotations).some((value) => value !== null);
     return `kubectl annotate ${object} ${sets ? '--overwrite ' : ''}${keysText(annotations)}`;
   }
+  if (spec === RESTART) return `kubectl rollout restart ${object}`;
   const { replicas, ...others } = spec;
   if (typeof replicas === 'number' && Object.keys(others).length === 0)
     return `kubectl scale ${object} --replicas=${replicas}`;
@@ -60,61 +66,117 @@ export const commandOf = ({ kind, name, patch: { metadata = {}, spec = {} } }: C
   return `kubectl patch ${object}${WORKLOADS.has(kind) ? '' : ' --type merge'} -p '${JSON.stringify({ spec })}'`;
 };
 
-/** How many Pods of a workload run in each zone of Nodes that take them; undefined where some would stay pending. */
-const placed = (workload: Workload, nodes: readonly Node[]): ReadonlyMap<string, number> | undefined => {
-  const { replicas, allowedZones, nodeTerms = [] } = workload;
-  const own = nodes.filter(
-    (node) => selectsNode({ nodes: nodeTerms }, node) && allowedZones?.includes(zoneOfNode(node)) !== false,
-  );
-  const zones = [...new Set(own.map(zoneOfNode))].sort();
-  const open = zones.filter((zone) => own.some((node) => zoneOfNode(node) === zone && !barrier(node, workload)));
-  // Nodes that bar the Pods count as a domain all the same (nodeTaintsPolicy: Ignore): the empty one holds the others down.
-  const hard = workload.spread.some(
-    ({ topologyKey, whenUnsatisfiable, selectsOwn }) =>
-      topologyKey === LABEL_ZONE && whenUnsatisfiable === 'DoNotSchedule' && selectsOwn,
-  );
-  if (open.length === 0 || (hard && open.length < zones.length && replicas > open.length)) return undefined;
-  return new Map(open.map((zone, at) => [zone, Math.floor((replicas + open.length - 1 - at) / open.length)]));
+const templateOf = (spec: Fields | undefined) =>
+  (spec as { template?: { spec?: { topologySpreadConstraints?: readonly SpreadConstraintPatch[] } } } | undefined)
+    ?.template;
+
+/** A template's constraints after the patch. */
+const mergedSpread = (
+  { spread, podLabels }: Workload,
+  patches: readonly SpreadConstraintPatch[],
+): Workload['spread'] => {
+  const changed = patches.map(({ labelSelector, matchLabelKeys = [], ...patch }) => {
+    const old = spread.find(({ topologyKey }) => topologyKey === patch.topologyKey);
+    return {
+      ...old,
+      ...patch,
+      selectsOwn: labelSelector === undefined ? old?.selectsOwn === true : matchesSelector(labelSelector, podLabels),
+      ...(matchLabelKeys.length > 0 ? { byRevision: true } : {}),
+    };
+  });
+  return [...spread.filter((old) => patches.every(({ topologyKey }) => topologyKey !== old.topologyKey)), ...changed];
 };
 
-const constraintsIn = (spec: Fields | undefined): readonly SpreadConstraintPatch[] =>
-  (spec as { template?: { spec?: { topologySpreadConstraints?: readonly SpreadConstraintPatch[] } } } | undefined)
-    ?.template?.spec?.topologySpreadConstraints ?? [];
+const AUTOSCALER_KINDS: Readonly<Record<string, string>> = {
+  hpa: 'HorizontalPodAutoscaler',
+  scaledobject: 'ScaledObject',
+};
 
-const changedWorkload = (workload: Workload, { autoscalers }: Facts, changes: readonly Change[]): Workload => {
-  const of = (kind: string, name: string): Fields | undefined =>
-    changes.find((change) => change.kind === kind && change.name === name)?.patch.spec;
+/** The workload as the changes leave it, and whether all its Pods are new. */
+const changedWorkload = (workload: Workload, { autoscalers }: Facts, changes: readonly Change[]) => {
   const own = changes.filter(({ kind, name }) => kind === workload.kind.toLowerCase() && name === workload.name);
-  const scaler = autoscalers.find(
-    ({ targetKind, targetName }) => targetKind === workload.kind && targetName === workload.name,
+  const scaling = changes.filter(({ kind, name }) =>
+    autoscalers.some(
+      (each) =>
+        each.kind === AUTOSCALER_KINDS[kind] &&
+        each.name === name &&
+        each.targetKind === workload.kind &&
+        each.targetName === workload.name,
+    ),
   );
-  const { minReplicas } = of('hpa', scaler?.name ?? '') ?? {};
-  const wanted = own.map(({ patch }) => patch.spec?.['replicas']).find((count) => count !== undefined) ?? minReplicas;
-  const spread = own
-    .flatMap(({ patch }) => constraintsIn(patch.spec))
-    .map(({ labelSelector, ...constraint }) => ({
-      ...constraint,
-      selectsOwn: matchesSelector(labelSelector, workload.podLabels),
-    }));
+  const specs = [...own, ...scaling].map(({ patch: { spec = {} } }) => spec);
+  const counts = specs.map((spec) => spec['replicas'] ?? spec['minReplicas'] ?? spec['minReplicaCount']);
+  const wanted = Math.max(workload.replicas, ...counts.filter((count) => typeof count === 'number'));
+  const templates = specs.map(templateOf).filter((template) => template !== undefined);
+  const patches = templates.flatMap(({ spec }) => spec?.topologySpreadConstraints ?? []);
   return {
-    ...workload,
-    replicas: typeof wanted === 'number' ? Math.max(wanted, workload.replicas) : workload.replicas,
-    spread: [...workload.spread, ...spread],
+    workload: { ...workload, replicas: wanted, spread: mergedSpread(workload, patches) },
+    changed: specs.length > 0,
+    renewed: templates.length > 0,
   };
 };
+
+/** Where Pods of the changed workloads may come to lie, by name of the workload: every way; undefined where that is not certain. */
+type Places = ReadonlyMap<string, Zones>;
+
+const titleOf = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind}/${name}`;
+
+const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] | undefined => {
+  const cluster = { nodes: facts.nodes, pods: itemsOf(facts.snapshot.pods) };
+  const lie = zonesOfPods(facts);
+  const ready = facts.families[0]?.endpoints.length;
+  let all: readonly Places[] = [new Map()];
+  for (const [at, old] of facts.workloads.entries()) {
+    const { workload, changed, renewed } = changedWorkload(old, facts, changes);
+    if (!changed) continue;
+    // Some Pods are not ready: new ones may not be either.
+    if (ready !== sumBy(facts.workloads, ({ replicas }) => replicas)) return undefined;
+    // A StatefulSet's Pods are counted together with those of others behind the Service.
+    const moves = renewed && movesAll(workload) && (old.kind === 'Deployment' || facts.workloads.length === 1);
+    const staying = moves ? new Map<string, number>() : lie?.[at];
+    if (staying === undefined || (renewed && !moves)) return undefined;
+    const ways = placements(workload, cluster, staying, workload.replicas);
+    if (ways === undefined || ways.length * all.length > MOST_PLACES) return undefined;
+    all = all.flatMap((places) => ways.map((way) => new Map([...places, [titleOf(old), way]])));
+  }
+  return all;
+};
+
+const MOST_PLACES = 64;
 
 const patched = <T>(object: T, patches: readonly Fields[]): T =>
   patches.reduce<unknown>((own, patch) => applyMergePatch(own, patch), object) as T;
 
-/** The cluster with the changes, once scheduler, control plane and admission have followed; undefined where Pods stay pending. */
-const changed = (facts: Facts, changes: readonly Change[]) => {
-  const { index, name, nodes, families, version, shares, options, ref } = facts;
+/** Endpoints where the Pods of its workloads come to lie; undefined where those that stay are not known. */
+const movedSlices = (
+  { workloads, service, nodes, families, ...facts }: Facts,
+  slices: Facts['slices'],
+  places: Places,
+): Facts['slices'] | undefined => {
+  if (!workloads.some((workload) => places.has(titleOf(workload)))) return slices;
+  const lie = zonesOfPods({ workloads, nodes, families, pods: facts.pods });
+  const replicas = Object.fromEntries([...new Set(nodes.map(zoneOfNode))].map((zone) => [zone, 0]));
+  for (const [at, workload] of workloads.entries()) {
+    const own = places.get(titleOf(workload)) ?? lie?.[at];
+    if (own === undefined) return undefined;
+    for (const [zone, count] of own) replicas[zone] = (replicas[zone] ?? 0) + count;
+  }
+  const port = service.spec?.ports?.[0]?.name ?? '';
+  return families.reduce(
+    (own, { family }) => changeReplicas({ service, slices: own, nodes, family, port, replicas }).slices,
+    slices,
+  );
+};
+
+/** The cluster with the changes, once control plane and admission have followed. */
+const changed = (facts: Facts, changes: readonly Change[], places: Places) => {
+  const { index, name, version, shares, options, ref } = facts;
   const patchOf = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).map(({ patch }) => patch);
   const service = patched(facts.service, patchOf('service'));
   // The controller gives its slices the labels of the Service, and publishes what is not ready only where that is asked for.
   const ofLabels = patchOf('service').map(({ metadata: { labels = {} } = {} }) => ({ metadata: { labels } }));
   const hidden = service.spec?.publishNotReadyAddresses !== true && facts.notServing.length > 0;
-  let slices = facts.slices
+  const written = facts.slices
     .map((slice) => patched(slice, [...patchOf('endpointslices'), ...ofLabels]))
     .map((slice) =>
       hidden
@@ -125,71 +187,116 @@ const changed = (facts: Facts, changes: readonly Change[]) => {
           )
         : slice,
     );
-  const workloads = facts.workloads.map((workload) => changedWorkload(workload, facts, changes));
-  if (changes.some(({ kind }) => WORKLOADS.has(kind) || kind === 'hpa')) {
-    const places = workloads.map((workload) => placed(workload, nodes));
-    const replicas = Object.fromEntries([...new Set(nodes.map(zoneOfNode))].map((zone) => [zone, 0]));
-    for (const place of places) {
-      if (place === undefined) return undefined;
-      for (const [zone, count] of place) replicas[zone] = (replicas[zone] ?? 0) + count;
-    }
-    const port = service.spec?.ports?.[0]?.name ?? '';
-    for (const { family } of families) {
-      slices = [...changeReplicas({ service, slices, nodes, family, port, replicas }).slices];
-    }
-  }
+  const slices = movedSlices(facts, written, places);
+  if (slices === undefined) return undefined;
   const webhook = slices.some(
     (slice) => webhooksFor(facts, { ...service.metadata?.labels, ...slice.metadata?.labels }).length > 0,
   );
   const own = finalHints(service, slices, { shares, version, webhook, ...defined({ gates: options.gates }) });
   const stored = own.flatMap((family) => family.slices);
-  const others = (index.workloads.get(ref.namespace) ?? []).filter((each) => !facts.workloads.includes(each));
+  const workloads = (index.workloads.get(ref.namespace) ?? []).map((each) =>
+    facts.workloads.includes(each) ? changedWorkload(each, facts, changes).workload : each,
+  );
   return {
     service,
     index: {
       ...index,
       slices: { get: (key: string) => (key === name ? stored : index.slices.get(key)) },
-      workloads: {
-        get: (key: string) => (key === ref.namespace ? [...others, ...workloads] : index.workloads.get(key)),
-      },
+      workloads: { get: (key: string) => (key === ref.namespace ? workloads : index.workloads.get(key)) },
     },
   };
 };
 
 interface Judged {
-  readonly facts: Pick<Facts, 'routes'>;
+  readonly facts: Facts;
   readonly causes: readonly Cause[];
   readonly effective: { readonly effective: boolean; readonly inZoneShare: number | null };
 }
 
-export type Judge = (service: Facts['service'], index: SnapshotIndex) => Judged;
+export type Judge = (service: Service, index: SnapshotIndex) => Judged;
 
 /** Nodes whose clients reach nothing that serves, by family and port. */
 const failing = ({ facts }: Judged): number =>
   sumBy(facts.routes, ({ used, nodes }) => (used.every(({ ready, serving }) => ready && !serving) ? nodes.length : 0));
 
+const overloadOf = ({ facts }: Judged): number =>
+  Math.max(0, ...facts.traffics.map(({ traffic, count }) => worstOverload(traffic, count)));
+
+const zonesOf = ({ facts }: Judged): number => new Set(facts.endpoints.map(({ zone }) => zone)).size;
+
 const ROUNDING = 1e-9;
 
+/** Three times its even share. */
+const TOO_MUCH = 2;
+
+type Worse = 'fails' | 'crosses' | 'overloads';
+
+/** What is worse after the changes, the worst of it: one zone more that all hangs on counts as well. */
+const worseOf = (before: Judged, after: Judged): Worse | undefined => {
+  if (failing(after) > failing(before) || (zonesOf(after) === 1 && zonesOf(before) > 1)) return 'fails';
+  if (failing(after) < failing(before)) return undefined;
+  if ((after.effective.inZoneShare ?? 0) < (before.effective.inZoneShare ?? 0) - ROUNDING) return 'crosses';
+  const overload = overloadOf(after);
+  return overload > TOO_MUCH - ROUNDING && overload > overloadOf(before) + ROUNDING ? 'overloads' : undefined;
+};
+
+/** Other Services whose Pods are those of a changed workload. */
+const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[] => {
+  const { service, ref, snapshot, workloads } = facts;
+  const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
+  if (own.length === 0) return [];
+  return itemsOf(snapshot.services).filter(({ metadata, spec: { selector = {}, clusterIP } = {} }) => {
+    if (metadata?.namespace !== ref.namespace || metadata.name === service.metadata?.name) return false;
+    return (
+      clusterIP !== 'None' &&
+      Object.keys(selector).length > 0 &&
+      own.some(({ podLabels }) => matchesSelector({ matchLabels: selector }, podLabels))
+    );
+  });
+};
+
+/** What a load balancer makes of `Local` is not modelled: in layer 2 MetalLB would use the Pods of one Node. */
+const entersOtherwise = ({ service }: Facts, changes: readonly Change[]): boolean =>
+  service.spec?.externalTrafficPolicy !== 'Local' &&
+  changes.some(({ patch }) => patch.spec?.['externalTrafficPolicy'] === 'Local');
+
+/** What comes of changes: they help, do not, or would make an endpoint carry so many times its even share. */
+export type Tried = 'helps' | 'useless' | { readonly overload: number };
+
 /**
- * After the changes the cause is gone and nothing is worse: fewer connections fail, or as many, no less stays in its zone, and hints
- * have their effect or no new cause keeps them from it.
+ * Changes help where, in every way that the scheduler may take, the cause is gone and nothing is worse, for no Service: fewer connections
+ * fail, or as many, no less stays in its zone, no endpoint carries too much, and hints have their effect or no new cause keeps them from it.
  */
-export const helps = (
+export const tryChanges = (
   reason: Cause['reason'],
   facts: Facts,
   changes: readonly Change[],
   before: Judged,
   judge: Judge,
-): boolean => {
-  const tried = changed(facts, changes);
-  if (tried === undefined) return false;
-  const after = judge(tried.service, tried.index);
+): Tried => {
+  const ways = placesOf(facts, changes);
+  if (ways === undefined || entersOtherwise(facts, changes)) return 'useless';
   const had = new Set(before.causes.map((cause) => cause.reason));
-  if (after.causes.some((cause) => cause.reason === reason) || failing(after) > failing(before)) return false;
-  if (failing(after) < failing(before)) return true;
-  return (
-    (after.effective.inZoneShare ?? 0) >= (before.effective.inZoneShare ?? 0) - ROUNDING &&
-    (after.effective.effective ||
-      after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason)))
-  );
+  const others = neighbours(facts, changes).map((service) => judge(service, facts.index));
+  for (const places of ways) {
+    const cluster = changed(facts, changes, places);
+    if (cluster === undefined) return 'useless';
+    const after = judge(cluster.service, cluster.index);
+    if (after.causes.some((cause) => cause.reason === reason)) return 'useless';
+    const worse = worseOf(before, after);
+    if (worse === 'overloads') return { overload: 1 + overloadOf(after) };
+    if (worse !== undefined) return 'useless';
+    const isEffective =
+      failing(after) < failing(before) ||
+      after.effective.effective ||
+      after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason));
+    if (!isEffective) return 'useless';
+    for (const other of others) {
+      const beside = changed(other.facts, [], places);
+      const then = beside === undefined ? undefined : judge(beside.service, beside.index);
+      if (then === undefined || worseOf(other, then) !== undefined) return 'useless';
+      if (other.effective.effective && !then.effective.effective) return 'useless';
+    }
+  }
+  return 'helps';
 };

@@ -71,17 +71,6 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
   return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
 };
 
-/** Some zone with clients and without endpoints may not run the Pods, by its Nodes or by theirs. */
-export const isBarred = (facts: Facts): boolean => {
-  const { clientZones, endpoints, workloads } = facts;
-  const empty = clientZones.filter((zone) => !endpoints.some((endpoint) => endpoint.zone === zone));
-  return workloads.some(
-    (workload) =>
-      barredText(facts, workload, empty) !== '' ||
-      empty.some((zone) => workload.allowedZones?.includes(zone) === false),
-  );
-};
-
 const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
   const kept = barredText(facts, workload, zones);

@@ -91,7 +91,7 @@ export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
   ...readService(object),
 });
 
-const LABEL_HOSTNAME = 'kubernetes.io/hostname';
+export const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
 /** Reads slices; hold on to one reader for all of them, since it remembers the names it has seen. */

@@ -50,6 +50,10 @@ export const podOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
+/** Those of the flags that are set. */
+const trueOf = <K extends string>(flags: Readonly<Record<K, boolean>>): Partial<Record<K, boolean>> =>
+  Object.fromEntries(Object.entries(flags).filter(([, flag]) => flag)) as Partial<Record<K, boolean>>;
+
 export type SpreadConstraint = Readonly<ReturnType<typeof constraintOf>>;
 
 /** One of `topologySpreadConstraints`. */
@@ -59,6 +63,13 @@ const constraintOf = (item: Fields, podLabels: StringMap) => ({
   maxSkew: wholeIn(item, 'maxSkew') ?? 1,
   /** It matches the Pods that it stands on. None without a selector; `matchLabelKeys` only narrows it to Pods like this one. */
   selectsOwn: item['labelSelector'] !== undefined && matchesSelector(selectorOf(item['labelSelector']), podLabels),
+  ...trueOf({
+    /** Pods of another template do not count. */
+    byRevision: textsIn(item, 'matchLabelKeys').includes('pod-template-hash'),
+    /** Nodes whose taints keep the Pods away are no domain. */
+    honorsTaints: textIn(item, 'nodeTaintsPolicy') === 'Honor',
+  }),
+  ...defined({ minDomains: wholeIn(item, 'minDomains') }),
 });
 
 /** Zones that a required node affinity allows. Terms are alternatives: one that names no zones allows all, which is undefined. */
@@ -70,6 +81,24 @@ const affinityZones = (podSpec: Fields): string[] | undefined => {
   const zones = terms.flatMap((expression) => textsIn(expression, 'values'));
   return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
 };
+
+/** Keys by which required anti-affinity keeps the workload's own Pods apart. */
+const apartBy = (podSpec: Fields, podLabels: StringMap): string[] | undefined => {
+  const terms = listIn(podSpec, 'affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution').filter(
+    (term) => matchesSelector(selectorOf(term['labelSelector']), podLabels),
+  );
+  return terms.length === 0 ? undefined : terms.map((term) => textIn(term, 'topologyKey'));
+};
+
+const hasVolumes = (object: Fields, podSpec: Fields): boolean =>
+  listIn(object, 'spec.volumeClaimTemplates').length > 0 ||
+  listIn(podSpec, 'volumes').some((volume) => volume['persistentVolumeClaim'] !== undefined);
+
+/** A new template does not replace its Pods by itself, or not all of them. */
+const isHeld = (object: Fields): boolean =>
+  fieldsIn(object, 'spec')['paused'] === true ||
+  textIn(object, 'spec.updateStrategy.type') === 'OnDelete' ||
+  (wholeIn(object, 'spec.updateStrategy.rollingUpdate.partition') ?? 0) > 0;
 
 /** Replicas of the present template; undefined where no roll-out is under way. */
 const updatedOf = (object: Fields): number | undefined => {
@@ -110,9 +139,12 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       updatedReplicas: updatedOf(object),
+      apart: apartBy(podSpec, podLabels),
+      requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
       /** Who owns it. */
       marks: marksIn(object, metadata),
     }),
+    ...trueOf({ volumes: hasVolumes(object, podSpec), held: isHeld(object) }),
   };
 };
 

@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
-import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { diagnose, explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { type Change, type Judge, tryChanges } from '../../../../pkg/diagnosis/explain/remedy.ts';
+import type { Cause } from '../../../../pkg/diagnosis/explain/reasons.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { CALICO, BPF, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 
@@ -163,21 +165,70 @@ describe('the command of a cause', () => {
 
 describe('a change is tried before it is offered', () => {
   const LABELS = { app: 'server' };
+  const ZONES = ['a', 'b', 'c'];
   const web = service({ spec: { selector: LABELS, trafficDistribution: 'PreferSameZone' } });
-  const taint = { spec: { taints: [{ key: 'gpu', value: '', effect: 'NoSchedule' }] } };
-  const nodesWith = (more: Readonly<Record<string, object>> = {}) =>
-    ['a', 'b'].map((zone) => ({ ...node({ zone, metadata: { name: zone, labels: { pool: zone } } }), ...more[zone] }));
-  const deployment = (podSpec: object = {}) => ({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'server', namespace: 'default' },
-    spec: { replicas: 2, template: { metadata: { labels: LABELS }, spec: podSpec } },
+  const byCpu = service({
+    metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } },
+    spec: { selector: LABELS },
   });
-  const slicesIn = (...zones: readonly string[]) => {
+  const nodeIn = (zone: string, more: object = {}) => ({
+    ...node({ zone, metadata: { name: zone, labels: { pool: zone } } }),
+    ...more,
+  });
+  const tainted = nodeIn('b', { spec: { taints: [{ key: 'gpu', value: '', effect: 'NoSchedule' }] } });
+  const nodes = ZONES.slice(0, 2).map((zone) => nodeIn(zone));
+  const three = [nodeIn('c')];
+  const meta = (name: string) => ({ name, namespace: 'default' });
+  const workload = (replicas: number, podSpec: object = {}, kind = 'Deployment', spec: object = {}) => ({
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: meta('server'),
+    spec: { replicas, template: { metadata: { labels: LABELS }, spec: podSpec }, ...spec },
+  });
+  const constrained = (more: object = {}) => ({
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'topology.kubernetes.io/zone',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: LABELS },
+        ...more,
+      },
+    ],
+  });
+  const CPU = { containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }] };
+  const busy = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'busy', namespace: 'other' },
+    spec: { nodeName: 'b', containers: [{ name: 'app', resources: { requests: { cpu: '3500m' } } }] },
+    status: { phase: 'Running' },
+  };
+  const slicesIn = (hinted: boolean, ...zones: readonly string[]) => {
     const of = (zone: string, index: number) =>
-      endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } });
+      endpoint({
+        zone,
+        addresses: [`198.18.0.${index}`],
+        ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
+      });
     return slice({ endpoints: zones.map(of) });
   };
+  const scaler = (kind: string, name: string, spec: object) => ({
+    apiVersion: 'x/v1',
+    kind,
+    metadata: meta(name),
+    spec: { scaleTargetRef: { kind: 'Deployment', name: 'server' }, ...spec },
+  });
+  const second = {
+    ...byCpu,
+    metadata: { ...byCpu.metadata, name: 'second', namespace: 'default' },
+  };
+  const secondSlice = slice({
+    metadata: { name: 'second-1', labels: { 'kubernetes.io/service-name': 'second' } },
+    endpoints: ['a', 'b'].map((zone, index) =>
+      endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } }),
+    ),
+  });
   const bare = service({ spec: { selector: {} } });
   const foreign = slice({
     metadata: { name: 'server-own' },
@@ -195,37 +246,316 @@ describe('a change is tried before it is offered', () => {
       },
     ],
   };
-  const spreads = /^kubectl patch deployment server -n default -p .*"DoNotSchedule"/;
+  const spreads =
+    /^kubectl patch deployment server -n default -p .*"DoNotSchedule".*"matchLabelKeys":\["pod-template-h/;
+  const scales = /^kubectl scale deployment server -n default --replicas=3$/;
+  const scalesAndSpreads =
+    /^kubectl scale deployment server .*--replicas=3\nkubectl patch deployment server .*"DoNotSch/;
   const label = /^kubectl label endpointslices .*strategy=same-zone$/;
-  const cases: readonly (readonly [name: string, reason: string, fix: RegExp, ...objects: readonly object[]])[] = [
-    ['a constraint, where every zone takes Pods', 'PodsNotSpread', spreads, web, slicesIn('a', 'a'), deployment()],
+  const oneZone = slicesIn(true, 'a', 'a');
+  const twoZones = slicesIn(true, 'a', 'b');
+  const wrong = { labelSelector: { matchLabels: { app: 'other' } } };
+  type Case = readonly [name: string, reason: string, fix: RegExp, version: string, ...objects: readonly object[]];
+  const cases: readonly Case[] = [
+    // Constraints, and what keeps Pods from a zone.
+    ['a constraint, where every zone takes Pods', 'PodsNotSpread', spreads, '1.34', web, oneZone, workload(2)],
+    [
+      'advice where old Pods would count in a roll-out',
+      'PodsNotSpread',
+      /^# a topologySpreadConstraint .* up to Kubernetes 1\.26/,
+      '1.26',
+      service({
+        metadata: {
+          labels: { 'topology.extensions.gardener.cloud/strategy': 'same-zone' },
+          annotations: { 'service.kubernetes.io/topology-aware-hints': 'auto' },
+        },
+        spec: { selector: LABELS },
+      }),
+      oneZone,
+      workload(2),
+    ],
     [
       'no constraint that a taint would leave pending',
       'PodsNotSpread',
-      /^# Nodes keep the Pods away/,
+      /^# no Node of b takes Pods of Deployment server: give them a toleration/,
+      '1.34',
       web,
-      slicesIn('a', 'a'),
-      deployment(),
-      ...nodesWith({ b: taint }),
+      oneZone,
+      workload(2),
+      tainted,
     ],
     [
       'no constraint where a nodeSelector takes Nodes of one zone',
       'PodsNotSpread',
-      /^kubectl get pods/,
+      /^# the nodeSelector or node affinity of Deployment server leaves out b/,
+      '1.34',
       web,
-      slicesIn('a', 'a'),
-      deployment({ nodeSelector: { pool: 'a' } }),
+      oneZone,
+      workload(2, { nodeSelector: { pool: 'a' } }),
     ],
-    ['no label that no webhook acts on', 'NoSelector', /^# with the endpointslice-webhook/, bare, foreign],
-    ['a label where a webhook acts on it', 'NoSelector', label, bare, foreign, webhook],
+    [
+      'no constraint where a zone has no CPU left for a Pod',
+      'PodsNotSpread',
+      /^# no Node of b has the CPU left that a Pod of Deployment server requests/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, CPU),
+      busy,
+    ],
+    [
+      'no constraint where volumes keep Pods in their zone',
+      'PodsNotSpread',
+      /^# volumes keep the Pods of StatefulSet server in their zones/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
+    ],
+    [
+      'a constraint to a StatefulSet without volumes, whose Pods go before others come',
+      'PodsNotSpread',
+      /^kubectl patch statefulset server .*"DoNotSchedule"(?!.*matchLabelKeys)/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, {}, 'StatefulSet'),
+    ],
+    [
+      'nothing where a new template replaces no Pod',
+      'PodsNotSpread',
+      /^kubectl get pods/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, {}, 'StatefulSet', { updateStrategy: { type: 'OnDelete' } }),
+    ],
+    ['nothing where some Pod is not ready', 'PodsNotSpread', /^kubectl get pods/, '1.34', web, oneZone, workload(3)],
+    [
+      'labels of its own Pods to a constraint that selects none',
+      'PodsNotSpread',
+      /"labelSelector":\{"\$patch":"replace","matchLabels":\{"app":"server"\}\}/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, constrained(wrong)),
+    ],
+    [
+      'DoNotSchedule in place of a preference, and no other selector',
+      'PodsNotSpread',
+      /^kubectl patch deployment server (?!.*labelSelector).*"DoNotSchedule"/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, constrained({ whenUnsatisfiable: 'ScheduleAnyway' })),
+    ],
+    [
+      'new Pods where the constraint is right and Pods lie otherwise',
+      'PodsNotSpread',
+      /^kubectl rollout restart deployment server -n default$/,
+      '1.34',
+      web,
+      oneZone,
+      workload(2, constrained({ matchLabelKeys: ['pod-template-hash'] })),
+    ],
+    // Replicas, and where the new ones go.
+    [
+      'replicas where a constraint makes them go to the empty zone',
+      'PodsNotSpread',
+      scales,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, constrained()),
+      ...three,
+    ],
+    [
+      'replicas where Pods keep apart and each zone has one Node',
+      'PodsNotSpread',
+      scales,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: LABELS } },
+            ],
+          },
+        },
+      }),
+      ...three,
+    ],
+    [
+      'replicas and a constraint where nothing makes them go there',
+      'PodsNotSpread',
+      scalesAndSpreads,
+      '1.34',
+      web,
+      twoZones,
+      workload(2),
+      ...three,
+    ],
+    [
+      'advice where nothing makes them go there and no constraint can',
+      'PodsNotSpread',
+      /^# volumes keep the Pods/,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
+      ...three,
+    ],
+    [
+      'the least of an autoscaler, and its most where that is less',
+      'PodsNotSpread',
+      /^kubectl patch hpa own -n default --type merge -p '\{"spec":\{"minReplicas":3,"maxReplicas":3\}\}'$/,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, constrained()),
+      ...three,
+      scaler('HorizontalPodAutoscaler', 'own', { maxReplicas: 2 }),
+    ],
+    [
+      'the least of a ScaledObject, not of the autoscaler that KEDA writes back',
+      'PodsNotSpread',
+      /^kubectl patch scaledobject own -n default --type merge -p '\{"spec":\{"minReplicaCount":3\}\}'$/,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, constrained()),
+      ...three,
+      scaler('HorizontalPodAutoscaler', 'keda-hpa-own', { maxReplicas: 9 }),
+      scaler('ScaledObject', 'own', { maxReplicaCount: 9 }),
+    ],
+    [
+      'no number of replicas that an autoscaler changes',
+      'OverloadThreshold',
+      /^# HorizontalPodAutoscaler own changes their number/,
+      '1.30',
+      byCpu,
+      slicesIn(false, 'a', 'b', 'c', 'c'),
+      workload(4, constrained()),
+      ...three,
+      scaler('HorizontalPodAutoscaler', 'own', { maxReplicas: 9 }),
+    ],
+    [
+      'a number of replicas that can be shared, wherever they come to lie',
+      'OverloadThreshold',
+      /^kubectl scale deployment server -n default --replicas=6$/,
+      '1.30',
+      byCpu,
+      slicesIn(false, 'a', 'b', 'c', 'c'),
+      workload(4, constrained()),
+      ...three,
+    ],
+    [
+      'no replicas that another Service of the same Pods would lose its hints by',
+      'PodsNotSpread',
+      /^kubectl get pods/,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, constrained()),
+      nodeIn('c', { status: { ...node({}).status, allocatable: { cpu: '100m' } } }),
+      second,
+      secondSlice,
+    ],
+    // Settings.
+    [
+      'no field by which one endpoint would carry too much, but says so',
+      'NotRequested',
+      /^# not before its Pods are where its clients are: one would carry 4\.0 times .*\n# kubectl patch service/,
+      '1.34',
+      service({ spec: { selector: LABELS } }),
+      slicesIn(false, 'a', ...Array.from({ length: 7 }, () => 'b')),
+    ],
+    ['no label that no webhook acts on', 'NoSelector', /^# with the endpointslice-webhook/, '1.34', bare, foreign],
+    ['a label where a webhook acts on it', 'NoSelector', label, '1.34', bare, foreign, webhook],
+    // Nodes.
+    [
+      'all Nodes that have no zone, and what has to follow',
+      'NodeWithoutZone',
+      /^# kubectl label node x y topology\.kubernetes\.io\/zone=<their zone>\n# then restart kube-proxy/,
+      '1.34',
+      byCpu,
+      slicesIn(false, 'a', 'b'),
+      ...['x', 'y'].map((name) => ({ ...node({ zone: '' }), metadata: { name } })),
+    ],
   ];
-  for (const [name, reason, expected, own, ...objects] of cases) {
+  const clusterOf = (version: string, own: object, objects: readonly object[]) => {
+    const collector = createCollector();
+    for (const object of [...nodes, own, ...objects, kubeProxy(`v${version}.1`)]) collector.add(object);
+    return collector.snapshot(new Map(), { major: 1, minor: Number(version.slice(2)) });
+  };
+  for (const [name, reason, expected, version, own, ...objects] of cases) {
     it(`offers ${name}`, () => {
-      const collector = createCollector();
-      for (const object of [...nodesWith(), own, ...objects, kubeProxy('v1.34.1')]) collector.add(object);
-      const { causes } = explain(collector.snapshot(new Map()), own as Service, { now: 0 });
+      const { causes } = explain(clusterOf(version, own as Service, objects), own as Service, { now: 0 });
       const found = causes.find((each) => each.reason === reason);
       expect(found?.fix?.join('\n'), causes.map((each) => each.reason).join()).to.match(expected);
+    });
+  }
+
+  it('says where zones come from where no Node has one, and names none', () => {
+    const zoneless = ['x', 'y'].map((name) => ({ ...node({ zone: '' }), metadata: { name } }));
+    const collector = createCollector();
+    const own = service({ spec: { selector: LABELS, trafficDistribution: 'PreferSameZone' } });
+    for (const object of [...zoneless, own, slicesIn(false, '', ''), kubeProxy('v1.33.1')]) collector.add(object);
+    const { causes } = explain(collector.snapshot(new Map()), own, { now: 0 });
+    const { fix = [] } = causes.find(({ reason }) => reason === 'EndpointWithoutZone') ?? {};
+    expect(fix.join('\n')).to.match(/^# no Node has a zone\. On a cloud .*\n# elsewhere .*\n# endpoints get the zone /);
+  });
+
+  const change = (kind: string, spec: object): Change => ({ kind, name: 'server', patch: { spec: { ...spec } } });
+  const asking = service({ spec: { selector: LABELS } });
+  const entering = service({ spec: { selector: LABELS, type: 'LoadBalancer', trafficDistribution: 'PreferClose' } });
+  const without = constrained(wrong);
+  const refusals: readonly (readonly [string, Cause['reason'], Change, string, ...objects: readonly object[]])[] = [
+    [
+      'a constraint whose selector matches no Pod',
+      'PodsNotSpread',
+      change('deployment', { template: { spec: without } }),
+      '1.34',
+      web,
+      oneZone,
+      workload(2),
+    ],
+    [
+      'a field of a newer version',
+      'NotRequested',
+      change('service', { trafficDistribution: 'PreferSameZone' }),
+      '1.31',
+      asking,
+      slicesIn(false, 'a', 'b'),
+    ],
+    [
+      'Local for traffic from outside, which may leave the Pods of one Node',
+      'LoadBalancerTraffic',
+      change('service', { externalTrafficPolicy: 'Local' }),
+      '1.33',
+      entering,
+      twoZones,
+    ],
+    [
+      'replicas that would all have to be in one zone more',
+      'PodsNotSpread',
+      change('deployment', { replicas: 3 }),
+      '1.34',
+      web,
+      twoZones,
+      workload(2),
+      ...three,
+    ],
+  ];
+  for (const [name, reason, refused, version, own, ...objects] of refusals) {
+    it(`refuses ${name}`, () => {
+      const snapshot = clusterOf(version, own as Service, objects);
+      const before = diagnose(snapshot, own as Service, { now: 0 });
+      expect(before.causes.map((each) => each.reason)).to.include(reason);
+      const judge: Judge = (changed, index) => diagnose(snapshot, changed, { now: 0 }, index);
+      expect(tryChanges(reason, before.facts, [refused], before, judge)).to.equal('useless');
     });
   }
 });

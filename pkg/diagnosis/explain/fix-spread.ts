@@ -1,0 +1,142 @@
+// What gives a Service more Pods, and Pods to zones that have none; where no command does, why, and what would.
+import { zoneOfNode } from '../../apis/core.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
+import type { Fields } from '../../apis/values.ts';
+import { atLeast } from '../../routing/version.ts';
+import { itemsOf } from '../snapshot.ts';
+import { type Fix, patchSpec } from './ask.ts';
+import type { Facts } from './facts.ts';
+import { workingCounts } from './given.ts';
+import { listed } from './reasons.ts';
+import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
+import { allows, roomByZone } from './scheduler.ts';
+
+/** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
+const MATCH_LABEL_KEYS_SINCE = 27;
+
+type Workload = Facts['workloads'][number];
+
+const titleOf = ({ kind, name }: Workload): string => `${kind} ${name}`;
+
+/** What changes their number owns it: another number would be undone. KEDA writes the HorizontalPodAutoscaler of a ScaledObject back. */
+const scalerOf = (workload: Workload, { autoscalers }: Facts) => {
+  const own = autoscalers.filter(
+    ({ kind, targetKind, targetName }) =>
+      kind !== 'VerticalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
+  );
+  return own.find(({ kind }) => kind === 'ScaledObject') ?? own[0];
+};
+
+const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step[] => {
+  if (facts.workloads.length === 0) return [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`];
+  return few.map((workload) => {
+    const { kind, name, maxReplicas = replicas } = scalerOf(workload, facts) ?? {};
+    if (kind === undefined || name === undefined)
+      return patchSpec({ replicas }, workload.kind.toLowerCase(), workload.name);
+    if (kind === 'ScaledObject') {
+      const most = maxReplicas < replicas ? { maxReplicaCount: replicas } : {};
+      return patchSpec({ minReplicaCount: replicas, ...most }, 'scaledobject', name);
+    }
+    if (name.startsWith('keda-hpa-'))
+      return `# KEDA writes HorizontalPodAutoscaler ${name} back: minReplicaCount: ${replicas} in its ScaledObject`;
+    const most = maxReplicas < replicas ? { maxReplicas: replicas } : {};
+    return patchSpec({ minReplicas: replicas, ...most }, 'hpa', name);
+  });
+};
+
+/** The steps of all. */
+export const both =
+  (...fixes: readonly Fix[]): Fix =>
+  (facts) =>
+    fixes.flatMap((fix) => fix(facts) ?? []);
+
+/** One for each zone with clients, where there are fewer. */
+const scale: Fix = (facts) => {
+  const { workloads, endpoints, clientZones: zones } = facts;
+  const few = workloads.filter(({ replicas }) => replicas < zones.length);
+  return workloads.length > 0 || endpoints.length < zones.length ? scaleTo(zones.length, few, facts) : [];
+};
+
+/** Another number of endpoints that the CPU heuristic can share out, the next above; an autoscaler would not keep it. */
+export const scaleToShare: Fix = (facts) => {
+  const { shares, families, endpoints, workloads } = facts;
+  const count = families[0]?.endpoints.length ?? endpoints.length;
+  const more = shares.kind === 'unknown' ? undefined : workingCounts(shares.ratios, count).find((n) => n > count);
+  if (more === undefined || workloads.length > 1) return [];
+  const [scaler] = workloads.flatMap((workload) => scalerOf(workload, facts) ?? []);
+  return scaler === undefined
+    ? scaleTo(more, workloads, facts)
+    : [`# ${scaler.kind} ${scaler.name} changes their number: hints come and go with it`];
+};
+
+const BY_REVISION = ['pod-template-hash'];
+
+/** What a workload lacks so that its Pods are spread evenly, also after a roll-out; where it lacks nothing, new Pods. Undefined: not known. */
+const spreadOf = (workload: Workload, { service, version }: Facts): Fields | undefined => {
+  const [own, ...others] = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
+  if (others.length > 0 || !['Deployment', 'StatefulSet'].includes(workload.kind)) return undefined;
+  const revises = workload.kind === 'Deployment' && atLeast(version, MATCH_LABEL_KEYS_SINCE);
+  const { maxSkew, whenUnsatisfiable, selectsOwn = false, byRevision = false } = own ?? {};
+  if (maxSkew === 1 && whenUnsatisfiable === 'DoNotSchedule' && selectsOwn && (byRevision || !revises)) return RESTART;
+  const matchLabels = service.spec?.selector ?? {};
+  const constraint: SpreadConstraintPatch = {
+    maxSkew: 1,
+    topologyKey: LABEL_ZONE,
+    whenUnsatisfiable: 'DoNotSchedule',
+    ...(own === undefined ? { labelSelector: { matchLabels } } : {}),
+    // Strategic patches add to a map unless that is said.
+    ...(own === undefined || selectsOwn ? {} : { labelSelector: { $patch: 'replace', matchLabels } }),
+    ...(revises ? { matchLabelKeys: BY_REVISION } : {}),
+  };
+  return { template: { spec: { topologySpreadConstraints: [constraint] } } };
+};
+
+export const spreadOut: Fix = (facts) =>
+  facts.workloads.flatMap((workload) => {
+    const spec = spreadOf(workload, facts);
+    return spec === undefined ? [] : [patchSpec(spec, workload.kind.toLowerCase(), workload.name)];
+  });
+
+/** Why no command makes a zone get Pods, and what would. */
+export const whyNotSpread: Fix = (facts) => {
+  const { workloads, clientZones, endpoints, nodes, snapshot, version } = facts;
+  const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
+  return workloads.flatMap((workload) => {
+    const who = titleOf(workload);
+    const { kind, volumes = false, replicas } = workload;
+    const barred = empty.filter((zone) => !nodes.some((node) => zoneOfNode(node) === zone && allows(node, workload)));
+    if (barred.length > 0)
+      return [`# the nodeSelector or node affinity of ${who} leaves out ${listed(barred)}: allow Nodes there`];
+    const room = roomByZone(workload, { nodes, pods: itemsOf(snapshot.pods) });
+    const closed = empty.filter((zone) => !room.has(zone));
+    if (closed.length > 0)
+      return [
+        `# no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration, or add Nodes that take them`,
+      ];
+    const full = empty.filter((zone) => room.get(zone) === 0);
+    if (full.length > 0)
+      return [`# no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`];
+    if (volumes)
+      return [
+        `# volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`,
+      ];
+    const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
+    const few = replicas < clientZones.length;
+    if (few && constraint?.whenUnsatisfiable !== 'DoNotSchedule' && scalerOf(workload, facts) === undefined)
+      return [
+        `# the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`,
+      ];
+    if (
+      kind === 'Deployment' &&
+      !atLeast(version, MATCH_LABEL_KEYS_SINCE) &&
+      constraint?.whenUnsatisfiable !== 'DoNotSchedule'
+    )
+      return [
+        `# a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`,
+      ];
+    return [];
+  });
+};
+
+/** In the order in which they are tried. */
+export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), whyNotSpread];
