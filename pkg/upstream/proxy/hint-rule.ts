@@ -43,6 +43,8 @@ export interface HintRule {
    * that is in slices of several ports has the hints of one of these. Default: of the port and family alone.
    */
   readonly across?: 'families' | 'ports' | 'addresses';
+  /** An endpoint whose slice says no zone of it counts as one without hints. */
+  readonly needsZone?: true;
   /** It never uses endpoints that terminate. */
   readonly readyOnly?: true;
   /** `externalTrafficPolicy: Local` makes it ignore hints, for the cluster IP too. */
@@ -91,12 +93,15 @@ const counts = ({ ready, serving, terminating }: ProxyEndpoint, states: readonly
 /** Endpoints of a port and family, and all whose completeness the data plane looks at. */
 const endpointsFor = (
   input: RouteInput,
-  { across, drained }: HintRule,
+  { across, drained, needsZone }: HintRule,
 ): Record<'own' | 'judged', readonly ProxyEndpoint[]> => {
   const { merge = mergeEndpoints } = input;
   const [ownPort, ownFamily] = [portOf(input).name, familyOf(input)];
-  const of = (port: string, family: string): readonly ProxyEndpoint[] =>
-    merge(input.slices, { port, family, duplicates: { prefer: 'running' }, drained });
+  const of = (port: string, family: string): readonly ProxyEndpoint[] => {
+    const merged = merge(input.slices, { port, family, duplicates: { prefer: 'running' }, drained });
+    if (needsZone !== true) return merged;
+    return merged.map((endpoint) => (endpoint.zone === '' ? { ...endpoint, zoneHints: new Set() } : endpoint));
+  };
   const own = of(ownPort, ownFamily);
   if (across === undefined) return { own, judged: own };
   const ports = across === 'families' ? [ownPort] : portNames(input.service);
@@ -221,17 +226,23 @@ const annotated = (
 const NEWEST: HintRule = {
   ...annotated('anyValue', 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
   sameNode: 'nodeName',
+  needsZone: true,
 };
 const CLOSE = annotated('anyValue', 'PreferClose');
+const CONDITIONED: HintRule = { ...CLOSE, counts: ['starting', 'terminating', 'stopped'], across: 'ports' };
 /** As filterEndpoints of the service cache judges: all backends of a Service, of which those that terminate are part. */
 const CACHED: HintRule = { counts: ['terminating'], across: 'addresses', stoppedByLocal: true };
 const CASELESS = annotated('anyCase');
 
-/** Newest first; each holds up to the next. What starts is a backend from 1.18.5 on (cilium#42708), and counts no longer from 1.20.2 on (cilium#47054). */
+/**
+ * Newest first; each holds up to the next. What starts is a backend from 1.18.5 on (cilium#42708), and counts no longer from 1.20.2 on
+ * (cilium#47054). From 1.19.0 on a backend has its hints in its BackendZone, which it has only with a zone (reflectors/conversions.go).
+ */
 export const CILIUM_RULES: readonly { readonly since: Release; readonly rule: HintRule }[] = [
   { since: [1, 20, 2], rule: NEWEST },
   { since: [1, 20, 0], rule: { ...NEWEST, counts: ['starting'] } },
-  { since: [1, 18, 5], rule: { ...CLOSE, counts: ['starting', 'terminating', 'stopped'], across: 'ports' } },
+  { since: [1, 19, 0], rule: { ...CONDITIONED, needsZone: true } },
+  { since: [1, 18, 5], rule: CONDITIONED },
   { since: [1, 18, 1], rule: { ...CLOSE, counts: ['terminating'], across: 'ports' } },
   { since: [1, 18, 0], rule: { ...CLOSE, counts: ['terminating'], partial: 'each' } },
   { since: [1, 16, 0], rule: { ...CACHED, optIn: 'hints' } },

@@ -1,12 +1,13 @@
 // Asks a release of Cilium which endpoints it would use: the functions that choose them are taken out of its Go module as they stand, with
 // stub types around them, so that a release costs seconds. Nothing of the module is kept.
 //
-// Not taken but written here: which state a condition means (pkg/k8s/endpoints.go; from 1.18.4 reflectors/conversions.go) and that
-// terminating backends count only where none is active (the reconciler).
+// Not taken but written here: that terminating backends count only where none is active (the reconciler), and before 1.18.5 which state a
+// condition means (pkg/k8s/endpoints.go).
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { EndpointSlice, Node, Service } from '../../../pkg/apis/core.ts';
 import { run } from '../bed/machine.ts';
+import { ENDPOINT_TYPES, endpointPackages, endpointsOf } from './cilium-endpoints.ts';
 
 /** Releases with different rules, and those in which one began. Any other from 1.13 on can be asked too. */
 export const CILIUM_RELEASES = [
@@ -36,7 +37,7 @@ export interface CiliumRelease {
 }
 
 /** Where Go keeps the module, once it is fetched. */
-const fetched = async (version: string): Promise<string> => {
+const moduleOf = async (version: string): Promise<string> => {
   const module = `github.com/cilium/cilium@v${version}`;
   return (JSON.parse(await run('go', ['mod', 'download', '-json', module])) as { Dir: string }).Dir;
 };
@@ -87,6 +88,7 @@ const COMMON: Readonly<Record<string, string>> = {
   'corev1/corev1.go': `package corev1
 const (
 	LabelTopologyZone = "topology.kubernetes.io/zone"
+	LabelHostname = "kubernetes.io/hostname"
 	DeprecatedAnnotationTopologyAwareHints = "service.kubernetes.io/topology-aware-hints"
 	AnnotationTopologyMode = "service.kubernetes.io/topology-mode"
 	ServiceTrafficDistributionPreferClose = "PreferClose"
@@ -95,6 +97,7 @@ const (
 )
 `,
   'slim_corev1/slim.go': `package slim_corev1
+import "encoding/json"
 type Meta struct {
 	Name string
 	Labels, Annotations map[string]string
@@ -124,17 +127,24 @@ func (e Endpoint) Zones() (zones []string) {
 	if e.Hints != nil { for _, z := range e.Hints.ForZones { zones = append(zones, z.Name) } }
 	return
 }
+type Slice struct { Ports []Port; Endpoints []Endpoint; Text json.RawMessage \`json:"-"\` }
+func (s *Slice) UnmarshalJSON(text []byte) error {
+	type plain Slice
+	s.Text = append(s.Text, text...)
+	return json.Unmarshal(text, (*plain)(s))
+}
+const (ProtocolTCP = "TCP"; ProtocolUDP = "UDP"; ProtocolSCTP = "SCTP")
 type World struct {
 	Node struct{ Metadata Meta }
 	Service Service
-	Slices []struct { Ports []Port; Endpoints []Endpoint }
+	Slices []Slice
 }
 `,
 };
 
 /** Builds the program in `folder`, which is the caller's to remove. */
 export const openCilium = async (version: string, folder: string): Promise<CiliumRelease> => {
-  const source = sourceIn(await fetched(version));
+  const source = sourceIn(await moduleOf(version));
   const files = { ...COMMON, ...(Number(version.split('.')[1]) >= 18 ? programSince118 : programBefore118)(source) };
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -227,14 +237,14 @@ interface Shape {
   readonly methods: boolean;
   readonly transaction: boolean;
   readonly distribution: boolean;
-  /** What is not ready and does not terminate is a backend in maintenance; before it was left out. */
-  readonly maintenance: boolean;
+  /** All endpoints are backends in some state, read by functions that are taken too; before, those that serve nothing were left out. */
+  readonly taken: boolean;
 }
 
 const backendType = ({ params, zoned }: Shape): string =>
   params
-    ? `type BackendParams struct{ Address L3n4Addr; PortNames []string; NodeName string; ${zoned ? 'Zone *BackendZone' : 'Zone string; ForZones []string'}; State BackendState; Unhealthy bool; UnhealthyUpdatedAt time.Time }`
-    : 'type Backend struct{ Address L3n4Addr; PortNames []string; NodeName string; Zone *BackendZone; State BackendState; Unhealthy bool; UnhealthyUpdatedAt *time.Time }';
+    ? `type BackendParams struct{ Address L3n4Addr; PortNames []string; NodeName string; ${zoned ? 'Zone *BackendZone' : 'Zone string; ForZones []string'}; State BackendState; Weight uint16; Unhealthy bool; UnhealthyUpdatedAt time.Time }`
+    : 'type Backend struct{ Address L3n4Addr; PortNames []string; NodeName string; Zone *BackendZone; State BackendState; Weight uint16; Unhealthy bool; UnhealthyUpdatedAt *time.Time }';
 
 const addressType = ({ methods }: Shape): string =>
   methods
@@ -258,11 +268,11 @@ const (TrafficDistributionDefault TrafficDistribution = ""; TrafficDistributionP
 const (ScopeExternal uint8 = iota; ScopeInternal)
 type BackendState uint8
 const (BackendStateActive BackendState = iota; BackendStateTerminating; BackendStateTerminatingNotServing; BackendStateQuarantined; BackendStateMaintenance)
-type ServiceName struct{}
+type ServiceName struct{ Name, Namespace string }
 const SVCProxyDelegationNone = ""
 type Service struct{ ExtTrafficPolicy, IntTrafficPolicy SVCTrafficPolicy; TrafficDistribution TrafficDistribution }
 func (*Service) GetProxyDelegation() string { return "" }
-type ExternalConfig struct{ EnableInternalTrafficPolicy bool }
+type ExternalConfig struct{ EnableInternalTrafficPolicy, EnableIPv4, EnableIPv6 bool }
 type Config struct{ EnableServiceTopology bool }
 type FEPortName string
 type Frontend struct{ Address L3n4Addr; Type SVCType; PortName FEPortName; Service *Service; RedirectTo *ServiceName }
@@ -271,27 +281,26 @@ var _ time.Time
 ${backendType(shape)}
 ${addressType(shape)}
 func (l L3n4Addr) IsIPv6() bool { return l.A.Is6() }
-`;
+${shape.taken ? ENDPOINT_TYPES : ''}`;
 
-const stateOf = ({ maintenance }: Shape): string =>
-  maintenance
-    ? `switch {
-				case ready:
-				case terminating && !serving: state = loadbalancer.BackendStateTerminatingNotServing
-				case terminating: state = loadbalancer.BackendStateTerminating
-				default: state = loadbalancer.BackendStateMaintenance
-				}`
-    : `if !ready && !serving { continue }
-				if !ready && terminating { state = loadbalancer.BackendStateTerminating }`;
+const backendOf = ({ params }: Shape): string => `loadbalancer.Backend${params ? 'Params' : ''}`;
+
+const readBackends = (shape: Shape): string =>
+  shape.taken
+    ? `for be := range backendsOf(slice.Text) { all = append(all, ${shape.params ? '' : '&'}be) }`
+    : `for _, port := range slice.Ports {
+			for _, ep := range slice.Endpoints {
+				ready, state := ep.Conditions.IsReady(), loadbalancer.BackendStateActive
+				if !ready && !ep.Conditions.IsServing() { continue }
+				if !ready && ep.Conditions.IsTerminating() { state = loadbalancer.BackendStateTerminating }
+				address := newAddr(netip.MustParseAddr(ep.Addresses[0]), port.Port)
+				all = append(all, ${backendOf(shape)}{Zone: ep.Zone, ForZones: ep.Zones(), Address: address, PortNames: []string{port.Name}, NodeName: ep.NodeName, State: state})
+			}
+		}`;
 
 const ask = (shape: Shape): string => {
-  const { params, zoned, methods, transaction, distribution } = shape;
-  const [backend, made] = params
-    ? ['loadbalancer.BackendParams', 'loadbalancer.BackendParams']
-    : ['*loadbalancer.Backend', '&loadbalancer.Backend'];
-  const zone = zoned
-    ? 'Zone: &loadbalancer.BackendZone{Zone: ep.Zone, ForZones: ep.Zones()}'
-    : 'Zone: ep.Zone, ForZones: ep.Zones()';
+  const { params, methods, transaction, distribution } = shape;
+  const backend = `${params ? '' : '*'}${backendOf(shape)}`;
   return `
 func newAddr(a netip.Addr, p uint16) loadbalancer.L3n4Addr { return loadbalancer.L3n4Addr{A: a, P: p${methods ? '' : ', Protocol: "TCP"'}} }
 func ask(s slim_corev1.World) map[string][]string {
@@ -308,15 +317,7 @@ func ask(s slim_corev1.World) map[string][]string {
 	}
 	var all []${backend}
 	for _, slice := range s.Slices {
-		for _, port := range slice.Ports {
-			for _, ep := range slice.Endpoints {
-				ready, serving, terminating := ep.Conditions.IsReady(), ep.Conditions.IsServing(), ep.Conditions.IsTerminating()
-				state := loadbalancer.BackendStateActive
-				${stateOf(shape)}
-				address := newAddr(netip.MustParseAddr(ep.Addresses[0]), port.Port)
-				all = append(all, ${made}{${zone}, Address: address, PortNames: []string{port.Name}, NodeName: ep.NodeName, State: state})
-			}
-		}
+		${readBackends(shape)}
 	}
 	bes := func(yield func(${backend}, statedb.Revision) bool) {
 		for _, be := range all { if !yield(be, 0) { return } }
@@ -372,11 +373,12 @@ const programSince118 = (source: ModuleSource): Readonly<Record<string, string>>
     methods: taken.includes('Address.Protocol()') || taken.includes('Address.Compatible('),
     transaction: taken.includes('txn statedb.ReadTxn'),
     distribution: taken.includes('func trafficDistribution('),
-    maintenance: source.file(conversions).includes('Conditions.IsReady()'),
+    taken: source.file(conversions).includes('Conditions.IsReady()'),
   };
   return {
     'statedb/statedb.go': 'package statedb\ntype ReadTxn int\ntype Revision = uint64\n',
     'node/node.go': NODE,
+    ...(shape.taken && { ...endpointPackages(source), 'endpoints.go': endpointsOf(source, backendOf(shape)) }),
     'loadbalancer/lb.go': loadBalancer(shape),
     'ask.go': `package main
 import ("context"; "iter"; "net/netip"; "slices"; "sync/atomic"

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'mocha';
 import { type Endpoint, type EndpointSlice, isEndpointReady, zoneOfNode } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
+import { SITUATIONS, endpointName } from '../../fixtures/planes.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { isLongForm } from '../results.ts';
@@ -64,6 +65,21 @@ const threeZones = (more: Readonly<Record<string, Partial<Endpoint>>> = {}): Wor
 
 const ALL = ['198.19.0.1:8443', '198.19.0.2:8443', '198.19.0.3:8443'];
 
+/** With what the API server adds. */
+const answerable = ({ node: client, service: { spec, ...own }, slices }: World): World => ({
+  node: client,
+  slices,
+  service: {
+    ...own,
+    spec: {
+      internalTrafficPolicy: 'Cluster',
+      externalTrafficPolicy: 'Cluster',
+      ...spec,
+      clusterIPs: (spec?.ipFamilies ?? []).map((family) => (family === 'IPv6' ? '2001:db8:18::10' : '198.18.0.10')),
+    },
+  },
+});
+
 const readyOnly = (one: EndpointSlice): EndpointSlice => ({
   ...one,
   endpoints: (one.endpoints ?? []).filter(isEndpointReady),
@@ -103,6 +119,18 @@ for (const version of CILIUM_RELEASES) {
           expect(endpoints, `as without those that are not ready: ${world}`).to.deep.equal(alone[index]?.[key]);
         }
       }
+    });
+
+    it('answer as recorded, weights, zones that are none and publishNotReadyAddresses too', async () => {
+      // 1.20.0 is recorded, which has the same functions.
+      const release120 = version === '1.20.1' ? '1.20.0' : version;
+      const answers = await release.ask(SITUATIONS.map(answerable));
+      const differences = SITUATIONS.flatMap(({ name, family, port, used }, index) => {
+        const theirs = answers[index]?.[`${family}/${port}`]?.map(endpointName).sort().join(' ');
+        const recorded = used('cilium', release120)?.join(' ');
+        return recorded === undefined || recorded === theirs ? [] : [`${name}: ${theirs}, recorded: ${recorded}`];
+      });
+      expect(differences).to.deep.equal([]);
     });
 
     it('follow complete hints, and no others', async () => {
