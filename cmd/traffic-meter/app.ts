@@ -105,7 +105,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
       health: { bindAddress, port: healthPort },
       metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
     },
-    ...defined({ secureMetrics: secure }),
+    secureMetrics: secure,
     liveness: [],
     readiness,
     metrics,

@@ -28,14 +28,13 @@ export interface SecureServing {
   admit(request: IncomingMessage): Promise<Answer | undefined>;
 }
 
-interface HttpServerOptions {
-  address: string;
-  /** 0 picks a free one. */
-  port: number;
-  logger: Logger;
+interface HttpServerOptions extends EndpointConfiguration {
+  readonly logger: Logger;
   /** Without it the server speaks plain HTTP to all clients. */
-  secure?: SecureServing | undefined;
+  readonly secure?: SecureServing | undefined;
 }
+
+type Routes = Readonly<Record<string, Route>>;
 
 export const plainText = (status: number, body: string): Answer => ({
   status,
@@ -95,7 +94,7 @@ const admitting =
     return answering(() => refusal)(request, response, next);
   };
 
-const createApp = ({ logger, secure }: HttpServerOptions, routes: Readonly<Record<string, Route>>): Express => {
+const createApp = ({ logger, secure }: HttpServerOptions, routes: Routes): Express => {
   const app = bareApp().set('query parser', 'simple');
   if (secure !== undefined) app.use(admitting(secure));
   app.use((request, response, next) => {
@@ -118,8 +117,8 @@ const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 200;
 
 /** Resolves once it listens; rejects if the address cannot be bound. */
-const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Record<string, Route>>) => {
-  const { address, port, logger, secure } = options;
+const serve = async (options: HttpServerOptions, routes: Routes) => {
+  const { secure, logger } = options;
   const app = createApp(options, routes);
   const timeouts = {
     headersTimeout: TIMEOUT_MS,
@@ -131,10 +130,10 @@ const startHttpServer = async (options: HttpServerOptions, routes: Readonly<Reco
       ? createServer(timeouts, app)
       : createSecureServer({ ...secure.context, ...timeouts, handshakeTimeout: TIMEOUT_MS }, app);
   guardConnections(server, MAX_CONNECTIONS, logger);
-  const actualPort = await listen(server, port, address);
+  const port = await listen(server, options.port, options.bindAddress);
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
   return {
-    port: actualPort,
+    port,
     /** Stops listening, cuts open connections; resolves when the port is free. */
     close: (): Promise<void> =>
       new Promise((resolve) => {
@@ -167,50 +166,46 @@ const answerChecks = (checks: readonly HealthCheck[], verbose: boolean): Answer 
 /** `liveness` is behind /healthz: the process should be restarted if one fails. `readiness` is behind /readyz: no traffic while one fails. */
 type Checks = Readonly<Record<'liveness' | 'readiness', readonly HealthCheck[]>>;
 
-/** Over plain HTTP, /healthz and /readyz: runs named checks and lists those that fail, in the format of Kubernetes' own components. */
-export const startHealthServer = ({ liveness, readiness, ...options }: HttpServerOptions & Checks) =>
-  startHttpServer(options, {
-    '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
-    '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
-  });
+/** Runs named checks and lists those that fail, in the format of Kubernetes' own components. */
+const healthRoutes = ({ liveness, readiness }: Checks): Routes => ({
+  '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
+  '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
+});
+
+type ExposedMetrics = Pick<Metrics, 'text' | 'contentType'>;
 
 /** Those who ask at the same time share one answer, and its bytes. */
-export const startMetricsServer = ({
-  metrics,
-  ...options
-}: HttpServerOptions & { metrics: Pick<Metrics, 'text' | 'contentType'> }) => {
+const metricsRoutes = (metrics: ExposedMetrics): Routes => {
   let rendering: Promise<Buffer> | undefined;
   const render = async (): Promise<Buffer> => Buffer.from(await metrics.text());
-  return startHttpServer(options, {
+  return {
     '/metrics': async () => {
       rendering ??= render().finally(() => (rendering = undefined));
       return { status: 200, contentType: metrics.contentType, body: await rendering };
     },
-  });
+  };
 };
 
-/** Opens both or none; rejects when a port is taken. */
+/** Opens both or none; rejects when a port is taken. `secureMetrics`: where plain HTTP would expose them to all clients. */
 export const openPorts = async ({
   config,
-  liveness,
-  readiness,
   metrics,
   logger,
   secureMetrics: secure,
+  ...checks
 }: Checks & {
-  config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
-  metrics: Metrics;
-  logger: Logger;
-  /** How the metrics are served where plain HTTP would expose them to all clients. */
-  secureMetrics?: SecureServing;
+  readonly config: Readonly<Record<'health' | 'metrics', EndpointConfiguration>>;
+  readonly metrics: ExposedMetrics;
+  readonly logger: Logger;
+  readonly secureMetrics?: SecureServing | undefined;
 }) => {
-  const { bindAddress, port } = config.health;
-  const health = await startHealthServer({ address: bindAddress, port, liveness, readiness, logger });
-  const opened = { address: config.metrics.bindAddress, port: config.metrics.port, metrics, logger, secure };
-  const figures = await startMetricsServer(opened).catch(async (error: unknown) => {
-    await health.close();
-    throw error;
-  });
+  const health = await serve({ ...config.health, logger }, healthRoutes(checks));
+  const figures = await serve({ ...config.metrics, logger, secure }, metricsRoutes(metrics)).catch(
+    async (error: unknown) => {
+      await health.close();
+      throw error;
+    },
+  );
   return {
     health,
     metrics: figures,

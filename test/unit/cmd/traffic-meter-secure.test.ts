@@ -5,7 +5,8 @@ import { afterEach, describe, it } from 'mocha';
 import { secureServing, tokenOf } from '../../../cmd/traffic-meter/options.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { type openPorts, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
+import { openPorts } from '../../../pkg/telemetry/ports.ts';
+import { FREE_PORT } from '../../fixtures/controller-session.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 
@@ -23,7 +24,7 @@ const client = {
 } as unknown as Pick<Client, 'create'>;
 
 describe('traffic-meter: who may read its port', () => {
-  const servers: Awaited<ReturnType<typeof openPorts>>['metrics'][] = [];
+  const servers: Awaited<ReturnType<typeof openPorts>>[] = [];
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
   });
@@ -31,9 +32,16 @@ describe('traffic-meter: who may read its port', () => {
   const open = async (): Promise<Awaited<ReturnType<typeof openPorts>>['metrics']> => {
     const metrics = { contentType: 'text/plain', text: () => Promise.resolve('figures') };
     const secure = secureServing(client, 'node-a', createFakeClock());
-    const server = await startMetricsServer({ address: '127.0.0.1', port: 0, metrics, logger: nullLogger, secure });
-    servers.push(server);
-    return server;
+    const ports = await openPorts({
+      config: { health: FREE_PORT, metrics: FREE_PORT },
+      liveness: [],
+      readiness: [],
+      metrics,
+      logger: nullLogger,
+      secureMetrics: secure,
+    });
+    servers.push(ports);
+    return ports.metrics;
   };
 
   const ask = (

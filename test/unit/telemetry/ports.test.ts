@@ -5,14 +5,7 @@ import { type Socket, connect } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import {
-  bareApp,
-  listen,
-  messagesOf,
-  openPorts,
-  startHealthServer,
-  startMetricsServer,
-} from '../../../pkg/telemetry/ports.ts';
+import { bareApp, listen, messagesOf, openPorts } from '../../../pkg/telemetry/ports.ts';
 import { type HealthCheck, nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { FREE_PORT } from '../../fixtures/controller-session.ts';
@@ -24,7 +17,7 @@ const check = (name: string, problem?: string): HealthCheck => ({ name, check: (
 const address = '127.0.0.1';
 
 describe('health and metrics servers', () => {
-  const servers: Awaited<ReturnType<typeof openPorts>>['health'][] = [];
+  const servers: Awaited<ReturnType<typeof openPorts>>[] = [];
   const logger = recordingLogger();
 
   afterEach(async () => {
@@ -32,11 +25,17 @@ describe('health and metrics servers', () => {
     for (const server of servers.splice(0)) await server.close();
   });
 
-  const health = async (liveness: HealthCheck[], readiness: HealthCheck[] = []): Promise<number> => {
-    const server = await startHealthServer({ address, port: 0, liveness, readiness, logger });
-    servers.push(server);
-    return server.port;
+  const open = async (more: Partial<Parameters<typeof openPorts>[0]>) => {
+    const metrics = { contentType: 'text/plain', text: () => Promise.resolve('') };
+    const config = { health: FREE_PORT, metrics: FREE_PORT };
+    const ports = await openPorts({ config, liveness: [], readiness: [], metrics, logger, ...more });
+    servers.push(ports);
+    return ports;
   };
+  const health = async (liveness: HealthCheck[], readiness: HealthCheck[] = []): Promise<number> =>
+    (await open({ liveness, readiness })).health.port;
+  const figures = async (text: () => Promise<string>) =>
+    (await open({ metrics: { contentType: 'text/plain', text } })).metrics;
 
   const get = async (
     port: number,
@@ -109,12 +108,7 @@ describe('health and metrics servers', () => {
 
   it('answers 500 without details when the registry fails, logs why, and lives on', async () => {
     let fails = true;
-    const metrics = {
-      contentType: 'text/plain',
-      text: (): Promise<string> => (fails ? Promise.reject(new Error('secret detail')) : Promise.resolve('ok')),
-    };
-    const server = await startMetricsServer({ address, port: 0, metrics, logger });
-    servers.push(server);
+    const server = await figures(() => (fails ? Promise.reject(new Error('secret detail')) : Promise.resolve('ok')));
     const { status, body } = await get(server.port, '/metrics');
     expect(status).to.equal(500);
     expect(body).not.to.include('secret detail');
@@ -130,8 +124,7 @@ describe('health and metrics servers', () => {
       rendered += 1;
       return answer.promise;
     };
-    const server = await startMetricsServer({ address, port: 0, metrics: { contentType: 'text/plain', text }, logger });
-    servers.push(server);
+    const server = await figures(text);
     const asked = [get(server.port, '/metrics'), get(server.port, '/metrics')];
     await eventually(
       () => rendered > 0,
@@ -173,8 +166,7 @@ describe('health and metrics servers', () => {
       await immediate();
       return 'figures';
     };
-    const server = await startMetricsServer({ address, port: 0, metrics: { contentType: 'text/plain', text }, logger });
-    servers.push(server);
+    const server = await figures(text);
     const socket = await opened(server.port, 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(100));
     socket.resume();
     if (!socket.closed) await once(socket, 'close');
@@ -183,9 +175,7 @@ describe('health and metrics servers', () => {
   });
 
   it('keeps no answers without end for clients that do not read them', async () => {
-    const metrics = { contentType: 'text/plain', text: () => Promise.resolve('x'.repeat(12 * 2 ** 20)) };
-    const server = await startMetricsServer({ address, port: 0, metrics, logger });
-    servers.push(server);
+    const server = await figures(() => Promise.resolve('x'.repeat(12 * 2 ** 20)));
     const unread: Socket[] = [];
     for (let count = 0; count < 6; count += 1)
       unread.push(await opened(server.port, 'GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'));
