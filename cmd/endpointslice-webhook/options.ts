@@ -109,7 +109,7 @@ export interface Surroundings extends AdmissionInputs {
 }
 
 /** Where evacuations are not known: what is marked stays so, and nothing else is. */
-export const UNFOLLOWED: Surroundings['evacuations'] = { isLeft: () => true, joiningOf: () => undefined };
+export const UNFOLLOWED: Surroundings['evacuations'] = { isEvacuating: () => true, joiningOf: () => undefined };
 
 type Users = Pick<Surroundings, 'plannerUsers' | 'settingsReconcilerUser'>;
 

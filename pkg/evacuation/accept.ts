@@ -13,7 +13,7 @@ export type Refusal = Readonly<Record<'reason' | 'message', string>>;
  * Undefined where neither zones nor data planes are against it.
  *
  * @param world.clientZones - with Nodes; `endpointZones`: with endpoints
- * @param world.leftAlready - zones that other evacuations take whole
+ * @param world.evacuatedAlready - zones that other evacuations take whole
  * @param world.dropping - data planes that drop connections of clients whose zone no hint names
  */
 export const refusalOf = (
@@ -21,18 +21,18 @@ export const refusalOf = (
   world: {
     readonly clientZones: readonly string[];
     readonly endpointZones: readonly string[];
-    readonly leftAlready: ReadonlySet<string>;
+    readonly evacuatedAlready: ReadonlySet<string>;
     readonly dropping: readonly string[];
   },
 ): Refusal | undefined => {
-  const { clientZones, leftAlready, dropping } = world;
+  const { clientZones, evacuatedAlready, dropping } = world;
   const zones = new Set([...clientZones, ...world.endpointZones]);
   if (!zones.has(zone))
     return {
       reason: 'UnknownZone',
       message: `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`,
     };
-  if (percent >= 100 && [...zones].every((one) => one === zone || leftAlready.has(one)))
+  if (percent >= 100 && [...zones].every((one) => one === zone || evacuatedAlready.has(one)))
     return { reason: 'LastZone', message: `${zone} is the last zone that is not being evacuated` };
   if (dropping.length > 0 && !force)
     return {
@@ -111,6 +111,13 @@ export const concerns = (
   matches(spec.namespaceSelector, service.namespace) &&
   matches(spec.serviceSelector, service.labels);
 
+/** What a slice itself shows: the EndpointSlice controller copies the labels of its Service (setEndpointSliceLabels of k8s.io/endpointslice). */
+export interface SliceSubject {
+  readonly namespace: string;
+  readonly service: string;
+  readonly labels: StringMap;
+}
+
 /** What admission does to slices that no leader has marked yet. */
 export interface Joining {
   /** Zones whose endpoints are evacuated with the write that adds them, oldest evacuation first. */
@@ -143,15 +150,11 @@ const isByName = (selector: LabelSelector | undefined): boolean =>
 export const takesWholeZone = ({ spec: { percent, namespaceSelector } }: ZoneEvacuation): boolean =>
   percent >= 100 && isByName(namespaceSelector);
 
-/**
- * The part of `running` that is about a slice, by what the slice itself shows: the EndpointSlice controller copies the labels of its
- * Service (setEndpointSliceLabels of k8s.io/endpointslice). Undefined where there is none.
- */
+/** The part of `running` that is about a slice; undefined where there is none. */
 export const joiningOf = (
   running: readonly ZoneEvacuation[],
-  slice: { readonly namespace: string; readonly service: string; readonly labels: StringMap },
+  { namespace: name, service, labels }: SliceSubject,
 ): Joining | undefined => {
-  const { namespace: name, service, labels } = slice;
   const subject = { key: `${name}/${service}`, labels, namespace: { [LABEL_NAMESPACE_NAME]: name } };
   const found = running.filter((one) => isAccepted(one) && takesWholeZone(one) && concerns(one, subject)).sort(byAge);
   const clientZones = found.flatMap(({ status }) => status?.clientZones ?? []);

@@ -20,7 +20,7 @@ import {
   strategyOf,
 } from '../hints/table.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
-import type { Joining } from './accept.ts';
+import type { Joining, SliceSubject } from './accept.ts';
 import {
   type Evacuated,
   type SliceContent,
@@ -75,11 +75,11 @@ export const withoutEvacuation = (object: unknown): unknown => {
 };
 
 /** @param isLeft - whether an evacuation of the zone is running now. */
-export const decideEvacuated = (object: unknown, isLeft: (zone: string) => boolean): HintsDecision => {
+export const decideEvacuated = (object: unknown, isEvacuating: (zone: string) => boolean): HintsDecision => {
   const slice = readSlice(object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
   if (parseMark(slice.annotations[ANNOTATION_EVACUATED]) === undefined) return UNCHANGED;
-  return decided(object, slice, (content) => returnPatch(content, isLeft));
+  return decided(object, slice, (content) => returnPatch(content, isEvacuating));
 };
 
 /** What decides; no port and no Pod matters within one slice that all leave. */
@@ -100,32 +100,24 @@ const joinedAlone = (
   created: boolean,
   { zones, clientZones, forced }: Joining,
 ): Evacuated | undefined => {
-  const leaves = zones.map((zone) => ({ zone, percent: 100, rounding: 'Up' as const }));
+  const requests = zones.map((zone) => ({ zone, percent: 100, rounding: 'Up' as const }));
   const alone = endpoints.map(asEndpoint);
-  const { decision, refused } = decideInOrder({ slices: [{ endpoints: alone }], clientZones, leaves });
+  const { decision, refused } = decideInOrder({ slices: [{ endpoints: alone }], clientZones, requests });
   if (refused.size === 0) return decision.kind === 'moved' ? decision : undefined;
   if (!created || forced || clientZones.length > MAX_HINTS) return undefined;
   const stays = alone.some((endpoint) => isEndpointReady(endpoint) && !zones.includes(endpoint.zone ?? ''));
   return stays ? undefined : { evacuated: new Map(zones.map((zone) => [zone, 'all'])), alsoServe: clientZones };
 };
 
-export interface JoiningInput {
-  /** As it would be stored. */
-  readonly object: unknown;
-  readonly created: boolean;
-  /** Evacuations that are about the slice. */
-  readonly joiningOf: (slice: {
-    readonly namespace: string;
-    readonly service: string;
-    readonly labels: StringMap;
-  }) => Joining | undefined;
-}
-
 const textsOf = (fields: Fields): StringMap =>
   Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
-/** Marks a slice that no leader has marked yet, where endpoints that serve are in a zone that is left; else unchanged. */
-export const decideJoining = ({ object, created, joiningOf }: JoiningInput): HintsDecision => {
+/** Marks a slice that no leader has marked yet, where endpoints that serve are in a zone under evacuation; else unchanged. */
+export const decideJoining = (
+  object: unknown,
+  created: boolean,
+  joiningOf: (slice: SliceSubject) => Joining | undefined,
+): HintsDecision => {
   const slice = readSlice(object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
   const labels = textsOf(slice.labels);

@@ -2,7 +2,7 @@
 // Its callers (acceptance of a ZoneEvacuation, `evacuate`, `audit --without`) differ only in what they know of clients and endpoints.
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { byText, sumOf } from '../apis/values.ts';
-import { type Leave, decideInOrder } from './decide.ts';
+import { type ZoneRequest, decideInOrder } from './decide.ts';
 import { baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
 /** One Service, zones by name; the empty name is for no zone. */
@@ -116,11 +116,11 @@ export interface MeasuredLoad {
 export const refusalFor = (
   slices: readonly EndpointSlice[],
   clientZones: readonly string[],
-  running: readonly Leave[],
-  wanted: Leave,
+  running: readonly ZoneRequest[],
+  wanted: ZoneRequest,
 ) => {
-  const refused = (leaves: readonly Leave[]) =>
-    decideInOrder({ slices, clientZones, leaves }).refused.get(wanted.zone)?.reason;
+  const refused = (requests: readonly ZoneRequest[]) =>
+    decideInOrder({ slices, clientZones, requests }).refused.get(wanted.zone)?.reason;
   const reason = refused([...running, wanted]);
   const together = reason === 'NoEndpointElsewhere' && running.length > 0 && refused([wanted]) === undefined;
   return { reason, together };
@@ -140,8 +140,8 @@ export const overloadOf = ({
 }: {
   readonly slices: readonly EndpointSlice[];
   /** Evacuations that run and are about the Service, oldest first. */
-  readonly running: readonly Leave[];
-  readonly wanted: Leave;
+  readonly running: readonly ZoneRequest[];
+  readonly wanted: ZoneRequest;
   /** Number of Nodes by zone, which stands for clients where nothing is measured. */
   readonly nodes: ReadonlyMap<string, number>;
   readonly measured: MeasuredLoad | undefined;
@@ -151,11 +151,11 @@ export const overloadOf = ({
   if (reason !== undefined) return together ? ({ kind: 'together' } as const) : undefined;
   const demand = measured?.demand ?? nodes;
   if (sumOf(demand.values()) === 0) return undefined;
-  const leavesBy = (leaves: readonly Leave[]) => {
-    const { decision } = decideInOrder({ slices, clientZones, leaves });
+  const leavesBy = (requests: readonly ZoneRequest[]) => {
+    const { decision } = decideInOrder({ slices, clientZones, requests });
     return (endpoint: Endpoint): boolean => decision.kind === 'moved' && isLeaving(endpoint, decision);
   };
-  const [left, leaves] = [leavesBy(running), leavesBy([...running, wanted])];
+  const [leftBefore, leaves] = [leavesBy(running), leavesBy([...running, wanted])];
   const count = (endpoints: readonly Endpoint[]) => countBy(endpoints, ({ zone }) => zone ?? '');
   const found = [...Map.groupBy(slices, ({ addressType }) => addressType).values()].flatMap((own) => {
     // What one connection chooses among.
@@ -167,7 +167,7 @@ export const overloadOf = ({
       return (slice.endpoints ?? []).every((one) => !isEndpointReady(one) || zonesIn(baseUnder(one, mark)).length > 0);
     });
     const keeps = new Map(hinted ? [...demand.keys()].map((zone) => [zone, 1] as const) : []);
-    const today = { endpoints: count(seen.filter((endpoint) => !left(endpoint))), demand, keeps };
+    const today = { endpoints: count(seen.filter((endpoint) => !leftBefore(endpoint))), demand, keeps };
     const scale =
       measured === undefined
         ? fairShareScale(demand, seen.length)

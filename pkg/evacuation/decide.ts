@@ -5,29 +5,30 @@ import { MAX_HINTS } from '../hints/readiness.ts';
 import { type Evacuated, type Leaving, baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
 /** What an evacuation asks of a Service. */
-export interface Leave {
+export interface ZoneRequest {
   readonly zone: string;
   /** Share of the zone's endpoints, 1 to 100. */
   readonly percent: number;
   readonly rounding: 'Up' | 'Down';
 }
 
-export type ServiceDecision =
-  /** It has no endpoint that would leave. */
-  | { readonly kind: 'untouched' }
-  /** It stays as it is: never is a Service left without endpoints. */
-  | { readonly kind: 'left'; readonly reason: LeftReason; readonly message: string }
-  | ({ readonly kind: 'moved' } & Evacuated);
+/** The Service stays as it is: never is one left without endpoints. */
+export interface Stays {
+  readonly kind: 'stays';
+  readonly reason: 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
+  readonly message: string;
+}
 
-export type LeftReason = 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
+/** `untouched`: it has no endpoint that would leave. */
+type ServiceDecision = Stays | { readonly kind: 'untouched' } | ({ readonly kind: 'moved' } & Evacuated);
 
-export interface ServiceInput {
+interface ServiceInput {
   /** Of the Service; those without endpoints or of host names do not matter. */
   readonly slices: readonly EndpointSlice[];
   /** Zones with Nodes, in name order. */
   readonly clientZones: readonly string[];
-  /** Running, and about this Service; at most one for a zone counts, the one that takes most. */
-  readonly leaves: readonly Leave[];
+  /** Running, and about this Service, oldest first; at most one for a zone counts, the one that takes most. */
+  readonly requests: readonly ZoneRequest[];
 }
 
 interface Seen {
@@ -74,7 +75,7 @@ const hashOf = (text: string): number => {
 const byHash = (left: string, right: string): number => hashOf(left) - hashOf(right) || (left < right ? -1 : 1);
 
 /** First addresses of those of a zone's endpoints that leave; undefined for none. */
-const leavingIn = (seen: readonly Seen[], { zone, percent, rounding }: Leave): Leaving | undefined => {
+const leavingIn = (seen: readonly Seen[], { zone, percent, rounding }: ZoneRequest): Leaving | undefined => {
   if (percent >= 100) return 'all';
   const inZone = seen.filter(({ endpoint }) => endpoint.zone === zone);
   const names = [...new Set(inZone.map(({ name }) => name))].sort(byHash);
@@ -84,11 +85,11 @@ const leavingIn = (seen: readonly Seen[], { zone, percent, rounding }: Leave): L
   return new Set(inZone.filter(({ name }) => chosen.has(name)).map(({ endpoint }) => endpoint.addresses[0] ?? ''));
 };
 
-const outOf = (seen: readonly Seen[], leaves: readonly Leave[]): Map<string, Leaving> => {
+const evacuatedBy = (seen: readonly Seen[], requests: readonly ZoneRequest[]): Map<string, Leaving> => {
   const evacuated = new Map<string, Leaving>();
-  for (const leave of [...leaves].sort((left, right) => left.percent - right.percent)) {
-    const leaving = leavingIn(seen, leave);
-    if (leaving !== undefined) evacuated.set(leave.zone, leaving);
+  for (const request of [...requests].sort((left, right) => left.percent - right.percent)) {
+    const leaving = leavingIn(seen, request);
+    if (leaving !== undefined) evacuated.set(request.zone, leaving);
   }
   return evacuated;
 };
@@ -100,21 +101,21 @@ const toCover = (seen: readonly Seen[], staying: readonly Seen[], clientZones: r
   return clientZones.filter((zone) => !served.has(zone));
 };
 
-const left = (reason: LeftReason, message: string): ServiceDecision => ({ kind: 'left', reason, message });
+const stays = (reason: Stays['reason'], message: string): Stays => ({ kind: 'stays', reason, message });
 
-const decideService = ({ slices, clientZones, leaves }: ServiceInput): ServiceDecision => {
+const decideService = ({ slices, clientZones, requests }: ServiceInput): ServiceDecision => {
   const seen = slices.filter(({ addressType }) => addressType !== 'FQDN').flatMap(seenIn);
-  const inZones = seen.filter(({ endpoint }) => leaves.some(({ zone }) => zone === endpoint.zone));
+  const inZones = seen.filter(({ endpoint }) => requests.some(({ zone }) => zone === endpoint.zone));
   if (inZones.length === 0) return { kind: 'untouched' };
-  const evacuated = outOf(seen, leaves);
+  const evacuated = evacuatedBy(seen, requests);
   const leaving = new Set(seen.filter(({ endpoint }) => isLeaving(endpoint, { evacuated })));
   if (leaving.size === 0)
-    return left('LessThanOne', `${inZones.length} endpoint(s) there: the share rounds down to none`);
+    return stays('LessThanOne', `${inZones.length} endpoint(s) there: the share rounds down to none`);
   const alsoServe = new Set<string>();
   for (const group of new Set([...leaving].map((one) => one.group))) {
     const members = seen.filter((one) => one.group === group);
     const staying = members.filter((one) => !leaving.has(one));
-    if (staying.length === 0) return left('NoEndpointElsewhere', 'no ready endpoint would be left elsewhere');
+    if (staying.length === 0) return stays('NoEndpointElsewhere', 'no ready endpoint would be left elsewhere');
     for (const zone of toCover(members, staying, clientZones)) alsoServe.add(zone);
   }
   const most = Math.max(
@@ -123,32 +124,28 @@ const decideService = ({ slices, clientZones, leaves }: ServiceInput): ServiceDe
     ),
   );
   if (most > MAX_HINTS)
-    return left('TooManyZones', `endpoints would have to serve ${most} zones, and hints name ${MAX_HINTS} at most`);
+    return stays('TooManyZones', `endpoints would have to serve ${most} zones, and hints name ${MAX_HINTS} at most`);
   return { kind: 'moved', evacuated, alsoServe: [...alsoServe].sort() };
 };
 
 export interface OrderedDecision {
   readonly decision: ServiceDecision;
   /** By zone: evacuations that this Service does not follow, and why. */
-  readonly refused: ReadonlyMap<string, Extract<ServiceDecision, { kind: 'left' }>>;
+  readonly refused: ReadonlyMap<string, Stays>;
 }
 
-/**
- * Where zones cannot all be left, those that came first count: a second evacuation never brings connections back to the first.
- *
- * @param input - with the evacuations oldest first
- */
-export const decideInOrder = ({ leaves, ...input }: ServiceInput): OrderedDecision => {
-  const refused = new Map<string, Extract<ServiceDecision, { kind: 'left' }>>();
-  const followed: Leave[] = [];
+/** Where not all requests can be met, those that came first count: a second evacuation never brings connections back to the first. */
+export const decideInOrder = ({ requests, ...input }: ServiceInput): OrderedDecision => {
+  const refused = new Map<string, Stays>();
+  const followed: ZoneRequest[] = [];
   let decision: ServiceDecision = { kind: 'untouched' };
-  for (const leave of leaves) {
-    const next = decideService({ ...input, leaves: [...followed, leave] });
-    if (next.kind === 'left') {
-      refused.set(leave.zone, next);
+  for (const request of requests) {
+    const next = decideService({ ...input, requests: [...followed, request] });
+    if (next.kind === 'stays') {
+      refused.set(request.zone, next);
       continue;
     }
-    followed.push(leave);
+    followed.push(request);
     decision = next;
   }
   const [first] = refused.values();

@@ -7,6 +7,7 @@ import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
 import { sameHints } from '../hints/decide.ts';
 import {
   MAX_HINTS,
+  hintsFor,
   hintsNow,
   isNodeName,
   isRebuilt,
@@ -50,17 +51,6 @@ export const baseOf = (hints: AnyHints): Base => {
   const few = zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS;
   return few && zones.every(isZoneHint) && nodes.every(isNodeName) ? baseFrom(zones, nodes) : NONE;
 };
-
-const named = (names: readonly string[]) => names.map((name) => ({ name }));
-
-/** Undefined for none. */
-const hintsFor = (zones: readonly string[], nodes: readonly string[]): EndpointHints | undefined =>
-  zones.length === 0 && nodes.length === 0
-    ? undefined
-    : {
-        ...(zones.length === 0 ? {} : { forZones: named(zones) }),
-        ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
-      };
 
 export const hintsOfBase = (base: Base): EndpointHints | undefined => hintsFor(...namesIn(base));
 
@@ -254,9 +244,9 @@ export const evacuationPatch = (slice: SliceContent, wanted: Evacuated | undefin
 };
 
 /** The same without the evacuations of zones that are not being left any more. */
-export const returnPatch = (slice: SliceContent, isLeft: (zone: string) => boolean): JsonPatchOperation[] => {
+export const returnPatch = (slice: SliceContent, isEvacuating: (zone: string) => boolean): JsonPatchOperation[] => {
   const mark = markOf(slice);
   if (mark === undefined) return [];
-  const evacuated = new Map([...mark.evacuated].filter(([zone]) => isLeft(zone)));
+  const evacuated = new Map([...mark.evacuated].filter(([zone]) => isEvacuating(zone)));
   return evacuationPatch(slice, evacuated.size === 0 ? undefined : { ...mark, evacuated });
 };

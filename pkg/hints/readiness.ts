@@ -47,7 +47,17 @@ export const isRebuilt = (labels: Readonly<Record<string, unknown>> | undefined)
 export const whenReady = (name: string): string => (name.startsWith(NOT_READY) ? name.slice(NOT_READY.length) : name);
 
 const waiting = (name: string): string => `${NOT_READY}${name}`;
+
 const named = (names: readonly string[]) => names.map((name) => ({ name }));
+
+/** Undefined for none. */
+export const hintsFor = (zones: readonly string[], nodes: readonly string[]): EndpointHints | undefined =>
+  zones.length === 0 && nodes.length === 0
+    ? undefined
+    : {
+        ...(zones.length === 0 ? {} : { forZones: named(zones) }),
+        ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
+      };
 
 /** Zones whose names become too long are given up for the endpoint's own; Nodes altogether. Undefined: nothing is left. */
 export const waitingHints = (
@@ -58,11 +68,7 @@ export const waitingHints = (
   const own = zone === undefined || !isZoneHint(waiting(zone)) ? NOWHERE : waiting(zone);
   const fitting = zones.every(isZoneHint) ? zones : [own];
   const nodes = (forNodes ?? []).map(({ name }) => waiting(name));
-  const hints = {
-    ...(fitting.length === 0 ? {} : { forZones: named(fitting) }),
-    ...(nodes.length === 0 || !nodes.every(isNodeName) ? {} : { forNodes: named(nodes) }),
-  };
-  return Object.keys(hints).length === 0 ? undefined : hints;
+  return hintsFor(fitting, nodes.every(isNodeName) ? nodes : []);
 };
 
 /**

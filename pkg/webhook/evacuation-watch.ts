@@ -2,8 +2,7 @@
 import type { KubernetesObject } from '../apis/meta.ts';
 import { ZONE_EVACUATIONS } from '../apis/resources.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
-import { isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
-import type { JoiningInput } from '../evacuation/admit.ts';
+import { type SliceSubject, isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
 import { createCache } from '../kubernetes/cache.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { sleep } from '../kubernetes/wait.ts';
@@ -43,12 +42,12 @@ export const createEvacuationWatch = (options: {
   cache.onChange(look);
   return {
     /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
-    isLeft: (zone: string): boolean =>
+    isEvacuating: (zone: string): boolean =>
       cache.state === 'pending' || cache.state === 'refused' || running().some(({ spec }) => spec.zone === zone),
     /** Zones whose endpoints are evacuated with the write that adds them; undefined: no evacuation runs, or none is known. */
     joined,
     /** What of them is about a slice. */
-    joiningOf: (slice: Parameters<JoiningInput['joiningOf']>[0]) => joiningOf(running(), slice),
+    joiningOf: (slice: SliceSubject) => joiningOf(running(), slice),
     /** Calls back when `joined` changed; returns what ends that. */
     onChange(callback: () => void): () => void {
       const entry = (): void => callback();

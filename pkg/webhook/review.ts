@@ -40,7 +40,7 @@ export interface AdmissionInputs {
   readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** The user whose writes of settings are never changed: it takes settings back with one write of its own. */
   readonly settingsReconcilerUser: string;
-  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
+  readonly evacuations: Pick<EvacuationWatch, 'isEvacuating' | 'joiningOf'>;
   /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
   readonly off?: () => boolean;
 }

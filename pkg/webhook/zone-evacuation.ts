@@ -9,14 +9,14 @@ import type { AdmissionHandler, AdmissionInputs } from './review.ts';
 
 export const createEvacuationHandler =
   ({
-    evacuations: { isLeft, joiningOf },
+    evacuations: { isEvacuating, joiningOf },
     settingsReconcilerUser,
   }: Pick<AdmissionInputs, 'evacuations' | 'settingsReconcilerUser'>): AdmissionHandler =>
   ({ object, operation, userInfo }) => {
-    const kept = decideEvacuated(object, isLeft);
+    const kept = decideEvacuated(object, isEvacuating);
     // The reconciler decides about whole Services: what it leaves without a mark stays so.
     if (kept.kind !== 'unchanged' || userInfo?.username === settingsReconcilerUser) return answerOf(kept);
-    return answerOf(decideJoining({ object, created: operation === 'CREATE', joiningOf }));
+    return answerOf(decideJoining(object, operation === 'CREATE', joiningOf));
   };
 
 export const EVACUATION_NAME = 'zone-evacuation';

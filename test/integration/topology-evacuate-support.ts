@@ -62,7 +62,7 @@ export const useEvacuationCluster = () => {
     const { decision } = decideInOrder({
       slices: [found],
       clientZones: [...ZONES],
-      leaves: [{ zone, percent: 100, rounding: 'Up' }],
+      requests: [{ zone, percent: 100, rounding: 'Up' }],
     });
     if (decision.kind !== 'moved') throw new Error(JSON.stringify(decision));
     await client.patch(ENDPOINT_SLICES, { namespace: 'default', name }, 'json', evacuationPatch(found, decision));

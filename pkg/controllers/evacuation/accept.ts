@@ -9,7 +9,7 @@ import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { countBy, overloadOf } from '../../evacuation/capacity.ts';
 import { NOT_KEPT, isAccepted, refusalOf, shortageOf } from '../../evacuation/accept.ts';
-import type { Leave } from '../../evacuation/decide.ts';
+import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
@@ -61,7 +61,7 @@ interface AcceptOptions {
   /** Whether the Service is in its scope, by `namespace/name`. */
   isAbout(one: ZoneEvacuation, service: string): boolean;
   /** Of the evacuations that are about a Service, oldest first. */
-  leavesOf(service: string): readonly Leave[];
+  requestsOf(service: string): readonly ZoneRequest[];
   view(): View | undefined;
   /** Admission is waited for from now on; returns whether that takes too long already. */
   onWait(one: ZoneEvacuation): boolean;
@@ -93,7 +93,7 @@ const shortage = async (one: ZoneEvacuation, options: AcceptOptions, signal: Abo
     const measured = known.get(key)?.measured;
     const slices = view?.slicesOf(key) ?? [];
     const wanted = { zone, percent, rounding };
-    const found = overloadOf({ slices, running: options.leavesOf(key), wanted, nodes, measured });
+    const found = overloadOf({ slices, running: options.requestsOf(key), wanted, nodes, measured });
     if (found?.kind === 'together') together.push(key);
     if (found?.kind !== 'overloaded') continue;
     const { after, limit } = found;
@@ -115,7 +115,7 @@ export const whyNot = async (one: ZoneEvacuation, options: AcceptOptions, signal
     refusalOf(one.spec, {
       clientZones: zonesOfNodes(options.caches.nodes.list()),
       endpointZones: slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ zone }) => zone ?? [])),
-      leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
+      evacuatedAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
       dropping: droppingRouters(options),
     }) ?? (await shortage(one, options, signal));
   if (refusal !== undefined) return refusal;

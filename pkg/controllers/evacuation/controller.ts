@@ -14,7 +14,7 @@ import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '../../evacuation/accept.ts';
-import { type Leave, isMarked, markedSlices } from '../../evacuation/decide.ts';
+import { type ZoneRequest, isMarked, markedSlices } from '../../evacuation/decide.ts';
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
@@ -141,7 +141,7 @@ export const createEvacuation = (options: EvacuationOptions) => {
     return concerns(one, { key, labels, namespace: view()?.labelsOf(ref.namespace) });
   };
   /** The webhook's own slices come before all others: it has to be reached wherever it runs. */
-  const leavesOf = (key: string): Leave[] =>
+  const requestsOf = (key: string): ZoneRequest[] =>
     running()
       .filter((one) => (isAccepted(one) || (key === own && waiting.has(uidOf(one)))) && isAbout(one, key))
       .map(({ spec: { zone, percent, rounding } }) => ({ zone, percent, rounding }));
@@ -172,14 +172,14 @@ export const createEvacuation = (options: EvacuationOptions) => {
     return found;
   };
   const onWrite = showEvacuation(metrics, { counts: () => countOutcomes(services.outcomes), overdue });
-  const services = createServices({ ...options, view, clientZones, leavesOf, onWrite });
+  const services = createServices({ ...options, view, clientZones, requestsOf, onWrite });
 
   const accepting = {
     ...options,
     own,
     running,
     isAbout,
-    leavesOf,
+    requestsOf,
     view,
     onWait(one: ZoneEvacuation): boolean {
       const since = waiting.get(uidOf(one)) ?? clock.monotonic();

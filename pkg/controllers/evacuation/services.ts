@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
 import { keyOf, refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { type Leave, decideInOrder } from '../../evacuation/decide.ts';
+import { type ZoneRequest, decideInOrder } from '../../evacuation/decide.ts';
 import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
@@ -34,7 +34,7 @@ interface ServicesOptions {
   /** Zones with Nodes, in name order. */
   clientZones(): readonly string[];
   /** Of the evacuations that are about this Service, oldest first. */
-  leavesOf(service: string): readonly Leave[];
+  requestsOf(service: string): readonly ZoneRequest[];
   readonly clock: Clock;
   readonly events: Pick<EventRecorder, 'record'>;
   onWrite(slices: number): void;
@@ -135,9 +135,9 @@ export const createServices = (options: ServicesOptions) => {
       const view = options.view();
       // Once it is filled, every Service is looked at.
       if (view?.ready() !== true) return { kind: 'done' };
-      const leaves = options.leavesOf(key);
+      const requests = options.requestsOf(key);
       const slices = view.slicesOf(key);
-      const ordered = decideInOrder({ slices, clientZones: options.clientZones(), leaves });
+      const ordered = decideInOrder({ slices, clientZones: options.clientZones(), requests });
       const next: Next = ordered.decision.kind === 'moved' ? ordered.decision : undefined;
       const { written, retryMs } = await write(slices, next, view.slices, signal);
       if (written > 0) {
@@ -147,7 +147,7 @@ export const createServices = (options: ServicesOptions) => {
       const now = view.slicesOf(key);
       const settled = now.every((slice) => evacuationPatch(slice, next).length === 0);
       const found = new Map<string, Outcome>();
-      for (const { zone } of leaves) {
+      for (const { zone } of requests) {
         const outcome = outcomeIn(zone, now, ordered, settled);
         if (outcome !== undefined) found.set(zone, outcome);
       }

@@ -3,7 +3,7 @@ import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../..
 import { byText, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
-import type { Leave } from '../../evacuation/decide.ts';
+import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { counted } from '../explain/reasons.ts';
@@ -15,7 +15,7 @@ import type { SurvivalOptions } from './service.ts';
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;
 
-export interface Evacuation extends Leave {
+export interface Evacuation extends ZoneRequest {
   readonly name: string;
   readonly concerns: (service: Service) => boolean;
 }
@@ -144,7 +144,7 @@ export const checkEvacuation = (
     ...options,
     zones: [wanted.zone],
     selects: wanted.concerns,
-    leavesOf: (service) => all.filter(({ concerns }) => concerns(service)),
+    requestsOf: (service) => all.filter(({ concerns }) => concerns(service)),
   });
   const beside = running.filter(({ zone }) => zone !== wanted.zone);
   return {

@@ -9,7 +9,7 @@ import {
   replicasToAdd,
   withoutOthers,
 } from '../../evacuation/capacity.ts';
-import type { Leave } from '../../evacuation/decide.ts';
+import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { counted, says } from '../explain/reasons.ts';
 import type { ExplainOptions, Facts } from '../explain/facts.ts';
@@ -49,7 +49,7 @@ export interface SurvivalOptions extends ExplainOptions {
   /** That are lost, at least one. */
   readonly zones: readonly string[];
   /** What leaves of a Service, where that is not all of those zones. */
-  readonly leavesOf?: (service: Service) => readonly Leave[];
+  readonly requestsOf?: (service: Service) => readonly ZoneRequest[];
   /** Where clients of Services are, as measured. Default: by the CPU of the Nodes. */
   readonly measured?: Measured;
   /** Services of this namespace only. Default: of all. */
@@ -132,22 +132,28 @@ const measured = (
 };
 
 /** Of so many endpoints of the zone; where several evacuations are about it, by the one that takes most. */
-const leavingOf = (zone: string, count: number, leaves: readonly Leave[]): number =>
+const leavingOf = (zone: string, count: number, requests: readonly ZoneRequest[]): number =>
   Math.max(
     0,
-    ...leaves
+    ...requests
       .filter((leave) => leave.zone === zone)
       .map(({ percent, rounding }) =>
         Math.floor((count * Math.min(percent, HUNDRED)) / HUNDRED + (rounding === 'Up' ? 1 - ROUNDING : 0)),
       ),
   );
 
-const judge = (facts: Facts, path: Path, leaves: readonly Leave[], options: SurvivalOptions, flows: FlowsOf) => {
+const judge = (
+  facts: Facts,
+  path: Path,
+  requests: readonly ZoneRequest[],
+  options: SurvivalOptions,
+  flows: FlowsOf,
+) => {
   const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
   const { basis, clientsMeasured, demand, weigh } = scale;
-  const zones = new Set(leaves.map(({ zone }) => zone));
+  const zones = new Set(requests.map(({ zone }) => zone));
   const counts = countBy(path.endpoints, ({ zone }) => zone);
-  const left = new Map([...counts].map(([zone, count]) => [zone, count - leavingOf(zone, count, leaves)]));
+  const left = new Map([...counts].map(([zone, count]) => [zone, count - leavingOf(zone, count, requests)]));
   const today = { endpoints: counts, demand, keeps: keepsOf(facts) };
   const { now, after, limit, zone, tooMuch } = withoutOthers(today, left, scale);
   const there = path.endpoints.filter((endpoint) => zones.has(endpoint.zone)).length;
@@ -216,11 +222,11 @@ const untouchedBecause = ({ ref, service }: Facts): string => {
 export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsOf) => {
   const { ref, service } = facts;
   const untouched = untouchedBecause(facts);
-  const leaves =
-    options.leavesOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
+  const requests =
+    options.requestsOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
   const paths = untouched === '' ? pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0) : [];
   const [worst] = paths
-    .map((path) => judge(facts, path, leaves, options, flows))
+    .map((path) => judge(facts, path, requests, options, flows))
     .sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || ofLimit(b) - ofLimit(a));
   const endpoints = worst?.path.endpoints ?? [];
   const answer: Answer = worst?.answer ?? 'NotTouched';
@@ -232,7 +238,7 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsO
     message:
       worst === undefined
         ? untouched || 'No endpoint is ready.'
-        : sentenceOf(worst, leaves.map(({ zone }) => zone).join(', ')),
+        : sentenceOf(worst, requests.map(({ zone }) => zone).join(', ')),
     /** Ready endpoints that leave, of all of the Service's. Of the port and family that is worst off. */
     endpoints: { count: worst?.leaving ?? 0, of: endpoints.length },
     /** Ready endpoints without a zone; they count as being elsewhere. */

@@ -64,8 +64,8 @@ describe('admission of an evacuated slice', () => {
   });
 
   it('returns one of two zones when only its evacuation has ended', () => {
-    const leaves = [ALL, { ...ALL, zone: 'b' }];
-    const [one] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], leaves);
+    const requests = [ALL, { ...ALL, zone: 'b' }];
+    const [one] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], requests);
     const decision = decideEvacuated(one, (zone) => zone === 'a');
     const after = applyJsonPatch(one!, decision.kind === 'patch' ? decision.operations : []);
     expect(hintsIn([after])).to.deep.equal([[NOWHERE], ['a', 'b'], ['a', 'b', 'c']]);
@@ -112,7 +112,7 @@ const accepted = (
 
 /** The slice as admission stores it before any leader has seen it. */
 const joined = (one: EndpointSlice, created: boolean, running: ZoneEvacuation[] = [accepted()]): EndpointSlice => {
-  const decision = decideJoining({ object: one, created, joiningOf: (subject) => joiningOf(running, subject) });
+  const decision = decideJoining(one, created, (subject) => joiningOf(running, subject));
   return decision.kind === 'patch' ? applyJsonPatch(one, decision.operations) : one;
 };
 
@@ -176,7 +176,7 @@ describe('admission of a slice without a mark while a zone is evacuated', () => 
         const byLeader = moved([one!], [ALL]);
         if (decide([one!]).kind === 'moved') expect([stored]).to.deep.equal(byLeader);
         else if (!created) expect(stored).to.equal(one);
-        const { decision } = decideInOrder({ slices: [stored], clientZones: ZONES, leaves: [ALL] });
+        const { decision } = decideInOrder({ slices: [stored], clientZones: ZONES, requests: [ALL] });
         expect(decision.kind, 'the leader sees the same Service behind the mark').to.equal(decide([one!]).kind);
       }),
     ));

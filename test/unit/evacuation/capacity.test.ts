@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { type ZoneLoad, loadByZone, overloadOf, peakOf, replicasToAdd } from '../../../pkg/evacuation/capacity.ts';
-import type { Leave } from '../../../pkg/evacuation/decide.ts';
+import type { ZoneRequest } from '../../../pkg/evacuation/decide.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
 
 const load = (
@@ -111,7 +111,7 @@ describe('capacity: endpoints to add', () => {
   });
 });
 
-const leave = (zone: string, percent = 100): Leave => ({ zone, percent, rounding: 'Up' });
+const leave = (zone: string, percent = 100): ZoneRequest => ({ zone, percent, rounding: 'Up' });
 /** `hints` of each endpoint are its own zone. */
 const sliceIn = (zones: string, hinted = false) =>
   slice({

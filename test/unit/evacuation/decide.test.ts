@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
 import { decideEvacuated } from '../../../pkg/evacuation/admit.ts';
-import { type Leave, decideInOrder } from '../../../pkg/evacuation/decide.ts';
+import { type ZoneRequest, decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import { slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import {
@@ -24,7 +24,7 @@ import {
 } from './support.ts';
 
 describe('what an evacuation makes of a Service', () => {
-  const cases: (readonly [name: string, endpoints: Endpoint[], want: unknown, leaves?: Leave[]])[] = [
+  const cases: (readonly [name: string, endpoints: Endpoint[], want: unknown, requests?: ZoneRequest[]])[] = [
     [
       'routed by zone: the others keep their zone and take over the one that is left',
       [routed('a'), routed('b'), routed('c')],
@@ -56,15 +56,21 @@ describe('what an evacuation makes of a Service', () => {
     ],
   ];
 
-  for (const [name, endpoints, want, leaves = [ALL]] of cases) {
+  for (const [name, endpoints, want, requests = [ALL]] of cases) {
     it(name, () => {
-      const hints = hintsIn(moved([sliceOf(...endpoints)], leaves));
+      const hints = hintsIn(moved([sliceOf(...endpoints)], requests));
       const leaving = hints.filter((zones) => JSON.stringify(zones) === JSON.stringify([NOWHERE])).length;
       expect(typeof want === 'number' ? leaving : hints).to.deep.equal(want);
     });
   }
 
-  const refused: { name: string; slices: EndpointSlice[]; leaves?: Leave[]; clientZones?: string[]; want: string }[] = [
+  const refused: {
+    name: string;
+    slices: EndpointSlice[];
+    requests?: ZoneRequest[];
+    clientZones?: string[];
+    want: string;
+  }[] = [
     { name: 'whose endpoints are all there stays', slices: [sliceOf(routed('a'))], want: 'NoEndpointElsewhere' },
     {
       name: 'whose other endpoints are not ready stays',
@@ -79,7 +85,7 @@ describe('what an evacuation makes of a Service', () => {
     {
       name: 'of which less than one leaves, rounded down, stays',
       slices: [sliceOf(routed('a'), routed('b'))],
-      leaves: [{ zone: 'a', percent: 50, rounding: 'Down' }],
+      requests: [{ zone: 'a', percent: 50, rounding: 'Down' }],
       want: 'LessThanOne',
     },
     {
@@ -90,9 +96,9 @@ describe('what an evacuation makes of a Service', () => {
     },
   ];
 
-  for (const { name, slices, leaves, clientZones, want } of refused) {
+  for (const { name, slices, requests, clientZones, want } of refused) {
     it(`a Service ${name}`, () =>
-      expect(decide(slices, leaves, clientZones)).to.include({ kind: 'left', reason: want }));
+      expect(decide(slices, requests, clientZones)).to.include({ kind: 'stays', reason: want }));
   }
 
   it('is nothing where no endpoint is in the zone', () =>
@@ -101,7 +107,7 @@ describe('what an evacuation makes of a Service', () => {
   it('follows the first of two evacuations that together would leave it nothing', () => {
     const second = { ...ALL, zone: 'b' };
     const slices = [sliceOf(routed('a'), routed('b'))];
-    const ordered = decideInOrder({ slices, clientZones: ZONES, leaves: [ALL, second] });
+    const ordered = decideInOrder({ slices, clientZones: ZONES, requests: [ALL, second] });
     expect(ordered.decision.kind === 'moved' && [...ordered.decision.evacuated.keys()]).to.deep.equal(['a']);
     expect([...ordered.refused].map(([zone, { reason }]) => [zone, reason])).to.deep.equal([
       ['b', 'NoEndpointElsewhere'],
@@ -129,9 +135,9 @@ describe('an evacuation of any Service', () => {
     fc.assert(
       fc.property(serviceArbitrary, (generated) => {
         const slices = built(generated);
-        const leaves = [{ zone: 'a', percent: generated.percent, rounding: generated.rounding }];
-        const after = moved(slices, leaves);
-        if (decide(slices, leaves).kind !== 'moved') return;
+        const requests = [{ zone: 'a', percent: generated.percent, rounding: generated.rounding }];
+        const after = moved(slices, requests);
+        if (decide(slices, requests).kind !== 'moved') return;
         const gone = endpointsOf(after).filter(({ hints }) => hints?.forZones?.[0]?.name === NOWHERE);
         for (const zone of ZONES) {
           const used = usedFrom(zone, after);
@@ -148,9 +154,9 @@ describe('an evacuation of any Service', () => {
     fc.assert(
       fc.property(serviceArbitrary, (generated) => {
         const slices = built(generated);
-        const leaves = [{ zone: 'a', percent: generated.percent, rounding: generated.rounding }];
-        const after = moved(slices, leaves);
-        expect(moved(after, leaves)).to.deep.equal(after);
+        const requests = [{ zone: 'a', percent: generated.percent, rounding: generated.rounding }];
+        const after = moved(slices, requests);
+        expect(moved(after, requests)).to.deep.equal(after);
         const back = moved(after, undefined);
         expect(endpointsOf(back)).to.deep.equal(endpointsOf(slices));
         expect(back.every(({ metadata }) => metadata?.annotations?.[ANNOTATION_EVACUATED] === undefined)).to.equal(
@@ -168,8 +174,8 @@ describe('an evacuation of any Service', () => {
           const original = slices[index]!;
           // The controller writes the hints that it wants, and leaves the annotations.
           const written = { ...one, endpoints: original.endpoints ?? [] };
-          const answer = (isLeft: boolean, object: EndpointSlice): EndpointSlice => {
-            const decision = decideEvacuated(object, () => isLeft);
+          const answer = (isEvacuating: boolean, object: EndpointSlice): EndpointSlice => {
+            const decision = decideEvacuated(object, () => isEvacuating);
             return applyJsonPatch(object, decision.kind === 'patch' ? decision.operations : []);
           };
           expect(answer(true, written)).to.deep.equal(one);

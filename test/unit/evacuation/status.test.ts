@@ -58,7 +58,12 @@ describe('an evacuation is about', () => {
 
 describe('an evacuation is refused', () => {
   const { spec } = evacuation();
-  const world = { clientZones: ['a', 'b'], endpointZones: ['a', 'b'], leftAlready: new Set<string>(), dropping: [] };
+  const world = {
+    clientZones: ['a', 'b'],
+    endpointZones: ['a', 'b'],
+    evacuatedAlready: new Set<string>(),
+    dropping: [],
+  };
   type World = Parameters<typeof refusalOf>[1];
   const cases: (readonly [
     name: string,
@@ -68,8 +73,8 @@ describe('an evacuation is refused', () => {
   ])[] = [
     ['not where nothing speaks against it', {}, undefined],
     ['of a zone that there is none of', {}, 'UnknownZone', { zone: 'z' }],
-    ['of the last zone', { leftAlready: new Set(['b']) }, 'LastZone'],
-    ['not of a part of the last zone', { leftAlready: new Set(['b']) }, undefined, { percent: 50 }],
+    ['of the last zone', { evacuatedAlready: new Set(['b']) }, 'LastZone'],
+    ['not of a part of the last zone', { evacuatedAlready: new Set(['b']) }, undefined, { percent: 50 }],
     ['where a router would drop connections', { dropping: ['Calico eBPF 3.29.1'] }, 'RouterDropsTraffic'],
     ['not there where it is forced', { dropping: ['Calico eBPF 3.29.1'] }, undefined, { force: true }],
   ];
@@ -153,8 +158,8 @@ describe('what became of a Service in a zone', () => {
   const at = (zone: string, ready = true) => endpoint({ zone, conditions: { ready } });
   const outcome = (zones: readonly ReturnType<typeof at>[], settled: boolean) => {
     const slices = [slice({ endpoints: [...zones] })];
-    const leaves = [{ zone: 'a', percent: 100, rounding: 'Up' as const }];
-    const ordered = decideInOrder({ slices, clientZones: ['a', 'b'], leaves });
+    const requests = [{ zone: 'a', percent: 100, rounding: 'Up' as const }];
+    const ordered = decideInOrder({ slices, clientZones: ['a', 'b'], requests });
     return outcomeIn('a', slices, ordered, settled);
   };
   const cases: (readonly [

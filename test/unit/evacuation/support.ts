@@ -1,7 +1,7 @@
 // Endpoints, slices and the model of kube-proxy for the tests of evacuations.
 import fc from 'fast-check';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
-import { type Leave, decideInOrder } from '../../../pkg/evacuation/decide.ts';
+import { type ZoneRequest, decideInOrder } from '../../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
 import { hintsNow } from '../../../pkg/hints/readiness.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
@@ -10,7 +10,7 @@ import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 
 export const ZONES = ['a', 'b', 'c'];
 
-export const ALL: Leave = { zone: 'a', percent: 100, rounding: 'Up' };
+export const ALL: ZoneRequest = { zone: 'a', percent: 100, rounding: 'Up' };
 
 export const hintsFor = (...zones: string[]) => ({ forZones: zones.map((name) => ({ name })) });
 
@@ -27,12 +27,12 @@ export const routed = (zone: string, ...zones: string[]): Endpoint =>
 
 export const sliceOf = (...endpoints: Endpoint[]): EndpointSlice => slice({ endpoints });
 
-export const decide = (slices: EndpointSlice[], leaves: Leave[] = [ALL], clientZones: string[] = ZONES) =>
-  decideInOrder({ slices, clientZones, leaves }).decision;
+export const decide = (slices: EndpointSlice[], requests: ZoneRequest[] = [ALL], clientZones: string[] = ZONES) =>
+  decideInOrder({ slices, clientZones, requests }).decision;
 
-/** The slices as an evacuation leaves them; undefined `leaves`: as its end leaves them. */
-export const moved = (slices: EndpointSlice[], leaves: Leave[] | undefined): EndpointSlice[] => {
-  const decision = leaves === undefined ? undefined : decide(slices, leaves);
+/** The slices as an evacuation leaves them; undefined `requests`: as its end leaves them. */
+export const moved = (slices: EndpointSlice[], requests: ZoneRequest[] | undefined): EndpointSlice[] => {
+  const decision = requests === undefined ? undefined : decide(slices, requests);
   if (decision !== undefined && decision.kind !== 'moved') return slices;
   return slices.map((one) => applyJsonPatch(one, evacuationPatch(one, decision)));
 };

@@ -128,9 +128,9 @@ describe('an hour of crash-looping', () => {
         const reconciled = repair.reconcile('slices', signal);
         await clock.advance(1_000);
         await reconciled;
-        const leaves = evacuated ? [{ zone: LEFT, percent: 100, rounding: 'Up' as const }] : [];
+        const requests = evacuated ? [{ zone: LEFT, percent: 100, rounding: 'Up' as const }] : [];
         const seen = evacuationView(stored);
-        const { decision } = decideInOrder({ slices: [seen], clientZones: ZONES, leaves });
+        const { decision } = decideInOrder({ slices: [seen], clientZones: ZONES, requests });
         const evacuation = evacuationPatch(seen, decision.kind === 'moved' ? decision : undefined);
         if (evacuation.length > 0) {
           writes.evacuation += 1;

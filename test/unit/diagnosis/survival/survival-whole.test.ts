@@ -51,7 +51,7 @@ const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice): 
   const { decision } = decideInOrder({
     slices: [stored],
     clientZones: [A, B, C],
-    leaves: [{ zone: A, percent: 100, rounding: 'Up' }],
+    requests: [{ zone: A, percent: 100, rounding: 'Up' }],
   });
   if (decision.kind !== 'moved') throw new Error(decision.kind);
   const mark = { ...decision, original: { usual: 'none' as const, except: new Map<string, string>() } };

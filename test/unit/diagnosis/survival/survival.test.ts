@@ -40,19 +40,19 @@ describe('survival: the answer for one Service', () => {
   ];
   for (const [percent, rounding, leaving, answer] of shares) {
     it(`${percent} % of three, rounded ${rounding.toLowerCase()}, are ${leaving}`, () => {
-      const found = answered(web([A, A, A, B, B, C]), { leavesOf: () => [{ zone: A, percent, rounding }] });
+      const found = answered(web([A, A, A, B, B, C]), { requestsOf: () => [{ zone: A, percent, rounding }] });
       expect([found.endpoints, found.answer]).to.deep.equal([{ count: leaving, of: 6 }, answer]);
     });
   }
 
   it('two evacuations of one zone take what the larger of them takes', () => {
-    const leaves = [25, 50].map((percent) => ({ zone: A, percent, rounding: 'Up' }) as const);
-    expect(answered(web([A, A, A, A, B]), { leavesOf: () => leaves }).endpoints).to.deep.equal({ count: 2, of: 5 });
+    const requests = [25, 50].map((percent) => ({ zone: A, percent, rounding: 'Up' }) as const);
+    expect(answered(web([A, A, A, A, B]), { requestsOf: () => requests }).endpoints).to.deep.equal({ count: 2, of: 5 });
   });
 
   it('clients of the zone that keep to it go to the endpoints that stay there', () => {
     const objects = web([A, A, B, C], SAME_ZONE, true);
-    const { load } = answered(objects, { leavesOf: () => [{ zone: A, percent: 50, rounding: 'Up' }] });
+    const { load } = answered(objects, { requestsOf: () => [{ zone: A, percent: 50, rounding: 'Up' }] });
     expect([load?.now.toFixed(6), load?.after?.toFixed(6)]).to.deep.equal([(4 / 3).toFixed(6), (4 / 3).toFixed(6)]);
   });
 
