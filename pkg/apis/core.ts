@@ -23,6 +23,7 @@ export interface Service extends KubernetesObject {
     ipFamilyPolicy?: string;
     internalTrafficPolicy?: string;
     externalTrafficPolicy?: string;
+    loadBalancerClass?: string;
     trafficDistribution?: string;
     [field: string]: unknown;
   };

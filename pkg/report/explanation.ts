@@ -51,10 +51,11 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */
-const shareText = ({ effective: { inZoneShare, noShare }, used }: Explanation): string => {
+const shareText = ({ effective, used }: Explanation, through = ''): string => {
+  const { inZoneShare, noShare, failing, failingInPart } = effective;
   if (inZoneShare === null) return `no share can be predicted (${noShare})`;
-  const which = used.some(({ endpoints }) => endpoints === 0) ? 'connections that arrive' : 'connections';
-  return `${percentText(inZoneShare)} of ${which} stay in their zone`;
+  const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
+  return `${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone`;
 };
 
 const ROUNDING = 0.005;
@@ -99,31 +100,43 @@ export const pastText = (past: MeasuredPast | undefined): string => {
   return `measured: ${percentText(share)} of its connections go around it, ${crosses} to another zone (${over})`;
 };
 
-/** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
-const scopedText = (report: Explanation, alone: string): string => {
-  const { around, unseen, past } = report.scope;
+/** Who goes around the cluster IP, or may, and what was measured of it. */
+const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   const measured = pastText(past);
-  const more = around.length > 2 ? [`${around.length - 2} more do, or may`] : [];
-  const limits = [
+  return [
     ...(measured === '' ? [] : [measured]),
     ...around.slice(0, 2).map(({ client, object, possible, watches, byHints }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : '';
       return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
     }),
-    ...more,
+    ...(around.length > 2 ? [`${around.length - 2} more do, or may`] : []),
+  ];
+};
+
+/** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
+const scopedText = (report: Explanation, alone: string): string => {
+  const { around, unseen, past } = report.scope;
+  const enters = entersText(report);
+  const limits = [
+    ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];
+  const isAlone = enters === '' && around.length + unseen.length === 0 && (past === undefined || past.settled);
   const kept = keptText(report);
-  const enters = entersText(report);
-  if (enters === '' && limits.length === 0) return `${alone}${kept}`;
-  if (enters === '' && past?.settled === true && limits.length === 1) return clean(`${alone}${kept}; ${measured}`);
-  return clean(`${[`through its cluster IP ${kept}`, ...limits].join('; ')}${enters}`);
+  return clean(`${[`${isAlone ? alone : 'through its cluster IP '}${kept}`, ...limits].join('; ')}${enters}`);
+};
+
+/** What crosses is of connections through the cluster IP: who goes around it is named here as well. */
+const missedText = (report: Explanation): string => {
+  const { effective } = report;
+  const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
+  const share = shareText(report, limits.length === 0 ? '' : ' through its cluster IP');
+  return clean(`${[`${share}${failingText(effective)}`, ...limits].join('; ')}${entersText(report)}`);
 };
 
 const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
-  const { verdict, effective } = report;
-  switch (verdict) {
+  switch (report.verdict) {
     case 'Effective':
       return good(`✓ ${scopedText(report, 'effective: ')}`);
     case 'Assumed':
@@ -131,11 +144,9 @@ const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string
     case 'Unknown':
       return strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
-      return bad(
-        `✗ not wanted: the Service has no recognised topology setting; ${shareText(report)}${failingText(effective)}${entersText(report)}`,
-      );
+      return bad(`✗ not wanted: the Service has no recognised topology setting; ${missedText(report)}`);
     case 'Ineffective':
-      return bad(`✗ ineffective: ${shareText(report)}${failingText(effective)}${entersText(report)}`);
+      return bad(`✗ ineffective: ${missedText(report)}`);
   }
 };
 

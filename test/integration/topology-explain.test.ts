@@ -255,17 +255,25 @@ describe('kubectl topology explain, on files', () => {
     });
   }
 
-  const lines: readonly (readonly [file: string, line: RegExp])[] = [
+  const lines: readonly (readonly [file: string, line: RegExp, service?: string])[] = [
     ['effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['webhook-effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['hinted-for-other-zone', /^✓ through its cluster IP 75 % .*; who else reaches its Pods was not seen \(pods, /],
     ['load-balancer-traffic', /^✓ through its cluster IP 100 % .*; traffic from outside enters through the Node that /],
-    ['published-not-ready', /^✗ ineffective: .*; those of clients in eu-1c fail$/],
+    [
+      'published-not-ready',
+      /^✗ ineffective: 100 % of connections that arrive stay .*; those of clients in eu-1c fail$/,
+    ],
+    [
+      'webhook-skipped',
+      /^✗ not wanted: .*; 33 % of connections through its cluster IP stay in their zone; kube-apiserver \(.*\) goes around it$/,
+      'garden/endpointslice-webhook',
+    ],
     ['zone-is-none', /^\? not known: no share can be predicted \(Nodes of zone "0" may be in any zone/],
   ];
-  for (const [file, line] of lines) {
+  for (const [file, line, service = 'shop/web'] of lines) {
     it(`the first line says what was judged: ${file}`, async () => {
-      const { out } = await runTopology(['explain', 'shop/web', '-f', clusterFile(file)]);
+      const { out } = await runTopology(['explain', service, '-f', clusterFile(file)]);
       expect(out.split('\n')[1]).to.match(line);
     });
   }

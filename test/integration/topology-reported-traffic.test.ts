@@ -365,7 +365,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     undefined,
-    /enters through the one Node that announces its address \(MetalLB in layer 2 mode, where its own Pods alone answer\)/,
+    /enters through the one Node that announces its address \(MetalLB in layer 2 mode\).*, among Nodes with one of its Pods/,
     /^Service shop\/web/,
   ],
 ];

@@ -8,7 +8,6 @@ import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
   balanceCauses,
-  entryOf,
   evacuatedZones,
   evacuationCauses,
   failingCauses,
@@ -24,8 +23,10 @@ import {
   type SnapshotIndex,
   gatherFacts,
   indexSnapshot,
+  isFailing,
   racedNodes,
 } from './facts.ts';
+import { entryOf } from './entry.ts';
 import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
@@ -133,13 +134,6 @@ const usedReport = ({ routes, families, index: { routers } }: Facts) => {
 
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
-
-/** There is a ready endpoint, and it gets none; or all that it gets is published as ready and is not. */
-const isFailing = ({ endpoints }: Facts, { used, reason }: Route): boolean =>
-  endpoints.length > 0 &&
-  reason !== 'NotProxied' &&
-  reason !== 'RouterUnknown' &&
-  used.every(({ ready, serving }) => ready && !serving);
 
 const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';

@@ -179,6 +179,19 @@ export const endpointsOfPort = (
     family,
   );
 
+/** Only published as ready. */
+const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => ready && !serving;
+
+/** Nothing that is used answers. */
+const isPublishedInVain = ({ used }: Pick<FamilyRoute, 'used'>): boolean => used.every(isVain);
+
+/** There is a ready endpoint, and it gets none; or all that it gets is published as ready and is not. */
+export const isFailing = (
+  { endpoints }: Pick<Facts, 'endpoints'>,
+  route: Pick<FamilyRoute, 'used' | 'reason'>,
+): boolean =>
+  endpoints.length > 0 && route.reason !== 'NotProxied' && route.reason !== 'RouterUnknown' && isPublishedInVain(route);
+
 /** Connections of each family and port that something answers, of clients in the client zones and on Nodes without zone. */
 const trafficsOf = (
   routes: readonly FamilyRoute[],
@@ -188,11 +201,13 @@ const trafficsOf = (
 ) =>
   [...Map.groupBy(routes, ({ family, port }) => `${family} ${port}`).values()].flatMap((own) => {
     const [first] = own;
-    if (first === undefined || own.every(({ used }) => used.length === 0)) return [];
+    if (first === undefined || own.every(isPublishedInVain)) return [];
     const clients = own.filter(
       ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
     );
-    const routeOf = new Map(clients.map((route) => [route.node, route]));
+    const routeOf = new Map(
+      clients.map((route) => [route.node, isPublishedInVain(route) ? { ...route, used: [] } : route]),
+    );
     const traffic = trafficOf({
       nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
       countOf: (node) => routeOf.get(nameOf(node))?.nodes.length ?? 0,
@@ -200,7 +215,8 @@ const trafficsOf = (
       ...defined({ weights }),
     });
     const ready = endpointsOfPort(slices, first);
-    return [{ routes: own, traffic, ready, count: ready.length }];
+    const vain = new Set(own.flatMap(({ used }) => used.filter(isVain).map(({ key }) => key)));
+    return [{ routes: own, traffic, ready, count: ready.length - vain.size }];
   });
 
 /** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */

@@ -7,6 +7,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
+import { entryOf } from './entry.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -163,67 +164,6 @@ export const spreadCauses = (facts: Facts): Cause[] =>
 /** More than one, and clients elsewhere too. */
 export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
   endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
-
-/** By an annotation of the Service, a label that the provider's Nodes have, or the namespace of its Pods. */
-const ENTRIES = [
-  {
-    annotation: /^service\.beta\.kubernetes\.io\/aws-load-balancer-/,
-    label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
-    enters:
-      'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
-    remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
-  },
-  {
-    annotation: /^networking\.gke\.io\/(?:internal-)?load-balancer-/,
-    label: /^cloud\.google\.com\/gke-/,
-    enters: 'through any Node that the load balancer of Google picks',
-    remedy:
-      'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
-  },
-  {
-    annotation: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
-    label: /^kubernetes\.azure\.com\//,
-    enters: 'through any Node that the load balancer of Azure picks',
-    remedy: 'Nothing of the Service makes the load balancer keep to zones.',
-  },
-  {
-    annotation: /^metallb\.(?:universe\.tf|io)\//,
-    namespace: 'metallb-system',
-    enters:
-      'through the one Node that announces its address (MetalLB in layer 2 mode{local}), or through Nodes that routers pick (BGP)',
-    remedy:
-      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
-  },
-];
-
-const OTHER_ENTRY = {
-  enters: 'through the Node that its load balancer or client picks',
-  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
-};
-
-export const entryOf = ({ service, nodes, snapshot, bypasses }: Facts) => {
-  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
-  if (type === 'NodePort')
-    return {
-      enters: 'through the Node whose port the client picks',
-      remedy: 'Zones count where clients pick a Node of their own zone.',
-    };
-  if (type !== 'LoadBalancer') return Array.isArray(externalIPs) && externalIPs.length > 0 ? OTHER_ENTRY : undefined;
-  // It sends to Pods, and what it does stands among the bypasses.
-  if (bypasses.some(({ client }) => client === 'aws-ip-targets')) return undefined;
-  const annotations = Object.keys(service.metadata?.annotations ?? {});
-  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
-  const shows = (keys: readonly string[], pattern?: RegExp): boolean => keys.some((key) => pattern?.test(key));
-  const entry =
-    ENTRIES.find(({ annotation }) => shows(annotations, annotation)) ??
-    ENTRIES.find(
-      ({ label, namespace }) =>
-        shows(labels, label) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace),
-    ) ??
-    OTHER_ENTRY;
-  const local = externalTrafficPolicy === 'Local' ? ', where its own Pods alone answer' : '';
-  return { ...entry, enters: entry.enters.replace('{local}', local) };
-};
 
 /** Connections fail, whatever is asked for. */
 export const failingCauses = (facts: Facts): Cause[] => {

@@ -79,6 +79,7 @@ const readService = shape({
     externalIPs: listReader(asText),
     internalTrafficPolicy: asText,
     externalTrafficPolicy: asText,
+    loadBalancerClass: asText,
     trafficDistribution: asText,
     publishNotReadyAddresses: asFlag,
   }),

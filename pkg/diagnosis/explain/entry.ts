@@ -1,0 +1,83 @@
+// By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
+import { itemsOf } from '../snapshot.ts';
+import type { Facts } from './facts.ts';
+
+/** By an annotation or the class of the Service, a label that the provider's Nodes have, or the namespace of its Pods. */
+const ENTRIES = [
+  {
+    shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
+    label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+    enters:
+      'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
+    remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+  },
+  {
+    shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
+    label: /^cloud\.google\.com\/gke-/,
+    enters: 'through any Node that the load balancer of Google picks',
+    remedy:
+      'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
+  },
+  {
+    shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
+    label: /^kubernetes\.azure\.com\//,
+    enters: 'through any Node that the load balancer of Azure picks',
+    remedy: 'Nothing of the Service makes the load balancer keep to zones.',
+  },
+  {
+    shown: /^metallb\.(?:universe\.tf|io)\//,
+    namespace: 'metallb-system',
+    enters:
+      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
+    remedy:
+      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
+  },
+  // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
+  {
+    shown: /^io\.cilium\/l2-announcer$/,
+    enters: 'through the one Node that announces its address (Cilium L2 announcements)',
+    remedy: 'All traffic enters one zone: with the class `io.cilium/bgp-control-plane` routers pick among Nodes.',
+  },
+  {
+    shown: /^io\.cilium\/bgp-control-plane$/,
+    enters: 'through Nodes that routers pick (BGP of Cilium)',
+    remedy: 'Zones count where the routers prefer Nodes of their own zone.',
+  },
+];
+
+const OTHER_ENTRY = {
+  enters: 'through the Node that its load balancer or client picks',
+  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
+};
+
+/** Other Nodes drop what enters there. */
+const LOCAL = ', among Nodes with one of its Pods (externalTrafficPolicy Local)';
+
+const balancerOf = ({ service, nodes, snapshot }: Facts) => {
+  const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
+  const own = [...Object.keys(service.metadata?.annotations ?? {}), loadBalancerClass];
+  const entry = ENTRIES.find(({ shown }) => own.some((key) => shown.test(key)));
+  if (entry !== undefined) return entry;
+  // A class belongs to one controller, whatever else runs in the cluster.
+  if (loadBalancerClass !== '')
+    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${loadBalancerClass}) picks` };
+  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
+  const isThere = ({ label, namespace }: (typeof ENTRIES)[number]): boolean =>
+    labels.some((key) => label?.test(key)) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace);
+  return ENTRIES.find(isThere) ?? OTHER_ENTRY;
+};
+
+/** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
+export const entryOf = (facts: Facts) => {
+  const { type, externalIPs, externalTrafficPolicy } = facts.service.spec ?? {};
+  const local = externalTrafficPolicy === 'Local' ? LOCAL : '';
+  const at = ({ enters, remedy }: typeof OTHER_ENTRY) => ({ enters: `${enters}${local}`, remedy });
+  if (type === 'NodePort')
+    return at({
+      enters: 'through the Node whose port the client picks',
+      remedy: 'Zones count where clients pick a Node of their own zone.',
+    });
+  if (type !== 'LoadBalancer')
+    return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
+  return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(balancerOf(facts));
+};

@@ -1,0 +1,82 @@
+// By which Node traffic from outside enters, by the kind of load balancer that is there.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+interface World {
+  readonly spec: object;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Of each Node. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Namespace of a Pod. */
+  readonly beside?: string;
+}
+
+const entersAt = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: World): string => {
+  const own = service({ metadata: { name: 'web', namespace: 'shop', annotations }, spec: spec as never });
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'speaker', namespace: beside } };
+  const nodes = ['a', 'b'].map((zone) => node({ zone, metadata: { name: `n-${zone}`, labels } }));
+  const endpoints = ['a', 'b'].map((zone) => endpoint({ zone }));
+  const slices = slice({ service: 'web', metadata: { namespace: 'shop' }, endpoints });
+  return explain(snapshotOf(...nodes, own, slices, pod), own, { now: 0 }).scope.enters;
+};
+
+const LB = { type: 'LoadBalancer' };
+const EKS = { 'eks.amazonaws.com/nodegroup': 'a' };
+const PICKED = 'through the Node that its load balancer or client picks';
+const AMONG = ', among Nodes with one of its Pods (externalTrafficPolicy Local)';
+
+describe('where traffic from outside enters', () => {
+  const rows: readonly (readonly [name: string, world: World, enters: string | RegExp])[] = [
+    ['nowhere', { spec: { type: 'ClusterIP' } }, ''],
+    ['by externalIPs', { spec: { type: 'ClusterIP', externalIPs: ['192.0.2.1'] } }, PICKED],
+    ['by node ports', { spec: { type: 'NodePort' } }, 'through the Node whose port the client picks'],
+    [
+      'by node ports of some Nodes',
+      { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } },
+      `through the Node whose port the client picks${AMONG}`,
+    ],
+    ['by what is not known', { spec: LB }, PICKED],
+    ['by Nodes of EKS', { spec: LB, labels: EKS }, /^through targets in any zone, or in the zone of its address/],
+    [
+      'by a class of AWS',
+      { spec: { ...LB, loadBalancerClass: 'service.k8s.aws/nlb' } },
+      /^through targets in any zone/,
+    ],
+    [
+      'by a class that is not that of its cloud',
+      { spec: { ...LB, loadBalancerClass: 'tailscale' }, labels: EKS },
+      'through the Node that its load balancer (class tailscale) picks',
+    ],
+    [
+      'by a class of Cilium in layer 2',
+      { spec: { ...LB, loadBalancerClass: 'io.cilium/l2-announcer' }, labels: EKS },
+      'through the one Node that announces its address (Cilium L2 announcements)',
+    ],
+    [
+      'by a class of Cilium over BGP',
+      { spec: { ...LB, loadBalancerClass: 'io.cilium/bgp-control-plane' } },
+      'through Nodes that routers pick (BGP of Cilium)',
+    ],
+    [
+      'by MetalLB, with policy Local',
+      { spec: { ...LB, externalTrafficPolicy: 'Local' }, beside: 'metallb-system' },
+      /^through the one Node that announces its address \(MetalLB.*, among Nodes with one of its Pods/,
+    ],
+    ['by Nodes of GKE', { spec: LB, labels: { 'cloud.google.com/gke-nodepool': 'a' } }, /of Google picks$/],
+    ['by Nodes of AKS', { spec: LB, labels: { 'kubernetes.azure.com/cluster': 'a' } }, /of Azure picks$/],
+    [
+      'at Pods at once, which is a bypass',
+      { spec: LB, annotations: { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' } },
+      '',
+    ],
+  ];
+  for (const [name, world, enters] of rows) {
+    it(name, () => {
+      if (typeof enters === 'string') expect(entersAt(world)).to.equal(enters);
+      else expect(entersAt(world)).to.match(enters);
+    });
+  }
+});
