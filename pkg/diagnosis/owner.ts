@@ -1,4 +1,5 @@
 // Who owns an object, by the marks that it carries, and where its owner wants a change: another one reverts a patch of the object.
+import { ANNOTATION_ORIGIN } from '../apis/names.ts';
 import type { ObjectMeta, StringMap } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
@@ -18,12 +19,14 @@ const LABELS = [
   'eks.amazonaws.com/component',
   'addonmanager.kubernetes.io/mode',
   'kubernetes.azure.com/managedby',
+  'high-availability-config.resources.gardener.cloud/type',
 ] as const;
 const ANNOTATIONS = [
   'meta.helm.sh/release-name',
   'argocd.argoproj.io/tracking-id',
   'objectset.rio.cattle.io/owner-gvk',
   'objectset.rio.cattle.io/owner-name',
+  ANNOTATION_ORIGIN,
 ] as const;
 
 /** The controller of an object, and who else wrote to it, by name. */
@@ -53,17 +56,45 @@ export interface Change {
   readonly distribution?: string | undefined;
 }
 
-/** Helm values by chart that were read in its templates. */
-const CHART_VALUES: Readonly<Record<string, string>> = {
-  coredns: 'service.trafficDistribution (chart from 1.35.0)',
-  'ingress-nginx': 'controller.service.trafficDistribution',
-  istiod: 'trafficDistribution (chart from 1.27)',
+/** What a change is about. */
+type About = 'service' | 'replicas' | 'template';
+
+const aboutOf = (pointer: string): About => {
+  if (pointer === '/spec/replicas') return 'replicas';
+  return pointer.startsWith('/spec/template') ? 'template' : 'service';
 };
 
-/** Fields of custom resources that their operators make a Service from, by API group. */
-const SERVICE_FIELDS: Readonly<Record<string, string>> = {
-  // elastic.co/guide/en/cloud-on-k8s, "Services"
-  'k8s.elastic.co': 'spec.http.service',
+type FieldsFor = Readonly<Partial<Record<About, string>>>;
+
+/** Helm values by chart that were read in its templates; of a Service that of `trafficDistribution`. */
+const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
+  coredns: {
+    service: 'service.trafficDistribution (chart from 1.35.0)',
+    replicas: 'replicaCount',
+    template: 'topologySpreadConstraints',
+  },
+  'ingress-nginx': {
+    service: 'controller.service.trafficDistribution',
+    replicas: 'controller.replicaCount',
+    template: 'controller.topologySpreadConstraints',
+  },
+  istiod: { service: 'trafficDistribution (chart from 1.27)' },
+  // Its template writes all of `service.spec`.
+  traefik: { service: 'service.spec.trafficDistribution' },
+};
+
+/** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
+const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
+  // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
+  'k8s.elastic.co': {
+    service: 'spec.http.service',
+    replicas: 'spec.nodeSets[].count',
+    template: 'spec.nodeSets[].podTemplate',
+  },
+  'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
+  'monitoring.coreos.com': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
+  'opentelemetry.io': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
+  'rabbitmq.com': { replicas: 'spec.replicas', template: 'spec.override.statefulSet.spec.template' },
 };
 
 /** Groups of the API server's own controllers. */
@@ -75,6 +106,15 @@ const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
 /** First minor that serves `v1`, KEP-3962. */
 const MUTATING_POLICIES_SINCE = 36;
 
+/** Where its owner wants a change, and whether it writes another one back for certain. */
+export interface OwnerNote {
+  readonly line: string;
+  readonly reverts: boolean;
+}
+
+const keeps = (line: string): OwnerNote => ({ line: `# ${line}`, reverts: false });
+const reverts = (line: string): OwnerNote => ({ line: `# ${line}`, reverts: true });
+
 interface Question extends Change {
   readonly labels: StringMap;
   readonly annotations: StringMap;
@@ -82,78 +122,111 @@ interface Question extends Change {
   readonly managers: ReadonlySet<string>;
   readonly owner: { readonly apiVersion: string; readonly kind: string; readonly name: string } | undefined;
   readonly version: KubernetesVersion;
+  readonly about: About;
 }
 
-const byEks = ({ labels, annotations, managers, name }: Question): string | undefined => {
+type By = (question: Question) => OwnerNote | undefined;
+
+/** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
+const byGardener: By = ({ annotations, labels, about }) => {
+  const origin = annotations[ANNOTATION_ORIGIN];
+  if (about !== 'service' && labels['high-availability-config.resources.gardener.cloud/type'] !== undefined)
+    return reverts(
+      "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for",
+    );
+  return origin === undefined
+    ? undefined
+    : reverts(
+        `gardener-resource-manager writes it back from ManagedResource ${origin}: change it where that is made (routing by zone: topologyAwareRouting in the Seed or Garden)`,
+      );
+};
+
+const byEks: By = ({ labels, annotations, managers, name, about }) => {
   const addOn = labels['eks.amazonaws.com/component'] ?? (managers.has('eks') ? name : undefined);
   if (addOn === undefined) return undefined;
   // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
   const isSet = Object.values(annotations).some(isAuto);
-  return DNS_ADD_ON.has(addOn) && !isSet
-    ? `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
-    : '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
+  return keeps(
+    DNS_ADD_ON.has(addOn) && !isSet && about === 'service'
+      ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
+      : 'EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)',
+  );
 };
 
-const byAddOnManager = ({ labels, version }: Question): string | undefined => {
+const byAddOnManager: By = ({ labels, version }) => {
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
   const policy = atLeast(version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
-  return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
+  return reverts(
+    `the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`,
+  );
 };
 
-const byAks = ({ labels }: Question): string | undefined =>
-  labels['kubernetes.azure.com/managedby'] === 'aks' ? '# AKS owns it and writes it back' : undefined;
+const byAks: By = ({ labels }) =>
+  labels['kubernetes.azure.com/managedby'] === 'aks' ? reverts('AKS owns it and writes it back') : undefined;
 
 /** docs.k3s.io/installation/packaged-components */
-const byK3s = ({ annotations }: Question): string | undefined => {
+const byK3s: By = ({ annotations }) => {
   if (annotations['objectset.rio.cattle.io/owner-gvk']?.startsWith('k3s.cattle.io/') !== true) return undefined;
   const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? '';
-  return `# k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`;
+  return reverts(
+    `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`,
+  );
 };
 
-const byOperator = ({ owner, pointer }: Question): string | undefined => {
+const byOperator: By = ({ owner, about }) => {
   const group = owner?.apiVersion.includes('/') === true ? (owner.apiVersion.split('/')[0] ?? '') : '';
   if (owner === undefined || BUILT_IN.has(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const field = Object.entries(SERVICE_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
-  return field === undefined || pointer.startsWith('/spec/template') || pointer === '/spec/replicas'
-    ? `# ${who} owns it, and its operator may revert the command: make the change there if it has a field for it`
-    : `# ${who} owns it, and its operator reverts the command: make the change under ${field} there`;
+  const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
+  return field?.[about] === undefined
+    ? keeps(`${who} owns it, and its operator may revert the command: make the change there if it has a field for it`)
+    : reverts(`${who} owns it, and its operator reverts other changes: make it under ${field[about]} there`);
 };
 
-const byFlux = ({ labels, managers }: Question): string | undefined => {
+const byFlux: By = ({ labels, managers }) => {
   const [set, release] = [labels['kustomize.toolkit.fluxcd.io/name'], labels['helm.toolkit.fluxcd.io/name']];
-  if (set !== undefined) return `# Flux owns it: the same change under spec.patches of Kustomization ${set}`;
+  // fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on.
+  if (set !== undefined) return reverts(`Flux owns it: the same change under spec.patches of Kustomization ${set}`);
   if (release !== undefined)
-    return `# Flux owns it: a value of the chart under spec.values of HelmRelease ${release}, or the same change under spec.postRenderers`;
-  return managers.has('kustomize-controller') ? '# Flux owns it: make the change in its source' : undefined;
+    return keeps(
+      `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}, or the same change under spec.postRenderers`,
+    );
+  return managers.has('kustomize-controller') ? reverts('Flux owns it: make the change in its source') : undefined;
 };
 
-const byArgo = ({ annotations, managers, pointer }: Question): string | undefined =>
+const byArgo: By = ({ annotations, managers, pointer }) =>
   annotations['argocd.argoproj.io/tracking-id'] !== undefined || managers.has('argocd-controller')
-    ? `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`
+    ? keeps(
+        `Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`,
+      )
     : undefined;
 
-const byHelm = ({ labels, annotations, managers, distribution }: Question): string | undefined => {
+const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   const isHelms =
     labels['app.kubernetes.io/managed-by'] === 'Helm' ||
     annotations['meta.helm.sh/release-name'] !== undefined ||
     managers.has('helm');
   if (!isHelms) return undefined;
-  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')];
-  return value === undefined || distribution === undefined
-    ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
-    : `# Helm owns it: value ${value}: ${distribution}`;
+  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];
+  if (value !== undefined && about !== 'service')
+    return keeps(`Helm owns it: the same under ${value} of the chart's values`);
+  return keeps(
+    value === undefined || distribution === undefined
+      ? 'Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
+      : `Helm owns it: value ${value}: ${distribution}`,
+  );
 };
 
 /** In this order: what Flux or Argo CD install by Helm carries Helm's marks too. */
-const OWNERS = [byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
+const OWNERS = [byGardener, byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
 
-/** A line for the person who would patch the object; undefined where nothing says that another one owns it. */
-export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): string | undefined => {
+/** For the person who would patch the object; undefined where nothing says that another one owns it. */
+export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): OwnerNote | undefined => {
   const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
   const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
   const [owner] = ownerReferences;
-  const question = { ...change, name, labels, annotations, managers, owner, version };
+  const about = aboutOf(change.pointer);
+  const question = { ...change, name, labels, annotations, managers, owner, version, about };
   for (const by of OWNERS) {
     const note = by(question);
     if (note !== undefined) return note;

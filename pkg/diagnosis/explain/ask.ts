@@ -6,7 +6,7 @@ import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
 import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
-import { ownerNote } from '../owner.ts';
+import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { Facts } from './facts.ts';
 import type { Change, Keys, Step } from './remedy.ts';
 
@@ -95,9 +95,9 @@ export const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 
 /** Who would undo a change of how the Service asks, and where to make it instead. */
-export const askingNote = (facts: Facts): string | undefined => {
+export const askingNote = (facts: Facts): OwnerNote | undefined => {
   const { service, version } = facts;
-  if (isMadeByDruid(service)) return DRUID_NOTE;
+  if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true };
   const { distribution, key } = settingsFor(facts);
   const annotation = (presentAnnotation(facts) ?? key).replaceAll('/', '~1');
   const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';

@@ -2,7 +2,7 @@
 import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { NOWHERE, type PlannedStrategy, type Strategy, isPlannedStrategy } from '../../apis/names.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
@@ -27,7 +27,7 @@ import {
 import { type GroupRoute, groupNodes, groupRoutesOf } from '../models/routes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
-import { type ClusterSnapshot, type FlowLoopSummary, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
 
 export interface ExplainOptions extends Stated {
@@ -80,13 +80,30 @@ export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNo
   });
 };
 
+const titleOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
+
+/** ReplicaSets under the name of who makes them (a Rollout, a Deployment that was not seen), and none whose Deployment is there. */
+const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
+  const seen = new Set(workloads.map(titleOf));
+  const madeBy = (each: Workload) => (each.kind === 'ReplicaSet' ? each.marks?.ownerReferences?.[0] : undefined);
+  const made = Map.groupBy(workloads.filter(madeBy), (each) => titleOf(madeBy(each) ?? each));
+  const others = [...made].flatMap(([title, sets]) => {
+    const [set] = sets.toSorted((a, b) => b.replicas - a.replicas);
+    const owner = set === undefined ? undefined : madeBy(set);
+    if (set === undefined || owner === undefined || seen.has(title)) return [];
+    const { marks: _, ...rest } = set;
+    return [{ ...rest, kind: owner.kind, name: owner.name, replicas: sumBy(sets, ({ replicas }) => replicas) }];
+  });
+  return [...workloads.filter((each) => madeBy(each) === undefined), ...others];
+};
+
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
   const matchLabels = service.spec?.selector ?? {};
   const { namespace } = serviceRefOf(service);
   const selects = (labels: Readonly<Record<string, string>>): boolean =>
     Object.keys(matchLabels).length > 0 && matchesSelector({ matchLabels }, labels);
-  const workloads = (index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels));
+  const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );

@@ -6,8 +6,8 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
-import { type Change, type Step, type Tried, commandOf, isChange } from './remedy.ts';
-import { ownerNote } from '../owner.ts';
+import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
+import { type OwnerNote, ownerNote } from '../owner.ts';
 import { evacuatedZones } from './spread.ts';
 import { type Facts, racedNodes } from './facts.ts';
 import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
@@ -246,29 +246,33 @@ const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readon
   return later;
 };
 
-/** Who would undo a change of a workload. */
-const workloadNotes = (changes: readonly Change[], { workloads, version }: Facts): string[] =>
-  workloads.flatMap(({ kind, name, marks }) => {
-    const own = changes.find((change) => change.kind === kind.toLowerCase() && change.name === name);
-    if (own === undefined || marks === undefined) return [];
-    const spreads = own.patch.spec?.['template'] !== undefined;
-    const pointer = spreads ? '/spec/template/spec/topologySpreadConstraints' : '/spec/replicas';
-    return ownerNote(marks, { pointer }, version) ?? [];
-  });
+/** Who would undo a change. */
+const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undefined => {
+  if (kind === 'service') return askingNote(facts);
+  const own = facts.workloads.find((each) => each.kind.toLowerCase() === kind && each.name === name);
+  // A restart is no change that an owner would write back.
+  if (own?.marks === undefined || patch.spec === RESTART) return undefined;
+  const spreads = patch.spec?.['template'] !== undefined;
+  const pointer = spreads ? '/spec/template/spec/topologySpreadConstraints' : '/spec/replicas';
+  return ownerNote(own.marks, { pointer }, facts.version);
+};
 
-/** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. */
+/** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice. */
 export const fixOf = (
   reason: CauseReason,
   facts: Facts,
   tryOut: (changes: readonly Change[]) => Tried,
 ): readonly string[] => {
   const { namespace, name } = facts.ref;
-  const found = provenSteps(reason, facts, tryOut);
-  const others = found.filter((step) => !isChange(step) || step.kind !== 'service');
-  const note = others.length < found.length ? askingNote(facts) : undefined;
-  const notes = new Set([...(note === undefined ? [] : [note]), ...workloadNotes(found.filter(isChange), facts)]);
-  const steps = [...(note === DRUID_NOTE ? others : found), ...notes];
-  return steps.map((step) =>
+  const steps = provenSteps(reason, facts, tryOut).map((step) => ({
+    step,
+    note: isChange(step) ? noteFor(step, facts) : undefined,
+  }));
+  // Of what is denied nothing is left to do there.
+  const reverted = steps.filter(({ note }) => note?.reverts === true && note.line !== DRUID_NOTE);
+  const kept = steps.filter(({ note }) => note?.reverts !== true).map(({ step }) => step);
+  const notes = new Set(steps.flatMap(({ note }) => note?.line ?? []));
+  return [...kept, ...notes, ...reverted.map(({ step }) => asAdvice(step))].map((step) =>
     (isChange(step) ? commandOf(step) : step)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)
       .replaceAll('{namespace}', namespace)

@@ -5,6 +5,8 @@ import { type Marks, marksIn, ownerNote, writersIn } from '../../../pkg/diagnosi
 
 const FIELD = { pointer: '/spec/trafficDistribution', distribution: 'PreferClose' };
 const REPLICAS = { pointer: '/spec/replicas' };
+const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
+const HA = { 'high-availability-config.resources.gardener.cloud/type': 'server' };
 const V134 = { major: 1, minor: 34 };
 
 const labels = (entries: Record<string, string>): Marks => ({ name: 'web', labels: entries });
@@ -35,6 +37,12 @@ describe('the owner of an object', () => {
     [
       'a chart, but of another field',
       labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.11.1' }),
+      /the same under controller\.replicaCount of the chart's values$/,
+      REPLICAS,
+    ],
+    [
+      'a chart with another value',
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'istiod-1.27.0' }),
       /set it in the values/,
       REPLICAS,
     ],
@@ -60,16 +68,38 @@ describe('the owner of an object', () => {
     [
       'an operator whose field for Services is known',
       ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
-      /reverts the command: make the change under spec\.http\.service there$/,
+      /reverts other changes: make it under spec\.http\.service there$/,
     ],
-    ['that operator, of replicas', ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'), /may revert/, REPLICAS],
+    [
+      'that operator, of replicas',
+      ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
+      /under spec\.nodeSets\[\]\.count there$/,
+      REPLICAS,
+    ],
+    ['an operator, of a template', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /spec\.topologySpread/, TEMPLATE],
+    ['an operator, of its Service', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /may revert/],
+    [
+      'gardener-resource-manager',
+      annotated({ 'resources.gardener.cloud/origin': 'seed:shoot--a--b/shoot-core-coredns' }),
+      /^# gardener-resource-manager writes it back from ManagedResource seed:shoot--a--b\/shoot-core-coredns: /,
+    ],
+    [
+      "Gardener's webhook for high availability, of replicas",
+      labels(HA),
+      /zones and failure tolerance of the Shoot/,
+      REPLICAS,
+    ],
+    ['none by that label, of a Service', labels(HA), undefined],
     ['a controller of Kubernetes itself', ownedBy('apps/v1', 'Deployment'), undefined],
   ];
   for (const [name, marks, want, change = FIELD] of rows)
     it(`is ${name}`, () => {
       const note = ownerNote(marks, change, V134);
       if (want === undefined) expect(note).to.equal(undefined);
-      else expect(note).to.match(want);
+      else expect(note?.line).to.match(want);
+      expect(note?.reverts ?? false, note?.line).to.equal(
+        / writes it back| rewrites | reverts |^# Flux.*(?:Kustomization|source$)/.test(note?.line ?? ''),
+      );
     });
 
   it('is read from the object: the controller alone of its owners, each manager once', () => {

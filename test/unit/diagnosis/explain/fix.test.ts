@@ -219,6 +219,7 @@ describe('a change is tried before it is offered', () => {
     metadata: meta(name),
     spec: { scaleTargetRef: { kind: 'Deployment', name: 'server' }, ...spec },
   });
+  const madeBy = (apiVersion: string, kind: string) => ({ apiVersion, kind, name: 'web', uid: '1', controller: true });
   const second = {
     ...byCpu,
     metadata: { ...byCpu.metadata, name: 'second', namespace: 'default' },
@@ -462,6 +463,45 @@ describe('a change is tried before it is offered', () => {
       nodeIn('c', { status: { ...node({}).status, allocatable: { cpu: '100m' } } }),
       second,
       secondSlice,
+    ],
+    [
+      'replicas of a Rollout, not of its ReplicaSet',
+      'PodsNotSpread',
+      /^kubectl scale rollout web -n default --replicas=3$/,
+      '1.34',
+      web,
+      twoZones,
+      {
+        ...workload(2, constrained(), 'ReplicaSet'),
+        metadata: { ...meta('web-5f7'), ownerReferences: [madeBy('argoproj.io/v1alpha1', 'Rollout')] },
+      },
+      ...three,
+    ],
+    [
+      'replicas of a Deployment, and none of its ReplicaSet',
+      'PodsNotSpread',
+      scales,
+      '1.34',
+      web,
+      twoZones,
+      workload(2, constrained()),
+      {
+        ...workload(2, constrained(), 'ReplicaSet'),
+        metadata: { ...meta('server-5f7'), ownerReferences: [{ ...madeBy('apps/v1', 'Deployment'), name: 'server' }] },
+      },
+      ...three,
+    ],
+    [
+      'what an operator would revert as advice, below the field of its custom resource',
+      'PodsNotSpread',
+      /^# Prometheus web owns it, .* under spec\.topologySpreadConstraints there\n# kubectl patch statefulset server/,
+      '1.34',
+      web,
+      oneZone,
+      {
+        ...workload(2, {}, 'StatefulSet'),
+        metadata: { ...meta('server'), ownerReferences: [madeBy('monitoring.coreos.com/v1', 'Prometheus')] },
+      },
     ],
     // Settings.
     [
