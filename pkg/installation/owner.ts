@@ -65,9 +65,9 @@ export const createInstallationOwner = (options: {
   };
 
   return async (signal) => {
-    const home = await read(NAMESPACES, namespace, signal);
+    const own = await read(NAMESPACES, namespace, signal);
     const role = clusterRole === undefined ? undefined : await read(CLUSTER_ROLES, clusterRole, signal);
-    const owner = home === undefined ? undefined : referenceTo(NAMESPACES, home);
+    const owner = own === undefined ? undefined : referenceTo(NAMESPACES, own);
     if (role === undefined) return seen ?? owner;
     if (owner !== undefined) await chain(role, owner, signal);
     seen = referenceTo(CLUSTER_ROLES, role);

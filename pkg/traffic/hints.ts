@@ -68,8 +68,8 @@ export const createJudge = (directory: Directory, node: string, now: () => numbe
   };
 
   const isMisplaced = ({ zone = '', node: name }: Endpoint): boolean => {
-    const home = directory.nodeAt(name);
-    return home !== undefined && home.zone !== '' && zone !== '' && home.zone !== zone && isSettled(home.changedAt);
+    const known = directory.nodeAt(name);
+    return known !== undefined && known.zone !== '' && zone !== '' && known.zone !== zone && isSettled(known.changedAt);
   };
 
   /** The hinted Service whose endpoint was asked by its own address; none where the client's zone may use it. */
