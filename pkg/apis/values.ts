@@ -45,6 +45,9 @@ export const refOfKey = (key: string): Required<ObjectRef> => {
   return { namespace: key.slice(0, at), name: key.slice(at + 1) };
 };
 
+/** RFC 3339 in whole seconds, as the API server stores times. */
+export const timeText = (epochMs: number): string => new Date(epochMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // How far an evacuation has got, from what became of each Service, and the status that says so.
 import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
-import { byText, defined, refOfKey, sumBy } from '../apis/values.ts';
+import { byText, defined, refOfKey, sumBy, timeText } from '../apis/values.ts';
 import type {
   ServiceLeft,
   ZoneEvacuation,
@@ -62,7 +62,6 @@ export const countOutcomes = (outcomes: Outcomes) => {
 
 const MAX_LISTED = 100;
 const MAX_ZONES = 64;
-const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Said = Pick<ZoneEvacuationCondition, 'type' | 'status' | 'reason' | 'message'>;
 
@@ -86,12 +85,12 @@ const statusOf = (
   const expiresAt = expiryOf(evacuation);
   return {
     observedGeneration,
-    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: timeText(expiresAt) }),
     ...defined({ phase }),
     ...more,
     conditions: conditions.map((condition) => {
       const before = status?.conditions?.find(({ type }) => type === condition.type);
-      const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : iso(now);
+      const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : timeText(now);
       return { ...condition, lastTransitionTime, observedGeneration };
     }),
   };
@@ -135,7 +134,7 @@ export const runningStatus = (
   const done = !incomplete && pending === 0;
   const stay = left.length === 0 ? '' : `, ${left.length} stay`;
   const figures = {
-    startedAt: evacuation.status?.startedAt ?? iso(now),
+    startedAt: evacuation.status?.startedAt ?? timeText(now),
     // More than the definition takes: admission leaves what is new to the leader.
     ...(clientZones.length > MAX_ZONES ? {} : { clientZones: [...clientZones] }),
     services: { total: all.length, moved, pending, left: left.length },

@@ -1,6 +1,6 @@
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
 // Builds the core/v1 Event for something that happened to an object.
-import { defined } from '../apis/values.ts';
+import { defined, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -21,9 +21,6 @@ const MAX_MESSAGE = 1_024;
 
 /** Longest object name, minus a dot and 16 hexadecimal digits. */
 const MAX_NAME = 253 - 17;
-
-/** meta/v1 Time: whole seconds. */
-const eventTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
 /** The API refuses an Event outside the namespace of its object; those of cluster-scoped objects live in `default`. */
 const eventNamespace = ({ regarding }: EventInput): string => {
@@ -57,8 +54,8 @@ const buildEvent = (
   source: { component },
   reportingComponent: component,
   reportingInstance: instance,
-  firstTimestamp: eventTime(firstAt),
-  lastTimestamp: eventTime(lastAt),
+  firstTimestamp: timeText(firstAt),
+  lastTimestamp: timeText(lastAt),
   count,
 });
 
@@ -141,7 +138,7 @@ const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal
     const count = before.count + pending.count;
     const ref = { namespace: eventNamespace(event), name: before.name };
     try {
-      await client.patch(EVENTS, ref, 'merge', { count, lastTimestamp: eventTime(lastAt) }, {}, signal);
+      await client.patch(EVENTS, ref, 'merge', { count, lastTimestamp: timeText(lastAt) }, {}, signal);
       known.set(key, { ...before, count, lastAt });
     } catch (error) {
       if (!isNotFound(error)) throw error;

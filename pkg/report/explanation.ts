@@ -4,7 +4,17 @@ import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { LoopReport } from '../diagnosis/explain/facts.ts';
 import type { MeasuredPast } from '../diagnosis/measured.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
-import { type Column, type Screen, type Style, clean, indented, percentText, screenFor, tableOf } from './text.ts';
+import {
+  type Column,
+  type Screen,
+  type Style,
+  clean,
+  indented,
+  percentText,
+  screenFor,
+  tableOf,
+  zoneText,
+} from './text.ts';
 import { explainedTraffic } from './measured.ts';
 import { ageText } from './status.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
@@ -155,8 +165,6 @@ const assumedText = ({ routers }: Explanation): string => {
   const titles = new Set(routers.filter(({ certainty }) => certainty === 'assumed').map(({ title }) => title));
   return `${[...titles].join(' and ')} routes`;
 };
-
-const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
 
 const wantedText = ({ wanted }: Explanation, { under, mark }: Screen): string => {
   const { strategy, by } = wanted;

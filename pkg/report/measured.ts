@@ -18,6 +18,7 @@ import {
   screenFor,
   tableOf,
   volumeText,
+  zoneText,
 } from './text.ts';
 import { ageText } from './status.ts';
 
@@ -170,8 +171,6 @@ const sum = (flows: readonly MeasuredFlow[]) => ({
 const countRate = (connections: number | null): string =>
   connections === null ? '-' : connections.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 
-const zoneName = (zone: string): string => (zone === '' ? '(none)' : zone);
-
 /** By client zone, then endpoint zone. */
 const matrix = (
   title: string,
@@ -184,9 +183,9 @@ const matrix = (
     .map(([from, own]) => {
       const pairs = Map.groupBy(own, ({ destination }) => destination);
       const cells = columns.map((to) => (pairs.has(to) ? cell(sum(pairs.get(to) ?? [])) : '-'));
-      return [zoneName(from), ...cells];
+      return [zoneText(from), ...cells];
     });
-  return renderTable([title, ...columns.map((zone) => `to ${zoneName(zone)}`)], rows);
+  return renderTable([title, ...columns.map((zone) => `to ${zoneText(zone)}`)], rows);
 };
 
 /** What flows without a Service are called. */

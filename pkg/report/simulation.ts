@@ -14,6 +14,7 @@ import {
   overloadText,
   screenFor,
   tableOf,
+  zoneText,
 } from './text.ts';
 import { routerHead, routersText } from './routers.ts';
 
@@ -24,7 +25,6 @@ const CENTS = 2;
 const wrapped = ({ wrap }: Screen, text: string, indent = INDENT): string =>
   wrap(text.replaceAll(' %', '\u00A0%'), indent).replaceAll('\u00A0%', ' %');
 
-const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
 const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
 const SOURCES: Readonly<Record<SimulationReport['demand']['source'], string>> = {

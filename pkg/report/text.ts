@@ -75,6 +75,9 @@ export const unseenList = (unseen: Unseen): string =>
     .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
     .join('; ');
 
+/** A zone's name; a Node or an endpoint may have none. */
+export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
+
 /** Every line that is not empty after `indent`. */
 export const indented = (text: string, indent: string): string => text.replaceAll(/^(?=.)/gm, indent);
 

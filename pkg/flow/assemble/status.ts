@@ -1,5 +1,5 @@
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
-import { defined, orderedJson } from '../../apis/values.ts';
+import { defined, orderedJson, timeText } from '../../apis/values.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import { MAX_HINTS, isZoneName } from '../../hints/readiness.ts';
 import { type HintsInForce, coresPerUnit, hintsOf } from '../demand/arrivals.ts';
@@ -61,8 +61,6 @@ const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): No
   return { spread: plan.spread, endpoints: listed, ...(omitted > 0 ? { omitted } : {}) };
 };
 
-const dateOf = (time: number): string => new Date(time * 1_000).toISOString().replace(/\.\d{3}Z$/, 'Z');
-
 const conditionsOf = ({ previous, findings, honored, generation, time }: StatusInput): FlowPolicyCondition[] =>
   [
     ...(['Observed', 'Effective', 'Stable'] as const).map((type) => [type, findings[type]] as const),
@@ -74,7 +72,7 @@ const conditionsOf = ({ previous, findings, honored, generation, time }: StatusI
       status,
       reason,
       message,
-      lastTransitionTime: before?.status === status ? before.lastTransitionTime : dateOf(time),
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : timeText(time * 1_000),
       ...defined({ observedGeneration: generation }),
     };
   });
@@ -86,7 +84,12 @@ const changesOf = ({ previous, turn, endpoints, time }: StatusInput): NonNullabl
   // When observing, the same plan is proposed again and again.
   if (orderedJson(planStatus(plan, endpoints)) === orderedJson(previous?.plan)) return before;
   const age = state?.estimate ? { sampleAgeSeconds: Math.max(0, Math.round(time - state.freshAt)) } : {};
-  const change = { time: dateOf(time), reason: decision.reason, message: describePlan(plan, endpoints), ...age };
+  const change = {
+    time: timeText(time * 1_000),
+    reason: decision.reason,
+    message: describePlan(plan, endpoints),
+    ...age,
+  };
   return [change, ...before].slice(0, MAX_CHANGES);
 };
 

@@ -2,9 +2,9 @@
 import type { ExtensionCondition } from '../../apis/gardener.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
 import { PROVIDER_CONFIG_FIELD, type RoutingConfigReading } from '../../apis/routing-config.ts';
+import { timeText } from '../../apis/values.ts';
 import type { RoutingDecision } from '../types.ts';
 import { describeProblems } from './select.ts';
-import { timeText } from './status.ts';
 
 /** What is seen of one Service of a namespace that the Extension is about. */
 export interface SeenService {

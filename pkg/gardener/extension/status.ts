@@ -1,6 +1,7 @@
 // The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
 import type { Extension, ExtensionCondition, LastOperation, OperationType, Shoot } from '../../apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
+import { timeText } from '../../apis/values.ts';
 import { assessReading, describeProblems, extensionClassOf, extensionNameOf } from './select.ts';
 import type { Governing, ReadExtension } from './select.ts';
 
@@ -100,9 +101,6 @@ const WORDS: Readonly<Record<OperationType, readonly [doing: string, done: strin
 };
 
 export const isOperation = (decision: OperationDecision): decision is OperationType => decision in WORDS;
-
-/** metav1.Time: RFC 3339 in whole seconds, which Gardener compares its own timestamps with. */
-export const timeText = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 
 /** Another writer in the same moment makes it a conflict, so that no annotation or condition is lost. */
 const locked = ({ metadata }: Extension, more: object = {}): Patch => ({
