@@ -83,6 +83,7 @@ const ENTRIES: readonly Source[] = [
   { resource: inNamespaces('gateway.networking.k8s.io/v1', 'GRPCRoute'), everywhere: true },
   { resource: inNamespaces('traefik.io/v1alpha1', 'IngressRoute'), everywhere: true },
   { resource: inNamespaces('projectcontour.io/v1', 'HTTPProxy') },
+  { resource: inNamespaces('apisix.apache.org/v2', 'ApisixRoute') },
   { resource: inNamespaces('k8s.nginx.org/v1', 'VirtualServer') },
   { resource: inNamespaces('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding') },
   { resource: inCluster('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration') },
@@ -106,8 +107,14 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: [...ROUTERS_BUT_PODS, ...agentPods()],
   ingresses: ENTRIES,
-  clusterRoles: [{ resource: CLUSTER_ROLES, optional: true }],
-  clusterRoleBindings: [{ resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true }],
+  clusterRoles: [
+    { resource: CLUSTER_ROLES, optional: true },
+    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'Role'), optional: true },
+  ],
+  clusterRoleBindings: [
+    { resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true },
+    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'RoleBinding'), optional: true },
+  ],
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
 };

@@ -44,6 +44,15 @@ export const CLIENTS = clients({
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
     usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
   },
+  'ingress-nginx/hints': {
+    decides:
+      'started with --enable-topology-aware-routing it follows hints of Services that ask by annotation (from 1.6.4) or by exactly PreferClose (from 1.13.0); with the annotation its Pods in a zone for which no endpoint is hinted answer 503',
+    setting:
+      '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP, which falls back; or an endpoint in every zone of its Pods',
+    source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #11342',
+    usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
+    byHints: true,
+  },
   'f5-nginx-ingress': {
     setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
@@ -73,6 +82,17 @@ export const CLIENTS = clients({
     setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
     source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
     usesClusterIp: 'haproxy-ingress.github.io/service-upstream',
+  },
+  kong: {
+    decides: 'Kong sends to Pods, without zones',
+    setting: '`kubectl annotate service {service} -n {namespace} ingress.kubernetes.io/service-upstream=true`',
+    source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
+    usesClusterIp: 'ingress.kubernetes.io/service-upstream',
+  },
+  apisix: {
+    decides: 'APISIX sends to Pods, without zones',
+    setting: '`resolveGranularity: service` of each of its backends in the ApisixRoute sends it to the cluster IP',
+    source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
   haproxy: {
     source: 'haproxytech/kubernetes-ingress: no setting found',
@@ -110,6 +130,10 @@ export const CLIENTS = clients({
   'cilium-gateway': {
     decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
     source: 'cilium#48738 (open)',
+  },
+  'gke-neg/ingress': {
+    decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
+    source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
   'gke-neg/gateway': {
     decides: "Google's load balancer sends to Pods",
@@ -205,6 +229,9 @@ export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
   [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
   [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
+  [/^ingress-controllers\.konghq\.com\/kong/, 'kong', /^kong$/],
+  // GKE has no IngressClass objects.
+  [/^k8s\.io\/ingress-gce/, 'gke-neg/ingress', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
   [/^azure\/application-gateway/, 'azure-application-gateway', /^azure[-/]application-gateway$/],
 ];
@@ -216,12 +243,14 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^traefik\.io\//, 'traefik/gateway'],
   [/^projectcontour\.io\//, 'contour'],
   [/^networking\.gke\.io\//, 'gke-neg/gateway'],
+  [/^konghq\.com\//, 'kong'],
 ];
 
 /** Routes of one controller alone, and what the API server calls, by kind. */
 export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
   IngressRoute: 'traefik/route',
   HTTPProxy: 'contour',
+  ApisixRoute: 'apisix',
   VirtualServer: 'f5-nginx-ingress/route',
   MutatingWebhookConfiguration: 'kube-apiserver',
   ValidatingWebhookConfiguration: 'kube-apiserver',

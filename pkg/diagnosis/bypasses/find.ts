@@ -38,10 +38,17 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), podsOf),
     watchers: watcherIndex(snapshot),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
+    /** What ingress-nginx was started with, where it is a Deployment. */
+    nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
+    isGke: itemsOf(snapshot.nodes).some(({ metadata }) =>
+      Object.keys(metadata?.labels ?? {}).some((label) => label.startsWith('cloud.google.com/gke-')),
+    ),
   };
 };
 
 type BypassIndex = ReturnType<typeof bypassIndex>;
+
+const NEG = 'cloud.google.com/neg';
 
 const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
 
@@ -72,12 +79,14 @@ const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | un
 };
 
 const ingressClient = (entry: EntryObject, index: BypassIndex): ClientName => {
-  const className = classOf(entry);
+  // Where nothing else is named, it is that of GKE.
+  const className = classOf(entry) || (index.isGke ? 'gce' : '');
   const known = controllerOf(entry, index);
   const row = INGRESS_CONTROLLERS.find(([controller, , usual]) =>
     known === undefined ? className !== '' && usual?.test(className) : controller.test(known),
   );
-  return row?.[1] ?? 'ingress';
+  const client = row?.[1] ?? 'ingress';
+  return client === 'ingress-nginx' && index.nginxByHints ? 'ingress-nginx/hints' : client;
 };
 
 const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
@@ -95,6 +104,9 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
   // An ALB with instance targets goes through node ports.
   if (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
+  // So does Google's without network endpoint groups.
+  if (client === 'gke-neg/ingress' && !/"ingress":\s*true/.test(service.metadata?.annotations?.[NEG] ?? ''))
+    return true;
   const { usesClusterIp = '' } = CLIENTS[client];
   return [entry.annotations, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };

@@ -6,7 +6,7 @@ import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../sn
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway/;
+  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix/;
 /** Other proxies, by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:envoy|emissary|ambassador|kong|skipper|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
@@ -35,14 +35,19 @@ const runnersOf = ({ workloads, pods }: ClusterSnapshot): Runner[] => {
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
 
-/** What each ServiceAccount, `namespace/name`, may watch, and by which binding; one that names endpoints before one of everything. */
-const accountsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
-  const roles = new Map(itemsOf(clusterRoles).map((role) => [role.name, role]));
-  const rights = itemsOf(clusterRoleBindings).flatMap(({ name, role, accounts }) =>
+/** What each ServiceAccount, `namespace/name`, may watch, where (empty: everywhere), and by which binding. */
+const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
+  const roles = new Map(itemsOf(clusterRoles).map((role) => [`${role.namespace}/${role.name}`, role]));
+  return itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name, role, accounts }) =>
     [roles.get(role) ?? []]
       .flat()
-      .flatMap((right) => accounts.map((account) => ({ ...right, account, binding: name }))),
+      .flatMap((right) => accounts.map((account) => ({ ...right, within, account, binding: name }))),
   );
+};
+
+/** By account, in every namespace; one that names endpoints before one of everything. */
+const accountsOf = (snapshot: Roles) => {
+  const rights = rightsOf(snapshot).filter(({ within }) => within === '');
   const sorted = rights.sort((a, b) => Number(b.everything) - Number(a.everything));
   return new Map(sorted.map((right) => [right.account, right]));
 };
@@ -79,9 +84,26 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     return { runner, may, routed, entrance, suspected };
   });
   return {
+    near: nearIndex(snapshot),
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
+};
+
+/** Scrapes what it watches, and sends no traffic of others. */
+const SCRAPER = /prometheus|vmagent|grafana-agent/;
+
+/** By namespace: who may watch the endpoints of that one alone, and does not write them. */
+const nearIndex = (snapshot: ClusterSnapshot) => {
+  const rights = rightsOf(snapshot).filter(({ within, everything, writes }) => within !== '' && !everything && !writes);
+  if (rights.length === 0) return new Map<string, never[]>();
+  const runners = Map.groupBy(runnersOf(snapshot), accountOf);
+  const near = rights.flatMap((may) =>
+    (runners.get(may.account) ?? [])
+      .filter(({ name, images }) => ![name, ...images].some((text) => SCRAPER.test(text)))
+      .map((runner) => ({ runner, may })),
+  );
+  return Map.groupBy(near, ({ may }) => may.within);
 };
 
 type WatcherIndex = ReturnType<typeof watcherIndex>;
@@ -105,24 +127,25 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 };
 
 /** Suspected by what they may do, not by name. */
-export const watchersOf = (service: Service, index: WatcherIndex) =>
-  receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) => {
-    if (may === undefined || !suspected) return [];
-    const { watches, binding, name: role } = may;
-    return [
-      {
-        client: runner.name,
-        evidence: {
-          object: `${runner.kind} ${runner.namespace}/${runner.name}`,
-          field: `ClusterRole ${role}`,
-          value: `may watch ${watches}`,
-        },
-        decides: `it may watch ${watches} and receives traffic of others (${entrance ?? ''}): where it chooses endpoints itself, hints count only if it reads them`,
-        setting: '',
-        all: false,
-        possible: true,
-        source: `ClusterRoleBinding ${binding}`,
-        watches,
-      },
-    ];
-  });
+export const watchersOf = (service: Service, index: WatcherIndex) => {
+  const near = (index.near.get(serviceRefOf(service).namespace) ?? [])
+    .filter(({ runner }) => !selects(service, runner))
+    .map((each) => ({ ...each, why: 'of this namespace' }));
+  const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
+    may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],
+  );
+  return [...near, ...wide].map(({ runner, may: { watches, binding, name: role, namespace, within }, why }) => ({
+    client: runner.name,
+    evidence: {
+      object: `${runner.kind} ${runner.namespace}/${runner.name}`,
+      field: namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`,
+      value: `may watch ${watches}`,
+    },
+    decides: `it may watch ${watches} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
+    setting: '',
+    all: false,
+    possible: true,
+    source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
+    watches,
+  }));
+};

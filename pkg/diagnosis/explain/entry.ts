@@ -2,8 +2,52 @@
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 
-/** By an annotation or the class of the Service, a label that the provider's Nodes have, or the namespace of its Pods. */
-const ENTRIES = [
+interface Entry {
+  readonly enters: string;
+  readonly remedy: string;
+  /** It asks no Node for its health: an address is announced, or every Node listens. */
+  readonly unchecked?: true;
+}
+
+interface EntryKind extends Entry {
+  /** An annotation or the class of the Service. */
+  readonly shown?: RegExp;
+  /** That the provider's Nodes have. */
+  readonly label?: RegExp;
+  /** Of its Pods. */
+  readonly namespace?: string;
+  /** Name of its DaemonSet. */
+  readonly daemonSet?: RegExp;
+}
+
+/** What runs in the cluster comes before what its provider would offer. */
+const ENTRIES: readonly EntryKind[] = [
+  {
+    shown: /^metallb\.(?:universe\.tf|io)\//,
+    namespace: 'metallb-system',
+    enters:
+      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
+    remedy:
+      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
+    unchecked: true,
+  },
+  {
+    // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
+    shown: /^kube-vip\.io\//,
+    daemonSet: /^kube-vip/,
+    enters:
+      'through the one Node that announces its address (kube-vip in ARP mode), or through Nodes that routers pick (BGP)',
+    remedy:
+      'In ARP mode all traffic enters one zone, and `externalTrafficPolicy: Local` leaves the Pods of one Node: use BGP.',
+    unchecked: true,
+  },
+  {
+    // docs.k3s.io/networking/networking-services; k3s#9592, #11077
+    daemonSet: /^svclb-/,
+    enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
+    remedy: 'Zones count where clients pick a Node of their own zone.',
+    unchecked: true,
+  },
   {
     shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
@@ -24,28 +68,22 @@ const ENTRIES = [
     enters: 'through any Node that the load balancer of Azure picks',
     remedy: 'Nothing of the Service makes the load balancer keep to zones.',
   },
-  {
-    shown: /^metallb\.(?:universe\.tf|io)\//,
-    namespace: 'metallb-system',
-    enters:
-      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
-    remedy:
-      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
-  },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   {
     shown: /^io\.cilium\/l2-announcer$/,
     enters: 'through the one Node that announces its address (Cilium L2 announcements)',
     remedy: 'All traffic enters one zone: with the class `io.cilium/bgp-control-plane` routers pick among Nodes.',
+    unchecked: true,
   },
   {
     shown: /^io\.cilium\/bgp-control-plane$/,
     enters: 'through Nodes that routers pick (BGP of Cilium)',
     remedy: 'Zones count where the routers prefer Nodes of their own zone.',
+    unchecked: true,
   },
 ];
 
-const OTHER_ENTRY = {
+const OTHER_ENTRY: Entry = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
 };
@@ -53,25 +91,27 @@ const OTHER_ENTRY = {
 /** Other Nodes drop what enters there. */
 const LOCAL = ', among Nodes with one of its Pods (externalTrafficPolicy Local)';
 
-const balancerOf = ({ service, nodes, snapshot }: Facts) => {
+const balancerOf = ({ service, nodes, snapshot, index }: Facts): Entry => {
   const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.keys(service.metadata?.annotations ?? {}), loadBalancerClass];
-  const entry = ENTRIES.find(({ shown }) => own.some((key) => shown.test(key)));
+  const entry = ENTRIES.find(({ shown }) => own.some((key) => shown?.test(key)));
   if (entry !== undefined) return entry;
   // A class belongs to one controller, whatever else runs in the cluster.
   if (loadBalancerClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${loadBalancerClass}) picks` };
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
-  const isThere = ({ label, namespace }: (typeof ENTRIES)[number]): boolean =>
-    labels.some((key) => label?.test(key)) || itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace);
+  const isThere = ({ label, namespace, daemonSet }: EntryKind): boolean =>
+    labels.some((key) => label?.test(key)) ||
+    index.bypasses.daemonSets.some(({ name }) => daemonSet?.test(name)) ||
+    itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace);
   return ENTRIES.find(isThere) ?? OTHER_ENTRY;
 };
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
-export const entryOf = (facts: Facts) => {
+export const entryOf = (facts: Facts): Entry | undefined => {
   const { type, externalIPs, externalTrafficPolicy } = facts.service.spec ?? {};
   const local = externalTrafficPolicy === 'Local' ? LOCAL : '';
-  const at = ({ enters, remedy }: typeof OTHER_ENTRY) => ({ enters: `${enters}${local}`, remedy });
+  const at = (entry: Entry): Entry => ({ ...entry, enters: `${entry.enters}${local}` });
   if (type === 'NodePort')
     return at({
       enters: 'through the Node whose port the client picks',

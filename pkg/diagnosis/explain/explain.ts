@@ -17,6 +17,7 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
+import { entryOf } from './entry.ts';
 import {
   type ExplainOptions,
   type Facts,
@@ -26,7 +27,6 @@ import {
   isFailing,
   racedNodes,
 } from './facts.ts';
-import { entryOf } from './entry.ts';
 import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
@@ -205,6 +205,9 @@ const remedyFor = (remedy: string, { version, options }: Facts): string =>
         )
         .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '');
 
+/** Whatever such a Service asks for, the control plane writes no hints for it. */
+const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector']);
+
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name } = facts;
@@ -224,7 +227,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...evacuation,
     ...failingCauses(facts),
     ...kind,
-    ...(kind.some(({ reason }) => reason === 'ExternalName' || reason === 'ApiServer') ? [] : asked),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
     // No hint helps before Pods are spread.
     ...(isRouted && inOneZone(facts) ? spreadCauses(facts) : []),
     ...withLoop(facts, loop, givenCauses(facts)),

@@ -129,7 +129,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   ),
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
   NoSelector: firstOf(
-    (facts) => (sourceClusters(facts).length > 0 ? [SHOW_SLICES] : []),
+    (facts) =>
+      sourceClusters(facts).length > 0 || facts.endpoints.every(({ zone }) => zone === '') ? [SHOW_SLICES] : [],
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'endpointslices')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
   ),

@@ -72,8 +72,24 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
   return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
 };
 
+/** Fargate makes a Node for each Pod. */
+export const runsOnFargate = ({ endpoints, nodes }: Facts): boolean => {
+  const made = new Set(
+    nodes
+      .filter(({ metadata }) => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate')
+      .map((node) => nameOf(node)),
+  );
+  return endpoints.length > 0 && endpoints.every(({ nodeName }) => made.has(nodeName));
+};
+
+// aws/containers-roadmap#1125
+const FARGATE_REMEDY =
+  'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Whether Fargate looks at a topologySpreadConstraint is not known here.';
+
 const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
+  if (runsOnFargate(facts))
+    return `The Pods of ${named(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   const kept = barredText(facts, workload, zones);
   if (kept !== '') return kept;
   if (zones.some((zone) => allowedZones?.includes(zone) === false))
@@ -142,7 +158,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
-  return [cause('effective', 'PodsNotSpread', evidence, misses ? remedyOf('SpreadSelectsNothing') : undefined)];
+  const other = runsOnFargate(facts) ? FARGATE_REMEDY : misses ? remedyOf('SpreadSelectsNothing') : undefined;
+  return [cause('effective', 'PodsNotSpread', evidence, other)];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */
@@ -178,7 +195,8 @@ export const failingCauses = (facts: Facts): Cause[] => {
   }
   const { type, externalTrafficPolicy } = service.spec ?? {};
   const empty = [...new Set(nodes.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
-  if (type === 'LoadBalancer' && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
+  const checked = type === 'LoadBalancer' && entryOf(facts)?.unchecked !== true;
+  if (checked && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
     const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: no Node there passes the health check of the load balancer.`;
     causes.push(cause('effective', 'ZoneFailsHealthCheck', evidence));
   }

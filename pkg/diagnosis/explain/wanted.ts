@@ -5,6 +5,7 @@ import {
   GROUP,
   LABEL_ETCD_CLIENTS,
   LABEL_PROXY_NAME,
+  LABEL_SLICE_MANAGED_BY,
 } from '../../apis/names.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
@@ -90,6 +91,16 @@ const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints
 const WRITER_REMEDY =
   'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
 
+const ONE_REMEDY =
+  ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
+
+const MIRRORED = 'endpointslicemirroring-controller.k8s.io';
+
+const mirroredText = ({ slices, name }: Facts): string =>
+  slices.some(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === MIRRORED)
+    ? ` The control plane copies them from Endpoints ${name}, which another program writes, and copies no zones.`
+    : '';
+
 /** Labels that an importer of Services of other clusters gives its slices (Multi-Cluster Services API, KEP-1645). */
 const LABEL_SOURCE_CLUSTER = 'multicluster.kubernetes.io/source-cluster';
 
@@ -121,9 +132,11 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
-    const copied = clusters.length === 0 ? '' : ` Its slices are copies of those of cluster ${listed(clusters)}.`;
+    const copied =
+      clusters.length === 0 ? mirroredText(facts) : ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.${copied}`;
-    const zoneless = endpoints.every(({ zone }) => zone === '') ? WRITER_REMEDY : undefined;
+    const only = endpoints.length === 1 ? ONE_REMEDY : '';
+    const zoneless = endpoints.every(({ zone }) => zone === '') ? `${WRITER_REMEDY}${only}` : undefined;
     causes.push(cause('wanted', 'NoSelector', evidence, clusters.length === 0 ? zoneless : IMPORT_REMEDY));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));

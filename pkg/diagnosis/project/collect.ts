@@ -54,6 +54,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     TCPRoute: entry,
     IngressRoute: { ...entry, groups: ['traefik.io', 'traefik.containo.us'] },
     HTTPProxy: { ...entry, groups: ['projectcontour.io'] },
+    ApisixRoute: { ...entry, groups: ['apisix.apache.org'] },
     VirtualServer: { ...entry, groups: ['k8s.nginx.org'] },
     TargetGroupBinding: entry,
     MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
@@ -65,6 +66,8 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
       groups: ['rbac.authorization.k8s.io'],
       scoped: true,
     },
+    Role: { reads: { clusterRoles: clusterRoleOf }, groups: ['rbac.authorization.k8s.io'] },
+    RoleBinding: { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: ['rbac.authorization.k8s.io'] },
     FlowPolicy: { reads: { flowPolicies: flowPolicyOf }, groups: [GROUP] },
     ZoneEvacuation: { reads: { evacuations: evacuationOf }, groups: [GROUP], scoped: true },
   };

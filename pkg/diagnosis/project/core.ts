@@ -188,7 +188,7 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
 
 /**
  * Where Ingresses and registrations (`service`), target groups (`serviceRef`), Gateway API routes (`backendRefs`), Traefik's and
- * Contour's routes (`services`) and NGINX's (`upstreams`) name the Services that they send to.
+ * Contour's routes (`services`), NGINX's (`upstreams`) and APISIX's (`backends`) name the Services that they send to.
  */
 export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
   const all = objectsIn([object['spec'], object['webhooks']]);
@@ -199,6 +199,9 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     ...under('backendRefs'),
     ...services,
     ...upstreams.map((upstream) => ({ name: upstream['service'] })),
+    ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
+      .filter((backend) => backend['resolveGranularity'] !== 'service')
+      .map((backend) => ({ name: backend['serviceName'] })),
   ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);

@@ -138,6 +138,12 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
+      /** Its arguments make a proxy look at hints. */
+      byHints: listIn(podSpec, 'containers').some((container) =>
+        textsIn(container, 'args').some((arg) => /^--enable-topology-aware-routing(?:=true)?$/.test(arg)),
+      )
+        ? true
+        : undefined,
       updatedReplicas: updatedOf(object),
       apart: apartBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
@@ -173,11 +179,11 @@ const ACCOUNTS_OF = 'system:serviceaccounts:';
 
 const ENDPOINTS = { EndpointSlices: ['discovery.k8s.io', 'endpointslices'], Endpoints: ['', 'endpoints'] } as const;
 
-/** A ClusterRole that allows to watch endpoints in every namespace. */
+/** A ClusterRole or Role that allows to watch endpoints. */
 export type ClusterRole = Readonly<NonNullable<ReturnType<typeof clusterRoleOf>>>;
 
 /** Undefined where it does not. */
-export const clusterRoleOf = (object: Fields, { name }: Metadata) => {
+export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const has = (rule: Fields, path: string, ...any: readonly string[]): boolean =>
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));
   const watches = Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
@@ -189,23 +195,33 @@ export const clusterRoleOf = (object: Fields, { name }: Metadata) => {
   const [first] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
+  const writes = listIn(object, 'rules').some(
+    (rule) => has(rule, 'verbs', 'create', 'update', 'patch') && has(rule, 'resources', 'endpoints', 'endpointslices'),
+  );
   return {
+    /** Empty: a ClusterRole. */
+    namespace,
     name,
+    /** It writes endpoints as well, as who elects a leader by them. */
+    writes,
     watches: watches.find(({ named }) => named)?.kind ?? first.kind,
     everything: !watches.some(({ named }) => named),
   };
 };
 
-/** A ClusterRoleBinding of ServiceAccounts. */
+/** A ClusterRoleBinding or RoleBinding of ServiceAccounts. */
 export type ClusterRoleBinding = Readonly<NonNullable<ReturnType<typeof clusterRoleBindingOf>>>;
 
 /** Undefined where it is for others only. */
-export const clusterRoleBindingOf = (object: Fields, { name }: Metadata) => {
+export const clusterRoleBindingOf = (object: Fields, { namespace: within = '', name }: Metadata) => {
   /** `namespace/name`; `namespace/*` where all of a namespace are meant. */
   const accounts = listIn(object, 'subjects').flatMap((subject) => {
     const { kind, namespace, name: own } = pickTexts(subject, 'kind', 'namespace', 'name');
     if (kind === 'ServiceAccount') return [`${namespace}/${own}`];
     return kind === 'Group' && own.startsWith(ACCOUNTS_OF) ? [`${own.slice(ACCOUNTS_OF.length)}/*`] : [];
   });
-  return accounts.length === 0 ? undefined : { name, role: textIn(object, 'roleRef.name'), accounts };
+  if (accounts.length === 0) return undefined;
+  const { kind, name: role } = pickTexts(fieldsIn(object, 'roleRef'), 'kind', 'name');
+  /** `namespace`: where it holds, empty everywhere; `role`: `namespace/name` of a Role, `/name` of a ClusterRole. */
+  return { namespace: within, name, role: `${kind === 'Role' ? within : ''}/${role}`, accounts };
 };

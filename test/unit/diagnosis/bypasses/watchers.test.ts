@@ -54,7 +54,7 @@ describe('workloads that may go around the proxies', () => {
   const cases: readonly (readonly [string, readonly KubernetesObject[], string | undefined])[] = [
     ['watches slices behind a LoadBalancer', [edge(), LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['watches Endpoints behind node ports', [edge(), entrance('NodePort'), ENDPOINTS, ACCOUNT], 'Endpoints'],
-    ['is a proxy that may do everything', [edge('kong:3.9'), LB, EVERYTHING, ACCOUNT], 'EndpointSlices'],
+    ['is a proxy that may do everything', [edge('emissary:3.9'), LB, EVERYTHING, ACCOUNT], 'EndpointSlices'],
     ['may do everything, as administrators', [edge(), LB, EVERYTHING, ACCOUNT], undefined],
     ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
