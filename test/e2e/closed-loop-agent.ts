@@ -44,7 +44,14 @@ setInterval(() => {
   ledger.late(now(), Math.max(0, now() - due));
   due = now() + INTERVAL_MS;
   for (const report of ledger.complete(now() - REPORT_DELAY_MS)) tell({ report });
-  tell({ totals: { zone, served: Object.fromEntries([...pods].map(([name, { total }]) => [name, total])) } });
+  const served = Object.fromEntries([...pods].map(([name, { total }]) => [name, total]));
+  const asked: Record<string, Record<string, number>> = {};
+  for (const pod of pods.values())
+    for (const [address, count] of Object.entries(pod.asked)) {
+      const counts = (asked[pod.service] ??= {});
+      counts[address] = (counts[address] ?? 0) + count;
+    }
+  tell({ totals: { zone, served, asked } });
 }, INTERVAL_MS);
 // The channel closes when the owner ends in whatever way: no traffic outlives it.
 process.on('disconnect', () => process.exit(0));

@@ -14,6 +14,8 @@ export interface Phase {
   readonly demand: ZoneRates;
   /** A zone whose Pods are dead. */
   readonly dead?: string;
+  /** They hang before they go, and their zone lives on. Default false: it goes at once, with its Node. */
+  readonly hangs?: boolean;
   /** Not in the tables: connections, caches and proxies settle. Default false. */
   readonly warmUp?: boolean;
 }
@@ -129,7 +131,7 @@ export const REACTED = 'reacted';
 export const AFTER = 'after';
 
 /** Lengths of the phases, seconds. */
-interface Lengths {
+export interface Lengths {
   readonly warmUp: number;
   readonly before: number;
   readonly reacting: number;
@@ -146,11 +148,11 @@ export const LONG: Lengths = { warmUp: 20, before: 20, reacting: 15, reacted: 45
 export const SLOW: Lengths = { warmUp: 60, before: 20, reacting: 45, reacted: 60, settle: 120, after: 20 };
 
 /** 40, 27 and 17 % of what the zones can serve: no zone needs another. */
-const USUAL: ZoneRates = { a: 60, b: 40, c: 25 };
+export const USUAL: ZoneRates = { a: 60, b: 40, c: 25 };
 /** Zone a asks for 120 % of what it can serve, all together for 54 %. */
-const HOT: ZoneRates = { ...USUAL, a: 3 * 60 };
+export const HOT: ZoneRates = { ...USUAL, a: 3 * 60 };
 
-const phasesOf = (lengths: Lengths, usual: ZoneRates, happens: Omit<Phase, 'name' | 'seconds'>): Phase[] => [
+export const phasesOf = (lengths: Lengths, usual: ZoneRates, happens: Omit<Phase, 'name' | 'seconds'>): Phase[] => [
   { name: 'warm-up', seconds: lengths.warmUp, demand: usual, warmUp: true },
   { name: BEFORE, seconds: lengths.before, demand: usual },
   { name: REACTING, seconds: lengths.reacting, ...happens },
@@ -277,7 +279,7 @@ export const loadOf = (
     ),
   );
 
-const percent = (part: number): string => {
+export const percent = (part: number): string => {
   const value = part * 100;
   return `${value === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} %`;
 };

@@ -41,7 +41,12 @@ const readCpuTimes = (): CpuTimes => parseCpuTimes(readFileSync('/proc/stat', 'u
 
 const BIN_SECONDS = 2;
 
-interface RunOptions {
+interface PlayOptions {
+  readonly world: Pick<World, 'send' | 'kill' | 'revive' | 'reported'>;
+  readonly scenario: Pick<Scenario, 'phases' | 'longLivedShare'>;
+}
+
+interface RunOptions extends PlayOptions {
   readonly world: World;
   readonly scenario: Scenario;
   readonly metrics: MetricsPath;
@@ -50,7 +55,7 @@ interface RunOptions {
 }
 
 /** A phase that was played, in seconds since 1970. */
-interface Played {
+export interface Played {
   readonly phase: Phase;
   readonly from: number;
   readonly to: number;
@@ -61,7 +66,7 @@ const seconds = (): number => Date.now() / 1000;
 const untilSecond = (second: number): Promise<void> => delay(Math.max(0, (second - seconds()) * 1000));
 
 /** Sends the load of one phase after the other; every phase begins and ends with a whole second. */
-const play = async ({ world, scenario }: RunOptions): Promise<Played[]> => {
+export const play = async ({ world, scenario }: PlayOptions): Promise<Played[]> => {
   const played: Played[] = [];
   let dead: string | undefined;
   let from = Math.ceil(seconds());
@@ -69,7 +74,7 @@ const play = async ({ world, scenario }: RunOptions): Promise<Played[]> => {
   for (const phase of scenario.phases) {
     if (dead !== undefined && phase.dead !== dead) await world.revive(dead);
     await world.send(phase.demand, scenario.longLivedShare);
-    if (phase.dead !== undefined && phase.dead !== dead) await world.kill(phase.dead);
+    if (phase.dead !== undefined && phase.dead !== dead) await world.kill(phase.dead, phase.hangs);
     ({ dead } = phase);
     const to = from + phase.seconds;
     await untilSecond(to);

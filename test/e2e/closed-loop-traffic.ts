@@ -53,17 +53,29 @@ interface QueueOptions {
   readonly places: number;
 }
 
+/** Over which a Pod's load is averaged where it reports that itself. */
+const BUSY_MS = 1_000;
+
 /** Serves one request after the other, each in the same time. */
 const createQueue = ({ rate, places }: QueueOptions) => {
   const serviceMs = 1000 / rate;
   let freeAt = -Infinity;
+  /** When each request of the last second and of the future is done, oldest first. */
+  let done: number[] = [];
   const waiting = (now: number): number => Math.max(0, Math.ceil((freeAt - now) / serviceMs - 1e-9) - 1);
   return {
     /** Takes a request at a time, in milliseconds that never go back. Returns when it is done; undefined: refused. */
     offer(now: number): number | undefined {
       if (freeAt > now && waiting(now) >= places) return undefined;
       freeAt = Math.max(now, freeAt) + serviceMs;
+      done.push(freeAt);
       return freeAt;
+    },
+    /** Share of the last second in which it served, 0..1. */
+    busy(now: number): number {
+      done = done.filter((doneAt) => doneAt > now - BUSY_MS);
+      const within = (doneAt: number): number => Math.min(now, doneAt) - Math.max(now - BUSY_MS, doneAt - serviceMs);
+      return done.reduce((sum, doneAt) => sum + Math.max(0, within(doneAt)), 0) / BUSY_MS;
     },
     /** Share of the places that are taken, 0..1. */
     filled: (now: number): number => waiting(now) / places,
@@ -76,6 +88,8 @@ interface ServeTask extends QueueOptions {
   readonly service: string;
   readonly address: string;
   readonly port: number;
+  /** Speaks HTTP, and reports with every response how busy it is, as Envoy reads it. Default false: a line a request. */
+  readonly http?: boolean;
 }
 
 export interface SendTask {
@@ -88,6 +102,8 @@ export interface SendTask {
   readonly rate: number;
   /** Share of the requests that go over connections that stay, 0..1; every other request opens its own. */
   readonly longLivedShare: number;
+  /** To servers that speak HTTP, without connections that stay. Default false. */
+  readonly http?: boolean;
 }
 
 export type TrafficTask =
@@ -106,6 +122,8 @@ export interface ClientSecond {
   readonly byZone: Readonly<Record<string, number>>;
   /** Requests without a good answer, by reason: `REFUSED` by a full queue, or the code of the connection's error. */
   readonly errors: Readonly<Record<string, number>>;
+  /** When the last of them ended, milliseconds since 1970; 0 where none did. */
+  readonly lastErrorAt: number;
   /** From the request to its good answer, connection included. */
   readonly latencies: Latencies;
   /** By zone: when the newest of the connections was opened that it answered, milliseconds since 1970. */
@@ -144,6 +162,8 @@ export interface ServedTotals {
   readonly zone: string;
   /** By Pod; never falls. */
   readonly served: Readonly<Record<string, number>>;
+  /** By Service and address of the client: requests that arrived, answered or not; never falls. */
+  readonly asked: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export type TrafficMessage =
@@ -162,6 +182,7 @@ interface OpenClient {
   sent: number;
   byZone: Record<string, number>;
   errors: Record<string, number>;
+  lastErrorAt: number;
   latencies: Latencies;
   newest: Record<string, number>;
 }
@@ -193,13 +214,21 @@ export const createLedger = (zone: string, begin: number) => {
     return entry;
   };
   const client = (time: number, service: string): OpenClient =>
-    (at(time).clients[service] ??= { sent: 0, byZone: {}, errors: {}, latencies: {}, newest: {} });
+    (at(time).clients[service] ??= {
+      sent: 0,
+      byZone: {},
+      errors: {},
+      lastErrorAt: 0,
+      latencies: {},
+      newest: {},
+    });
   const pod = (time: number, name: string, service: string): OpenPod =>
     (at(time).pods[name] ??= { service, served: 0, refused: 0, filled: 0 });
   return {
     sent: (now: number, service: string) => void (client(now, service).sent += 1),
     ended(now: number, service: string, outcome: Outcome): void {
       const entry = client(now, service);
+      if (outcome.kind !== 'served') entry.lastErrorAt = now;
       if (outcome.kind === 'failed') return increase(entry.errors, outcome.code);
       increase(entry.byZone, outcome.zone);
       entry.newest[outcome.zone] = Math.max(entry.newest[outcome.zone] ?? 0, outcome.openedAt);
@@ -270,8 +299,24 @@ const createWaitingList = (now: () => number) => {
   };
 };
 
-/** Opens a connection; `now` gives milliseconds since 1970. */
-export const openConnection = (address: string, port: number, now: () => number): Connection => {
+/** What is written for the request of a connection with this number. */
+const requestOf = (number: string, http: boolean): string =>
+  http ? 'GET / HTTP/1.1\r\nhost: shop\r\n\r\n' : `${number}\n`;
+
+/** Takes lines, and calls `onHead` with those of a head of HTTP once it is whole; no body that we read has lines. */
+const byHead = (onHead: (head: string[]) => void): ((line: string) => void) => {
+  let head: string[] = [];
+  return (line) => {
+    if (line !== '\r') return void head.push(line.trimEnd());
+    onHead(head);
+    head = [];
+  };
+};
+
+const ZONE_HEADER = 'x-zone: ';
+
+/** Opens a connection; `now` gives milliseconds since 1970. Over HTTP its requests must not overlap. */
+export const openConnection = (address: string, port: number, now: () => number, http = false): Connection => {
   const waiting = createWaitingList(now);
   let last = 0;
   let usable = true;
@@ -287,16 +332,24 @@ export const openConnection = (address: string, port: number, now: () => number)
     // A reset leaves no TIME_WAIT behind on either side: many short connections would run out of ports.
     if (waiting.isEmpty()) socket.resetAndDestroy();
   };
-  socket.on(
-    'data',
-    byLine((line) => {
-      const [number = '', zone = '', served] = line.split(' ');
-      waiting.end(number, (ms) =>
-        served === '1' ? { kind: 'served', zone, ms, openedAt } : { kind: 'refused', zone, openedAt },
-      );
-      if (!usable) retire();
-    }),
-  );
+  const end = (number: string, zone: string, served: boolean): void => {
+    waiting.end(number, (ms) =>
+      served ? { kind: 'served', zone, ms, openedAt } : { kind: 'refused', zone, openedAt },
+    );
+    if (!usable) retire();
+  };
+  const onHead = byHead(([status = '', ...headers]) => {
+    const zone = headers.find((one) => one.startsWith(ZONE_HEADER))?.slice(ZONE_HEADER.length);
+    const [, code = ''] = status.split(' ');
+    // The proxy's own, for want of an endpoint or of its response in time.
+    if (zone === undefined) return fail(code);
+    end(String(last), zone, code === '200');
+  });
+  const onLine = (line: string): void => {
+    const [number = '', zone = '', served] = line.split(' ');
+    end(number, zone, served === '1');
+  };
+  socket.on('data', byLine(http ? onHead : onLine));
   socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
   socket.on('close', () => fail('ECONNRESET'));
   return {
@@ -306,7 +359,7 @@ export const openConnection = (address: string, port: number, now: () => number)
     request(ended) {
       const number = String((last += 1));
       waiting.add(number, ended, () => fail('ETIMEDOUT'));
-      socket.write(`${number}\n`);
+      socket.write(requestOf(number, http));
     },
     retire,
   };
@@ -357,9 +410,9 @@ const createPool = (open: () => Connection, { now, random }: ClientsOptions) => 
 };
 
 /** Sends one request after the other in the way of a task; returns what sends one. */
-const createSender = (options: ClientsOptions, { service, address, port }: SendTask) => {
+const createSender = (options: ClientsOptions, { service, address, port, http }: SendTask) => {
   const { ledger, now } = options;
-  const open = (): Connection => openConnection(address, port, now);
+  const open = (): Connection => openConnection(address, port, now, http);
   const pool = createPool(open, options);
   let stay = 0;
   let underWay = 0;
@@ -411,13 +464,25 @@ export const createClients = (first: SendTask, options: ClientsOptions): Clients
 };
 
 export interface ServedPod {
+  readonly service: string;
   /** Requests that it has served so far. */
   readonly total: number;
+  /** Requests that arrived so far, by address of the client. */
+  readonly asked: Readonly<Record<string, number>>;
   end(): Promise<void>;
 }
 
 /** The answer to the request of a connection with this number: the number, the zone, and whether it was served. */
 const answerOf = (number: string, zone: string, served: boolean): string => `${number} ${zone} ${served ? 1 : 0}\n`;
+
+/** The same over HTTP, with the load in the header that ORCA defines; one of exactly 0 would count as none. */
+const responseOf = (zone: string, served: boolean, busy: number): string =>
+  [
+    `HTTP/1.1 ${served ? '200 OK' : '503 Service Unavailable'}`,
+    `${ZONE_HEADER}${zone}`,
+    `endpoint-load-metrics: TEXT cpu_utilization=${Math.max(busy, 1e-4).toFixed(4)}`,
+    'content-length: 0\r\n\r\n',
+  ].join('\r\n');
 
 /** Starts to answer; `now` gives milliseconds since 1970, `slowMs` how much later than its queue says it answers. */
 export const servePod = async (
@@ -427,34 +492,36 @@ export const servePod = async (
   now: () => number,
   slowMs: () => number = () => 0,
 ): Promise<ServedPod> => {
-  const { pod, service, address, port } = task;
+  const { pod, service, address, port, http = false } = task;
   const queue = createQueue(task);
   const sockets = new Set<Socket>();
   let total = 0;
+  const asked: Record<string, number> = {};
+  const answer = (number: string, served: boolean): string =>
+    http ? responseOf(zone, served, queue.busy(now())) : answerOf(number, zone, served);
   const take = (socket: Socket, number: string): void => {
     const time = now();
+    increase(asked, socket.remoteAddress ?? '');
     const doneAt = queue.offer(time);
     ledger.filled(time, pod, service, queue.filled(time));
     if (doneAt === undefined) {
       ledger.refused(time, pod, service);
-      socket.write(answerOf(number, zone, false));
+      socket.write(answer(number, false));
       return;
     }
-    ledger.served(doneAt, pod, service);
+    ledger.served(doneAt + slowMs(), pod, service);
     setTimeout(
       () => {
         total += 1;
-        if (!socket.destroyed) socket.write(answerOf(number, zone, true));
+        if (!socket.destroyed) socket.write(answer(number, true));
       },
       doneAt + slowMs() - time,
     );
   };
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
-    socket.setEncoding('utf8').on(
-      'data',
-      byLine((number) => take(socket, number)),
-    );
+    const onHead = byHead(() => take(socket, ''));
+    socket.setEncoding('utf8').on('data', byLine(http ? onHead : (number) => take(socket, number)));
     // Clients reset their connections: nothing lingers on either side.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
@@ -462,6 +529,8 @@ export const servePod = async (
   server.listen({ host: address, port, backlog: 1024 });
   await once(server, 'listening');
   return {
+    service,
+    asked,
     get total() {
       return total;
     },

@@ -7,7 +7,8 @@ import type { Bed, BedService } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import type { ServiceOptions } from './bed/pod.ts';
 import { type MetricsPath, POD, PODS_PER_ZONE, type PlanChange, ZONES, type ZoneRates } from './closed-loop-results.ts';
-import { type Recorder, type Zone, createRecorder, killZone, reviveZone, startZone } from './closed-loop-zone.ts';
+import { createRecorder, hangZone, killZone, releaseZone, reviveZone, startZone } from './closed-loop-zone.ts';
+import type { Recorder, Zone } from './closed-loop-zone.ts';
 import { describeFlowController, policyOf } from './flow-world.ts';
 import { zonesOf } from './hints-support.ts';
 import type { PodReading } from './metrics-api.ts';
@@ -19,31 +20,34 @@ export const LOAD_AWARE = 'load-aware';
 const port = 8080;
 
 /** What a Service asks for, and whether its endpoints have hints before there is any load. */
-interface Strategy {
+export interface Strategy {
   readonly name: string;
   readonly service: Pick<ServiceOptions, 'labels' | 'annotations'>;
   readonly hinted: boolean;
+  /** Clients ask a proxy of their own node by HTTP on this port of 127.0.0.1, and not the Service's address. */
+  readonly proxyPort?: number;
 }
+
+/** Of a Service with the closed loop. */
+export const loadAware = { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${LOAD_AWARE}` } };
 
 export const STRATEGIES: readonly Strategy[] = [
   { name: 'spread', service: {}, hinted: false },
   { name: 'auto', service: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } }, hinted: true },
   { name: 'same-zone', service: { labels: { [LABEL_STRATEGY]: 'same-zone' } }, hinted: true },
-  {
-    name: LOAD_AWARE,
-    service: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${LOAD_AWARE}` } },
-    hinted: true,
-  },
+  { name: LOAD_AWARE, service: loadAware, hinted: true },
 ];
 
 export interface World {
   readonly recorder: Recorder;
-  /** The Pods of the Service with the closed loop, and their zones. */
+  readonly zones: ReadonlyMap<string, Zone>;
+  readonly services: ReadonlyMap<string, BedService>;
+  /** The Pods of Services with the closed loop, and their zones. */
   readonly pods: readonly { readonly name: string; readonly zone: string }[];
   /** Every Service gets so many requests a second from each zone from now on. */
   send(rates: ZoneRates, longLivedShare: number): Promise<void>;
-  /** The zone's Pods answer no more; returns once the control plane knows. */
-  kill(zone: string): Promise<void>;
+  /** The zone's Pods answer no more; returns once the control plane knows. `hangs`: they alone, and connections to them are taken. */
+  kill(zone: string, hangs?: boolean): Promise<void>;
   revive(zone: string): Promise<void>;
   /** Waits until every node has reported all seconds before this one. */
   reported(second: number): Promise<void>;
@@ -73,9 +77,9 @@ const settled = async (zones: ReadonlyMap<string, Zone>, service: BedService, hi
   }
 };
 
-const createServices = async (bed: Bed): Promise<Map<string, BedService>> => {
+const createServices = async (bed: Bed, strategies: readonly Strategy[]): Promise<Map<string, BedService>> => {
   const services = new Map<string, BedService>();
-  for (const { name, service } of STRATEGIES) {
+  for (const { name, service } of strategies) {
     services.set(name, await bed.service({ name, namespace: SHOP, targetPort: port, ...service }));
   }
   return services;
@@ -84,36 +88,54 @@ const createServices = async (bed: Bed): Promise<Map<string, BedService>> => {
 type Send = World['send'];
 
 const sendTo =
-  (zones: ReadonlyMap<string, Zone>, services: ReadonlyMap<string, BedService>): Send =>
+  (
+    zones: ReadonlyMap<string, Zone>,
+    services: ReadonlyMap<string, BedService>,
+    strategies: readonly Strategy[],
+  ): Send =>
   async (rates, longLivedShare) => {
     const tasks = [...zones].flatMap(([zone, { traffic }]) =>
-      [...services].map(([service, { clusterIPs, port: servicePort }]) => {
-        const to = { service, address: clusterIPs[0] ?? '', port: servicePort };
-        return traffic.perform({ task: 'send', ...to, rate: rates[zone] ?? 0, longLivedShare });
+      strategies.map(({ name, proxyPort }) => {
+        const { clusterIPs, port: servicePort } = find(services, name);
+        const direct = { address: clusterIPs[0] ?? '', port: servicePort };
+        const to = proxyPort === undefined ? direct : { address: '127.0.0.1', port: proxyPort, http: true };
+        return traffic.perform({ task: 'send', service: name, ...to, rate: rates[zone] ?? 0, longLivedShare });
       }),
     );
     await Promise.all(tasks);
   };
 
 /** Builds it, and waits until every Service is routed as its strategy has it without load. */
-export const createWorld = async (bed: Bed): Promise<World> => {
+export const createWorld = async (
+  bed: Bed,
+  strategies: readonly Strategy[] = STRATEGIES,
+  minSyncPeriod?: string,
+): Promise<World> => {
   const recorder = createRecorder();
   const zones = new Map<string, Zone>();
-  const strategies = STRATEGIES.map(({ name }) => name);
+  const names = (of: readonly Strategy[]): string[] => of.map(({ name }) => name);
+  const http = names(strategies.filter(({ proxyPort }) => proxyPort !== undefined));
   for (const [index, zone] of ZONES.entries()) {
-    const common = { recorder, namespace: SHOP, services: strategies, port };
+    const common = { recorder, namespace: SHOP, services: names(strategies), port, http, minSyncPeriod };
     zones.set(zone, await startZone(bed, { zone, seed: index + 1, ...common }));
   }
-  const services = await createServices(bed);
-  for (const { name, hinted } of STRATEGIES) await settled(zones, find(services, name), hinted);
+  const services = await createServices(bed, strategies);
+  for (const { name, hinted } of strategies) await settled(zones, find(services, name), hinted);
+  const hanging = new Set<string>();
+  const planned = names(strategies.filter(({ service }) => service === loadAware));
   return {
     recorder,
+    zones,
+    services,
     pods: [...zones].flatMap(([zone, { pods }]) =>
-      pods.filter(({ name }) => name.startsWith(LOAD_AWARE)).map(({ name }) => ({ name, zone })),
+      pods.filter(({ name }) => planned.some((app) => name.startsWith(app))).map(({ name }) => ({ name, zone })),
     ),
-    send: sendTo(zones, services),
-    kill: (name) => killZone(find(zones, name)),
-    revive: (name) => reviveZone(find(zones, name)),
+    send: sendTo(zones, services, strategies),
+    kill(name, hangs = false) {
+      if (hangs) hanging.add(name);
+      return (hangs ? hangZone : killZone)(find(zones, name));
+    },
+    revive: (name) => (hanging.delete(name) ? releaseZone : reviveZone)(find(zones, name)),
     async reported(second) {
       await waitFor(
         `reports of all zones up to ${second}`,
@@ -166,6 +188,20 @@ export const countersOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>)
     return value === undefined ? [] : { name: SERVED, labels: { namespace: SHOP, pod: name }, value };
   });
 
+const ASKED = 'shop_requests_total';
+
+/** Requests that arrived by pair of zones, as a mesh or eBPF would count them. */
+export const pairsOf = ({ zones, recorder }: Pick<World, 'zones' | 'recorder'>): Series[] =>
+  [...recorder.asked].flatMap(([destination, services]) =>
+    Object.entries(services).flatMap(([service, counts]) =>
+      [...zones].map(([source, { node }]) => ({
+        name: ASKED,
+        labels: { namespace: SHOP, service, source_zone: source, destination_zone: destination },
+        value: counts[node.addresses.ipv4] ?? 0,
+      })),
+    ),
+  );
+
 /** How a FlowPolicy asks for its metrics. */
 export const METRICS: Readonly<Record<MetricsPath, NonNullable<FlowPolicySpec['metrics']>>> = {
   'metrics.k8s.io': { source: 'metrics.k8s.io' },
@@ -183,6 +219,19 @@ const POLICY: FlowPolicySpec = {
   capacity: { from: 'Value', value: '1' },
 };
 
+/** By the load of Pods, and by requests of pairs of zones. */
+export const POLICIES_BY_SOURCE = {
+  pods: { ...POLICY, metrics: METRICS.Prometheus },
+  pairs: {
+    capacity: { from: 'Value', value: String(POD.requestsPerSecond) },
+    metrics: {
+      source: PROMETHEUS_SOURCE,
+      query: `sum by (source_zone, destination_zone) (irate(${ASKED}{namespace="$namespace", service="$service"}[5s]))`,
+      interval: '1s',
+    },
+  },
+} as const;
+
 export interface FlowController {
   readonly component: Component;
   /**
@@ -192,8 +241,8 @@ export interface FlowController {
   restart(): Promise<void>;
   /** From now on the load is read in this way. */
   read(metrics: NonNullable<FlowPolicySpec['metrics']>): Promise<void>;
-  /** Its changes of hints from a second to another, both since 1970. */
-  changes(from: number, to: number): Promise<PlanChange[]>;
+  /** Its changes of hints from a second to another, both since 1970. Default: of the one Service that closed-loop has. */
+  changes(from: number, to: number, service?: string): Promise<PlanChange[]>;
 }
 
 const POLICIES = `/apis/${GROUP}/v1alpha1/namespaces/${SHOP}/flowpolicies`;
@@ -214,8 +263,12 @@ const installFlowPolicies = async (bed: Bed): Promise<void> => {
   );
 };
 
-/** Starts it with both sources. */
-export const startFlowController = async (bed: Bed, prometheusUrl: string): Promise<FlowController> => {
+/** Starts it with both sources, and FlowPolicies by Service. */
+export const startFlowController = async (
+  bed: Bed,
+  prometheusUrl: string,
+  policies: Readonly<Record<string, FlowPolicySpec>> = { [LOAD_AWARE]: POLICY },
+): Promise<FlowController> => {
   await installFlowPolicies(bed);
   const common = { cacheSeconds: 0 };
   const prometheus = { name: PROMETHEUS_SOURCE, type: 'Prometheus', windowSeconds: RATE_SECONDS, ...common };
@@ -223,28 +276,35 @@ export const startFlowController = async (bed: Bed, prometheusUrl: string): Prom
     { name: 'metrics.k8s.io', type: 'ResourceMetrics', ...common },
     { ...prometheus, url: prometheusUrl },
   ];
-  await bed.api.create(POLICIES, policyOf(SHOP, LOAD_AWARE, POLICY));
+  for (const [name, spec] of Object.entries(policies)) await bed.api.create(POLICIES, policyOf(SHOP, name, spec));
   const { controller, ready } = await describeFlowController(bed, { metricSources });
   controller.start();
   await ready();
-  const path = `${POLICIES}/${LOAD_AWARE}`;
+  const pathOf = (service: string): string => `${POLICIES}/${service}`;
   return {
     component: controller,
     async restart() {
-      await waitFor(
-        'every endpoint serves its own zone',
-        () => bed.api.get<FlowPolicy>(path),
-        ({ status }) => status?.plan === undefined || (!status.plan.spread && status.plan.endpoints.length === 0),
-        { timeoutSeconds: 420, intervalMs: 1_000, assert: () => controller.assertRunning() },
-      );
+      const spec = (service: string, fields: object) => bed.api.patch(pathOf(service), { spec: fields });
+      for (const service of Object.keys(policies)) {
+        // Back at once: the load is that of the end of a run, which no zone needs another for.
+        await spec(service, { downDwell: '1s', planInterval: '1s' });
+        await waitFor(
+          `every endpoint of ${service} serves its own zone`,
+          () => bed.api.get<FlowPolicy>(pathOf(service)),
+          ({ status }) => status?.plan === undefined || (!status.plan.spread && status.plan.endpoints.length === 0),
+          { intervalMs: 500, assert: () => controller.assertRunning() },
+        );
+        await spec(service, { downDwell: null, planInterval: null });
+      }
       await controller.stop();
       controller.start();
       await ready();
     },
     async read(metrics) {
       // A merge patch keeps what is not named.
-      await bed.api.patch(path, { spec: { metrics: { query: null, ...metrics } } });
+      await bed.api.patch(pathOf(LOAD_AWARE), { spec: { metrics: { query: null, ...metrics } } });
     },
-    changes: async (from, to) => changesBetween(await bed.api.get<FlowPolicy>(path), from, to),
+    changes: async (from, to, service = LOAD_AWARE) =>
+      changesBetween(await bed.api.get<FlowPolicy>(pathOf(service)), from, to),
   };
 };

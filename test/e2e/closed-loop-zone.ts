@@ -21,16 +21,20 @@ interface ServedRate {
 export const createRecorder = () => {
   const byZone = new Map<string, TrafficReport[]>();
   const totals = new Map<string, number>();
+  const asked = new Map<string, ServedTotals['asked']>();
   const of = (zone: string): TrafficReport[] => byZone.get(zone) ?? [];
   return {
     add(report: TrafficReport): void {
       byZone.set(report.zone, [...of(report.zone), report]);
     },
-    count({ served }: ServedTotals): void {
+    count({ zone, served, asked: counts }: ServedTotals): void {
+      asked.set(zone, counts);
       for (const [pod, total] of Object.entries(served)) totals.set(pod, total);
     },
     /** A Pod's own counter of served requests; undefined before its first. */
     total: (pod: string) => totals.get(pod),
+    /** By zone of the endpoints: requests that arrived there. */
+    asked: asked as ReadonlyMap<string, ServedTotals['asked']>,
     /** All nodes' reports of the seconds from the first to before the second. */
     between: (from: number, to: number) =>
       [...byZone.values()].flatMap((reports) => reports.filter(({ second }) => second >= from && second < to)),
@@ -128,6 +132,10 @@ interface ZoneOptions {
   readonly services: readonly string[];
   /** That the Pods listen on. */
   readonly port: number;
+  /** Of its kube-proxy; default: that one's. */
+  readonly minSyncPeriod?: string | undefined;
+  /** Those of the Services whose Pods speak HTTP. Default: none. */
+  readonly http?: readonly string[];
 }
 
 /** From a zone's death to the control plane's knowing it; in a cluster it is the node monitor's grace period. */
@@ -135,8 +143,8 @@ const DETECTION_MS = 3_000;
 
 /** Starts the node and its Pods, all ready; clients send nothing yet. */
 export const startZone = async (bed: Bed, options: ZoneOptions): Promise<Zone> => {
-  const { zone, seed, recorder, namespace, services, port } = options;
-  const node = await bed.node({ name: `node-${zone}`, zone });
+  const { zone, seed, recorder, namespace, services, port, http = [], minSyncPeriod } = options;
+  const node = await bed.node({ name: `node-${zone}`, zone, ...(minSyncPeriod !== undefined && { minSyncPeriod }) });
   const traffic = startTrafficNode({
     namespace: node.namespace,
     zone,
@@ -150,7 +158,9 @@ export const startZone = async (bed: Bed, options: ZoneOptions): Promise<Zone> =
     for (let index = 0; index < PODS_PER_ZONE; index += 1) {
       const pod = await bed.pod({ node, app: service, namespace, serve: false, ready: false });
       const queue = { rate: POD.requestsPerSecond, places: POD.places };
-      await traffic.perform({ task: 'serve', pod: pod.name, service, address: pod.addresses.ipv4, port, ...queue });
+      const spoken = { http: http.includes(service) };
+      const { name, addresses } = pod;
+      await traffic.perform({ task: 'serve', pod: name, service, address: addresses.ipv4, port, ...queue, ...spoken });
       await pod.setReady(true);
       pods.push(pod);
     }
@@ -173,4 +183,19 @@ export const killZone = async (zone: Zone): Promise<void> => {
 export const reviveZone = async (zone: Zone): Promise<void> => {
   for (const { addresses } of zone.pods) await addAddresses(zone.node.namespace, nodeDevice, addresses);
   await announce(zone, true);
+};
+
+/** Longer than any suite takes. */
+const NEVER_MS = 3_600_000;
+
+/** The Pods take connections and answer nothing; a while later they are NotReady. The zone's Node and clients go on. */
+export const hangZone = async ({ traffic, pods }: Zone): Promise<void> => {
+  await traffic.perform({ task: 'slow', ms: NEVER_MS });
+  await delay(DETECTION_MS);
+  await Promise.all(pods.map((pod) => pod.setReady(false)));
+};
+
+export const releaseZone = async ({ traffic, pods }: Zone): Promise<void> => {
+  await traffic.perform({ task: 'slow', ms: 0 });
+  await Promise.all(pods.map((pod) => pod.setReady(true)));
 };

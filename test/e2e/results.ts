@@ -27,6 +27,7 @@ export const keptResults = (name: string): unknown => {
 export const longForms: Readonly<Record<string, string>> = {
   'closed-loop': 'a zone outage, connections that stay and a real Prometheus as well, all over longer times',
   chaos: 'every process broken in every way for ten minutes while zones are evacuated, memory watched',
+  envoy: 'five runs of every scenario beside a real Envoy, judged by their medians',
   'evacuate-rights': 'kube-proxies of all versions',
   'evacuate-scale': '1,000 Services with 20,000 endpoints instead of 100 with 2,000',
   'evacuate-traffic': 'the same phases, two to three times as long',

@@ -1,5 +1,5 @@
 // A node: a network namespace with a real kube-proxy, and its Node object.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserOptions } from './access.ts';
 import { type Agent, startAgent } from './agent-client.ts';
@@ -41,6 +41,8 @@ export interface NodeOptions {
   readonly proxyMode?: 'nftables' | 'iptables';
   /** Version that the kubelet reports in the Node's status. Default: that of the kube-proxy folder, patch 0. */
   readonly kubeletVersion?: string;
+  /** Least time between two writes of its kube-proxy's rules, for nftables. Default: kube-proxy's, a second. */
+  readonly minSyncPeriod?: string;
   /** Feature gates of its kube-proxy. Default: none set. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
 }
@@ -114,6 +116,23 @@ const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addre
   });
 };
 
+/** No flag sets it. With a file kube-proxy takes nothing from flags but the name of its Node. */
+const configFile = ({ record }: BedContext, { name, minSyncPeriod }: NodeOptions, kubeconfig: string): string => {
+  const file = join(record.directory, `kube-proxy-${name}.json`);
+  const config = {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    clientConnection: { kubeconfig },
+    mode: 'nftables',
+    nftables: { minSyncPeriod, syncPeriod: '30s' },
+    clusterCIDR: clusterRanges.join(','),
+    conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    healthzBindAddress: '127.0.0.1:10256',
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+};
+
 const createProxy = async (context: BedContext, options: NodeOptions, namespace: string): Promise<Component> => {
   const { name, proxyVersion = context.defaultVersion, proxyMode = 'nftables' } = options;
   const binaries = await context.binariesOf(proxyVersion, ['kube-proxy']);
@@ -122,12 +141,15 @@ const createProxy = async (context: BedContext, options: NodeOptions, namespace:
   const gates = Object.entries({ ...(isGated ? { NFTablesProxyMode: true } : {}), ...options.featureGates }).map(
     ([gate, on]) => `${gate}=${on}`,
   );
+  const kubeconfig = await context.kubeconfig({ user: 'system:kube-proxy' });
+  const configured = options.minSyncPeriod === undefined ? [] : [configFile(context, options, kubeconfig)];
   return createComponent({
     name: `kube-proxy on ${name}`,
     namespace,
     command: [
       binaries('kube-proxy'),
-      `--kubeconfig=${await context.kubeconfig({ user: 'system:kube-proxy' })}`,
+      ...configured.map((file) => `--config=${file}`),
+      `--kubeconfig=${kubeconfig}`,
       `--hostname-override=${name}`,
       `--proxy-mode=${proxyMode}`,
       `--cluster-cidr=${clusterRanges.join(',')}`,
