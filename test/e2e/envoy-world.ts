@@ -99,12 +99,14 @@ const assignmentOf = (endpoints: readonly SliceEndpoint[]) => {
   return {
     '@type': `${TYPES}.config.endpoint.v3.ClusterLoadAssignment`,
     cluster_name: 'shop',
-    endpoints: [...byZone].sort().map(([zone, members]) => ({
-      locality: { zone },
-      lb_endpoints: members.map(({ addresses }) => ({
-        endpoint: { address: socketOf(addresses[0] ?? '', POD_PORT) },
+    endpoints: [...byZone]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([zone, members]) => ({
+        locality: { zone },
+        lb_endpoints: members.map(({ addresses }) => ({
+          endpoint: { address: socketOf(addresses[0] ?? '', POD_PORT) },
+        })),
       })),
-    })),
   };
 };
 
