@@ -69,22 +69,19 @@ describe('kubectl-topology as a process', () => {
   const main = resolve(import.meta.dirname, '../../cmd/kubectl-topology/main.ts');
 
   it('ends with the exit code and keeps the streams apart', async () => {
-    const fine = await run(process.execPath, [main, 'explain', 'web', '-f', clusterFile('effective'), '-o', 'json']);
+    const ended = (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> =>
+      run(process.execPath, [main, ...args]).then(
+        (streams) => ({ code: 0, ...streams }),
+        (error: unknown) => error as { code: number; stdout: string; stderr: string },
+      );
+    const [fine, failed, bad] = await Promise.all([
+      ended('explain', 'web', '-f', clusterFile('effective'), '-o', 'json'),
+      ended('explain', 'web', '-f', clusterFile('no-growth'), '--fail-on', 'any'),
+      ended('hints', '-f', '/nonexistent.yaml'),
+    ]);
     expect(JSON.parse(fine.stdout)).to.have.property('verdict', 'Effective');
-    expect(fine.stderr).to.equal('');
-    const failed = await run(process.execPath, [
-      main,
-      'explain',
-      'web',
-      '-f',
-      clusterFile('no-growth'),
-      '--fail-on',
-      'any',
-    ]).catch((error: unknown) => error as { code: number; stdout: string });
+    expect(fine).to.include({ code: 0, stderr: '' });
     expect(failed).to.have.property('code', 1);
-    const bad = await run(process.execPath, [main, 'hints', '-f', '/nonexistent.yaml']).catch(
-      (error: unknown) => error as { code: number; stderr: string },
-    );
     expect(bad).to.include({ code: 2, stderr: 'error: /nonexistent.yaml: no such file or folder\n' });
   });
 });

@@ -1,6 +1,7 @@
 // The command as a process against the sandbox: it registers itself, and what is written comes back hinted.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -10,6 +11,7 @@ import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY } from '../../pkg/apis/na
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../pkg/apis/resources.ts';
 import { microTime } from '../../pkg/kubernetes/lease.ts';
 import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
+import { runInProcess } from '../fixtures/command-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -54,7 +56,6 @@ describe('endpointslice-webhook on a cluster', () => {
   let sandbox: Sandbox;
   let folder: TemporaryFolder;
   let webhook: Command;
-  let port: number;
   let kubeconfig: string;
 
   const configuration = () =>
@@ -83,10 +84,11 @@ describe('endpointslice-webhook on a cluster', () => {
     ]);
     kubeconfig = folder.write('kubeconfig', sandbox.kubeconfig(`system:serviceaccount:${OWN}:endpointslice-webhook`));
     // The registration names the port, so it is taken first and given again.
-    const probe = run(['--kubernetes-version', '1.36', '--cert-dir', certificateFolder(), ...ANY_PORT]);
-    [port = 0] = await portsOf(probe);
-    probe.child.kill('SIGKILL');
-    await probe.ended;
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const { port } = probe.address() as AddressInfo;
+    probe.close();
+    await once(probe, 'close');
     const config = folder.write(
       'config.yaml',
       `${HEADER}server: { drainSeconds: 0 }\nregistration: { address: { url: 'https://127.0.0.1:${port}' } }\n`,
@@ -219,13 +221,19 @@ describe('endpointslice-webhook on a cluster', () => {
 
   it('--cleanup takes the registration away, and says so when there is none', async function () {
     this.timeout(180_000);
-    const first = run(['--cleanup', '--kubeconfig', kubeconfig]);
-    expect(await first.ended, first.output()).to.equal(0);
-    expect(first.output()).to.match(/removed/);
+    const cleanUp = () =>
+      runInProcess('endpointslice-webhook', ['--cleanup', '--kubeconfig', kubeconfig], { POD_NAMESPACE: OWN });
+    const first = await cleanUp();
+    expect([first.code, first.stdout], first.stderr).to.deep.equal([
+      0,
+      `MutatingWebhookConfiguration ${NAME} removed\n`,
+    ]);
     expect(configuration()).to.equal(undefined);
-    const second = run(['--cleanup', '--kubeconfig', kubeconfig]);
-    expect(await second.ended).to.equal(0);
-    expect(second.output()).to.match(/does not exist/);
+    const second = await cleanUp();
+    expect([second.code, second.stdout], second.stderr).to.deep.equal([
+      0,
+      `MutatingWebhookConfiguration ${NAME} does not exist\n`,
+    ]);
   });
 
   it('given version and certificates it runs without a cluster and loads no client', async () => {

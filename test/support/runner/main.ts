@@ -10,7 +10,8 @@ import { environment, runFiles } from './pool.ts';
 const argv = process.argv.slice(2);
 const { wanted } = parseArguments(argv);
 const files = filesOf(wanted);
-const workers = Math.min(files.length, Number(process.env['TEST_WORKERS']) || availableParallelism());
+// One more than there are processors: many files wait for processes and sockets for a part of their time.
+const workers = Math.min(files.length, Number(process.env['TEST_WORKERS']) || availableParallelism() + 1);
 const progress = createProgress({ files: files.length, workers, out: process.stdout });
 if (files.length === 0) progress.failed(`FAILED no test file matches ${wanted.join(' ')}`);
 await runFiles({ files, workers, argv, env: environment(inFull(wanted, process.env)), progress });

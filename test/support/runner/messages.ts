@@ -4,7 +4,8 @@
 export const LAST = '';
 
 export type WorkerMessage =
-  | { readonly type: 'test'; readonly outcome: 'passed' | 'skipped' }
+  /** How many tests ended so since the last message of this kind: one message each would take seconds in all. */
+  | { readonly type: 'tests'; readonly passed: number; readonly skipped: number }
   /** `line` as `.ci/run` collects it. */
   | { readonly type: 'fail'; readonly line: string }
   /** Ready for the next file. `details`: mocha's own account of what failed, with differences; empty without. `cpuMs`: of this one. */

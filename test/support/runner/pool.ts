@@ -44,7 +44,7 @@ const work = (left: string[], { argv, env, progress }: Run): Promise<void> =>
       child.send(file ?? LAST);
     };
     child.on('message', (message: WorkerMessage) => {
-      if (message.type === 'test') return progress.test(message.outcome);
+      if (message.type === 'tests') return progress.tests(message);
       if (message.type === 'fail') return progress.failed(message.line);
       if (file !== undefined) progress.ended(file, message);
       return next();

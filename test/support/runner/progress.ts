@@ -8,7 +8,7 @@ const SLOWEST = Number(process.env['TEST_SLOWEST'] ?? 10);
 
 export interface Progress {
   began(file: string): void;
-  test(outcome: 'passed' | 'skipped'): void;
+  tests(more: { readonly passed: number; readonly skipped: number }): void;
   failed(line: string): void;
   /** `details` are printed at the end. */
   ended(file: string, one: { readonly details: string; readonly cpuMs: number }): void;
@@ -54,7 +54,10 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
   return {
     print,
     began: (file) => void running.set(file, performance.now()),
-    test: (outcome) => void (count[outcome] += 1),
+    tests({ passed, skipped }) {
+      count.passed += passed;
+      count.skipped += skipped;
+    },
     failed(line) {
       count.failed += 1;
       print(line);

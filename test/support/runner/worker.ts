@@ -12,11 +12,26 @@ for (const path of options.require) await import(pathToFileURL(path).href);
 
 const send = (message: WorkerMessage): void => void process.send?.(message);
 
+/** Ended since it was reported. */
+const ended = { passed: 0, skipped: 0 };
+let reportedAt = performance.now();
+const REPORT_EVERY_MS = 1_000;
+const report = (): void => {
+  send({ type: 'tests', ...ended });
+  Object.assign(ended, { passed: 0, skipped: 0 });
+  reportedAt = performance.now();
+};
+const count = (outcome: 'passed' | 'skipped'): void => {
+  ended[outcome] += 1;
+  if (performance.now() - reportedAt > REPORT_EVERY_MS) report();
+};
+
 let used = process.cpuUsage();
 /** Ready for the next file; what the processor spent on the last one is told with it. */
 const next = (details: string): void => {
   const { user, system } = process.cpuUsage(used);
   used = process.cpuUsage();
+  report();
   send({ type: 'next', details, cpuMs: (user + system) / 1000 });
 };
 
@@ -31,8 +46,8 @@ const detailsOf = (failures: Test[]): string => {
 class SendingReporter extends mocha.reporters.Base {
   constructor(runner: Runner, given: MochaOptions) {
     super(runner, given);
-    runner.on('pass', () => send({ type: 'test', outcome: 'passed' }));
-    runner.on('pending', () => send({ type: 'test', outcome: 'skipped' }));
+    runner.on('pass', () => count('passed'));
+    runner.on('pending', () => count('skipped'));
     runner.on('fail', (test, error) => send({ type: 'fail', line: failureLine(test.fullTitle(), error) }));
   }
 }

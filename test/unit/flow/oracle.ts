@@ -17,13 +17,12 @@ export const judge = (input: PlanInput, hints: readonly (readonly string[])[]): 
   const { endpoints, demand, targetUtilization, cost = () => 1 } = input;
   const ignored = hints.some((set) => set.length === 0);
   const load = endpoints.map(() => 0);
+  const all = endpoints.map((_, index) => index);
   let [local, paid, total] = [0, 0, 0];
   for (const [zone, cores] of Object.entries(demand)) {
     total += cores;
-    let members = endpoints
-      .map((_, index) => index)
-      .filter((index) => !ignored && zone !== '' && hints[index]?.includes(zone));
-    if (members.length === 0) members = endpoints.map((_, index) => index);
+    let members = ignored || zone === '' ? all : all.filter((index) => hints[index]?.includes(zone));
+    if (members.length === 0) members = all;
     for (const index of members) {
       load[index]! += cores / members.length;
       if (zone !== '' && endpoints[index]!.zone === zone) local += cores / members.length;
@@ -59,16 +58,17 @@ export const bruteForce = (input: PlanInput): Optimum => {
   const look = (hints: readonly (readonly string[])[]): void => {
     if (hints[0]!.length > 0 && !enough(input, hints)) return;
     const found = judge(input, hints);
-    const changes = input.endpoints.filter((endpoint, index) => differs(endpoint, hints[index]!)).length;
     const order =
       best === undefined
         ? -1
         : !same(found.overload, best.overload)
           ? found.overload - best.overload
-          : !same(found.cost, best.cost)
-            ? found.cost - best.cost
-            : changes - best.changes;
-    if (order < 0) best = { ...found, changes };
+          : same(found.cost, best.cost)
+            ? 0
+            : found.cost - best.cost;
+    if (order > 0) return;
+    const changes = input.endpoints.filter((endpoint, index) => differs(endpoint, hints[index]!)).length;
+    if (order < 0 || changes < best!.changes) best = { ...found, changes };
   };
   look(input.endpoints.map(() => []));
   // Without any client zone an endpoint that is in none cannot be hinted.

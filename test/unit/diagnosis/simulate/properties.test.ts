@@ -1,6 +1,7 @@
 // What holds for every simulation: the matrix is the routes', adds up, does not depend on the order of the input, and money follows it.
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { upTo } from '../../../support/depth.ts';
 import { describe, it } from 'mocha';
 import { LABEL_ZONE } from '../../../../pkg/apis/names.ts';
 import { createRouters } from '../../../../pkg/diagnosis/routers/routers.ts';
@@ -51,7 +52,7 @@ const diagonal = (matrix: Matrix): number =>
   Object.entries(matrix).reduce((sum, [zone, row]) => sum + (zone === '' ? 0 : (row[zone] ?? 0)), 0);
 
 const check = (runs: number, of: (cluster: ClusterCase) => void): void =>
-  fc.assert(fc.property(clusters, of), { numRuns: runs });
+  fc.assert(fc.property(clusters, of), { numRuns: upTo(runs) });
 
 /** What the report of `route` leads to, worked out by hand: each Node's part divided evenly among what it uses. */
 const byRoutes = ({ nodes, service, slice }: Cluster, weights: SimulationReport['demand']): Matrix => {
