@@ -6,7 +6,7 @@ import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { type ExplainOptions, type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/facts.ts';
-import { type CauseReason, LATE_ZONE_VERSIONS, counted, listed, remedyOf } from '../explain/reasons.ts';
+import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
@@ -118,7 +118,7 @@ const clusterFindings = (
     reason: 'ClientNodeWithoutZone',
     certainty: 'seen',
     evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
-    remedy: remedyOf('ClientNodeWithoutZone'),
+    remedy: zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone'),
   };
   const ofStray: ClusterFinding = {
     reason: 'EndpointZoneDiffers',

@@ -4,6 +4,7 @@ import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE
 import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
+import { distributionOf } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
@@ -33,11 +34,8 @@ const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const MOST_NODES = 10;
 
-/** From where Nodes get their zone: an invented one is in no command. */
-const ZONES_COME_FROM = [
-  '# no Node has a zone. On a cloud its cloud-controller-manager sets them: see whether it runs, and spec.providerID of the Nodes',
-  `# elsewhere (kubeadm, k3s, kind) who adds the Node: --node-labels=${LABEL_ZONE}=<zone> of its kubelet (k3s: --node-label), or kubectl label node`,
-];
+/** An invented zone is in no command. */
+const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
 
 const labelNode: Fix = ({ nodes, index, endpoints }) => {
   if (nodes.length === 0) return [SNAPSHOT];
@@ -49,9 +47,9 @@ const labelNode: Fix = ({ nodes, index, endpoints }) => {
   const label =
     names.length > MOST_NODES
       ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
-      : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=<their zone>`];
+      : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=${names.length === 1 ? '<its zone>' : '<their zone>'}`];
   return [
-    ...(unlabelled.length === nodes.length ? ZONES_COME_FROM : label),
+    ...(unlabelled.length === nodes.length ? [LABEL_KUBELET] : label),
     ...(zoneless
       ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
       : []),
@@ -111,7 +109,21 @@ const switchGateOn: Fix = ({ routes, index }) => {
   });
 };
 
-const serveAll = [patchSpec({ internalTrafficPolicy: 'Cluster' })];
+const asAdvice = (step: Step): string => {
+  const text = isChange(step) ? commandOf(step) : step;
+  return text.startsWith('#') ? text : `# ${text}`;
+};
+
+/** Where Nodes can be preferred, they still are. */
+const serveAll: Fix = (facts) => {
+  const { service, version, options } = facts;
+  const { field, annotated } = settingsFor(facts);
+  const wish = 'PreferSameNode';
+  const isFree = service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
+  // Who reads the newer name of a zone reads that of a Node too.
+  const isRead = field === 'PreferSameZone' && !annotated && distributionOf(wish, version, options.gates) !== undefined;
+  return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead ? { trafficDistribution: wish } : {}) })];
+};
 
 const CILIUM_TOPOLOGY_ON = [
   '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
@@ -182,7 +194,11 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
-  InternalTrafficPolicyLocal: serveAll,
+  // Where every Node has an endpoint, the policy does what it is for.
+  InternalTrafficPolicyLocal: (facts) =>
+    facts.routes.some(({ reason }) => reason === 'NoLocalEndpoints')
+      ? serveAll(facts)
+      : serveAll(facts)?.map((step) => `# only if clients may use Pods of other Nodes: ${asAdvice(step).slice(2)}`),
   // Whether that proxy is there is not known.
   NotProxied: [`# if no such proxy serves it: ${commandOf(setKeys('labels', { [LABEL_PROXY_NAME]: null }))}`],
   HintsGateOff: switchGateOn,
@@ -220,11 +236,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
 };
 
 const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typeof fixes[0] === 'function';
-
-const asAdvice = (step: Step): string => {
-  const text = isChange(step) ? commandOf(step) : step;
-  return text.startsWith('#') ? text : `# ${text}`;
-};
 
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {

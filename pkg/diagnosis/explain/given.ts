@@ -11,7 +11,7 @@ import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { type Cause, type CauseReason, cause, counted, firstOfEach, listed } from './reasons.ts';
+import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
 
 const given = (reason: CauseReason, evidence: string): Cause[] => [cause('given', reason, evidence)];
 
@@ -103,7 +103,15 @@ const sharesCause = ({ shares, nodes }: Facts): Cause[] => {
   if (shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
     const who = `Ready Node ${listed(shares.nodes)}`;
-    return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`);
+    const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
+    return [
+      cause(
+        'given',
+        shares.cause,
+        `${who} without ${lacks}: no Service of the cluster gets proportional hints.`,
+        remedy,
+      ),
+    ];
   }
   const workers = new Set(nodes.filter((node) => !isControlPlane(node)).map(zoneOfNode));
   const others = nodes.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
@@ -131,9 +139,6 @@ const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
 
 const LOST_NODE =
   'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
-
-const NO_ZONES =
-  'Label every Node with its `topology.kubernetes.io/zone` if the cluster spans zones, and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
 
 const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');

@@ -177,6 +177,10 @@ export const CHECK_REASONS = {
   ),
 };
 
+/** Where no Node has one. */
+export const NO_ZONES =
+  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
+
 type RuleName = Reason | keyof typeof DIAGNOSIS_REASONS | keyof typeof CHECK_REASONS;
 
 const RULES: Readonly<Record<RuleName, { readonly remedy: string }>> = {

@@ -545,7 +545,7 @@ describe('a change is tried before it is offered', () => {
     for (const object of [...zoneless, own, slicesIn(false, '', ''), kubeProxy('v1.33.1')]) collector.add(object);
     const { causes } = explain(collector.snapshot(new Map()), own, { now: 0 });
     const { fix = [] } = causes.find(({ reason }) => reason === 'EndpointWithoutZone') ?? {};
-    expect(fix.join('\n')).to.match(/^# no Node has a zone\. On a cloud .*\n# elsewhere .*\n# endpoints get the zone /);
+    expect(fix.join('\n')).to.match(/^# where no cloud-controller-manager does it .*\n# endpoints get the zone /);
   });
 
   const change = (kind: string, spec: object): Change => ({ kind, name: 'server', patch: { spec: { ...spec } } });

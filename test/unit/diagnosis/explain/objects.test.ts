@@ -48,7 +48,7 @@ describe('explain: a cluster without zone labels', () => {
     );
     expect(causes[0]).to.include({ reason: 'EndpointWithoutZone' });
     expect(causes[0]?.evidence).to.match(/^No Node of the cluster has the label/);
-    expect(causes[0]?.remedy).to.match(/if the cluster spans zones.*In one place nothing can cross/);
+    expect(causes[0]?.remedy).to.match(/If the cluster spans zones.*In one place nothing can cross/);
     expect(effective.inZoneShare).to.equal(null);
   });
 });
