@@ -275,7 +275,9 @@ export const tryChanges = (
   judge: Judge,
 ): Tried => {
   const ways = placesOf(facts, changes);
-  if (ways === undefined || entersOtherwise(facts, changes)) return 'useless';
+  // Of a headless Service no data plane reads a hint.
+  if (ways === undefined || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes))
+    return 'useless';
   const had = new Set(before.causes.map((cause) => cause.reason));
   const others = neighbours(facts, changes).map((service) => judge(service, facts.index));
   for (const places of ways) {

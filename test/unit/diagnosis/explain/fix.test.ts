@@ -579,7 +579,15 @@ describe('a change is tried before it is offered', () => {
       twoZones,
     ],
     [
-      'replicas that would all have to be in one zone more',
+      'another write of a headless Service, whose hints no data plane reads',
+      'HintsNotWritten',
+      change('service', {}),
+      '1.34',
+      service({ spec: { selector: LABELS, clusterIP: 'None', trafficDistribution: 'PreferSameZone' } }),
+      slicesIn(false, 'a', 'b'),
+    ],
+    [
+      'replicas that may all come to lie in zones that have some',
       'PodsNotSpread',
       change('deployment', { replicas: 3 }),
       '1.34',
