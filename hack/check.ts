@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { deadExports } from './lib/dead-exports.ts';
 import { checkCircles } from './lib/circles.ts';
+import { compiledOnce } from './lib/compiled.ts';
 import { checkLayers } from './lib/layers.ts';
 import { auditLocks } from './lib/lock-audit.ts';
 import { namesWithTwoMeanings } from './lib/one-meaning.ts';
@@ -16,7 +17,8 @@ const PRETTIER = 'node_modules/prettier/bin/prettier.cjs';
 const command =
   (...argv: string[]) =>
   async (): Promise<string[]> => {
-    const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...compiledOnce(), ...process.env };
+    const child = spawn(process.execPath, argv, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const status = new Promise<unknown>((ended, failed) => child.once('error', failed).once('close', ended));
     const [printed, complained, code] = await Promise.all([text(child.stdout), text(child.stderr), status]);
     return code === 0 ? [] : [`${printed}${complained}`.trim() || `exit code ${String(code)}`];
@@ -25,11 +27,6 @@ const command =
 const sources = () => readSources(root, ['cmd', 'pkg', 'test', 'hack']);
 
 const steps: readonly (readonly [string, () => string[] | Promise<string[]>])[] = [
-  [
-    'format',
-    // What did not change since it was last found well formatted is not read again; kept below node_modules.
-    command(PRETTIER, '--check', '--cache', '--cache-strategy', 'content', '--log-level', 'warn', '.'),
-  ],
   ['lint', command('node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings', 'cmd', 'pkg', 'test', 'hack')],
   ['types', command('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')],
   ['layers', () => [...checkLayers(sources()), ...checkCircles(readSources(root, ['cmd', 'pkg']))]],
@@ -37,6 +34,11 @@ const steps: readonly (readonly [string, () => string[] | Promise<string[]>])[] 
   ['names', () => namesWithTwoMeanings(sources())],
   ['dependencies', () => auditLocks(root)],
   ['generated', command('hack/generate.ts', '--check')],
+  [
+    'format',
+    // What did not change since it was last found well formatted is not read again; kept below node_modules.
+    command(PRETTIER, '--check', '--cache', '--cache-strategy', 'content', '--log-level', 'warn', '.'),
+  ],
   // What pages list, link and show is what there is: reasons, events, labels, metrics, commands and their outputs.
   ['facts', command('test/support/runner/main.ts', 'facts')],
 ];

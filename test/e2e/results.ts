@@ -25,6 +25,7 @@ export const keptResults = (name: string): unknown => {
 
 /** Suites with a long form, and what it is. */
 export const longForms: Readonly<Record<string, string>> = {
+  'attack-components': 'half-sent requests and unread scrapes on every component',
   'closed-loop': 'a zone outage, connections that stay and a real Prometheus as well, all over longer times',
   chaos: 'every process broken in every way for ten minutes while zones are evacuated, memory watched',
   envoy: 'five runs of every scenario beside a real Envoy, judged by their medians',

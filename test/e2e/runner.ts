@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compiledOnce } from '../../hack/lib/compiled.ts';
 import { FAILED } from '../support/failure-line.ts';
 import { buildWithin, defaultVersion, ensureBinaries, missingBuilt, missingPrograms } from './bed/binaries.ts';
 import { run as runCommand } from './bed/machine.ts';
@@ -17,15 +18,19 @@ interface LanesOptions<Item, Result> {
   readonly lanes: number;
   /** Runs after all others, one at a time. */
   readonly alone: (item: Item) => boolean;
+  /** Of the others, those with the most begin first. */
+  readonly length: (item: Item) => number;
   /** `shared`: others run at the same time. */
   readonly run: (item: Item, shared: boolean) => Promise<Result>;
 }
 
 /** Results in the order of the items. Rejects with the first rejection, once what had begun has ended. */
 const runInLanes = async <Item, Result>(options: LanesOptions<Item, Result>): Promise<Result[]> => {
-  const { items, lanes, alone, run } = options;
+  const { items, lanes, alone, length, run } = options;
   const results: Result[] = [];
-  const together = [...items.entries()].filter(([, item]) => !alone(item));
+  const together = [...items.entries()]
+    .filter(([, item]) => !alone(item))
+    .sort(([, one], [, other]) => length(other) - length(one));
   const last = [...items.entries()].filter(([, item]) => alone(item));
   const shared = lanes > 1 && together.length > 1;
   let next = 0;
@@ -126,6 +131,9 @@ const says = (suite: string, words: string): boolean => linesOf(suite).some((tex
 /** Suites that measure, or that fill the machine, say so in a line `// Alone: why` at their head. */
 const runsAlone = (suite: string): boolean => says(suite, '// Alone: ');
 
+/** How long a suite takes beside others, where that is long: a line `// Minutes: 5` at its head. Begun last, it would end by itself. */
+const minutesOf = (suite: string): number => Number(namesIn(suite, '// Minutes: ')[0] ?? 0);
+
 const allSuites = (): string[] =>
   readdirSync(folderOfSuites)
     .filter((file) => file.endsWith(suffix))
@@ -186,7 +194,8 @@ const runSuite = async (suite: string, options: RunOptions, output?: number): Pr
   const runSuiteIn = needsBed(suite) ? runIsolated : runInPlace;
   const limit = AbortSignal.timeout(limitMs);
   const code = await runSuiteIn(command, {
-    environment: { ...environment, [outcomeVariable]: file },
+    // What is measured alone starts as it does for users.
+    environment: { ...(runsAlone(suite) ? {} : compiledOnce()), ...environment, [outcomeVariable]: file },
     signal: AbortSignal.any([signal, limit]),
     ...(output === undefined ? {} : { output }),
   });
@@ -216,6 +225,7 @@ export const runSuites = (options: RunOptions): Promise<SuiteResult[]> =>
     items: options.suites,
     lanes: options.jobs ?? 1,
     alone: runsAlone,
+    length: minutesOf,
     run: async (suite, shared) => {
       if (options.signal.aborted) return { suite, ...failedWith(suite, 'not begun'), seconds: 0 };
       options.onStart?.(suite);

@@ -68,7 +68,7 @@ for (const word of process.argv.slice(2)) {
     if ((given.get(proposal.file) ?? 0) > (left * 2 > Number(count) ? 0 : 1)) continue;
     const text = tree.read(proposal.file).replace(proposal.find, () => proposal.replace);
     const tests = tree.testsOf(proposal.file).near.slice(0, TESTS);
-    const line = await tree.withText(proposal.file, text, () => tree.firstFailure(tests, MS));
+    const line = await tree.withText(proposal.file, text, () => tree.firstFailure(tests, { ms: MS }));
     if (line === undefined) continue;
     given.set(proposal.file, (given.get(proposal.file) ?? 0) + 1);
     left -= 1;

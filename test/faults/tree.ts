@@ -17,6 +17,12 @@ export interface Fault {
   readonly test: string;
 }
 
+interface Limits {
+  readonly ms?: number;
+  /** Default: as many as there are processors. */
+  readonly workers?: number;
+}
+
 const ROOT = resolve(import.meta.dirname, '../..');
 const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'coverage', 'dist']);
 
@@ -77,17 +83,22 @@ export const createTree = () => {
     },
 
     /** Runs test files as `make test` does until one fails; its line, or nothing where all passed or `ms` are over. */
-    async firstFailure(files: readonly string[], ms = 600_000): Promise<string | undefined> {
+    async firstFailure(
+      files: readonly string[],
+      { ms = 600_000, workers = 0 }: Limits = {},
+    ): Promise<string | undefined> {
       if (files.length === 0) return undefined;
       const child = spawn('hack/node', ['test/support/runner/main.ts', ...files], {
         cwd: root,
         detached: true,
+        env: { ...process.env, ...(workers === 0 ? {} : { TEST_WORKERS: String(workers) }) },
         stdio: ['ignore', 'pipe', 'ignore'],
         timeout: ms,
       });
       // The runner and its processes: those that it started for the failed test as well.
       stop = () => {
-        if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+          process.kill(-child.pid, 'SIGKILL');
       };
       try {
         for await (const line of createInterface({ input: child.stdout }))
@@ -99,3 +110,5 @@ export const createTree = () => {
     },
   };
 };
+
+export type Tree = ReturnType<typeof createTree>;

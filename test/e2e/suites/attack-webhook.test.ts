@@ -148,8 +148,12 @@ describe('the webhook under attack, within the memory limit of the chart', funct
   });
 
   let within = P99_MS;
-  before('compilers settle, and how long a handshake takes', async () => {
+  /** While nobody attacks: at first, and before an attack that is tried again. */
+  let calm: ReturnType<typeof figuresOf>;
+  const measureCalm = async (): Promise<void> => void (calm = figuresOf((await reviews()).milliseconds));
+  before('compilers settle, and how long a handshake and a quiet review take', async () => {
     await reviews();
+    await measureCalm();
     const asked: number[] = [];
     for (let count = 0; count < 50; count += 1) asked.push(await ask(false));
     const middle = percentile(
@@ -183,22 +187,26 @@ describe('the webhook under attack, within the memory limit of the chart', funct
   }
 
   const measure = async (attack: Attack): Promise<Measured> => {
-    const quiet = await reviews();
     const port = attack in PLAIN_ATTACKS ? METRICS_PORT : PORT;
     const attacking = runAttack(attack, port, SECONDS + 2);
     await pause(1_000);
     const [{ milliseconds, failed }, healthMs, sent] = await Promise.all([reviews(), probes(), attacking]);
-    return { quiet: figuresOf(quiet.milliseconds), attacked: figuresOf(milliseconds), failed, sent, healthMs };
+    return { quiet: calm, attacked: figuresOf(milliseconds), failed, sent, healthMs };
   };
 
-  const isInTime = ({ quiet, attacked }: Measured): boolean => attacked.p99 < within || quiet.p99 > QUIET_P99_MS;
+  /** The first attempt has no excuse: what was measured before it may be minutes old. */
+  const isInTime = ({ quiet, attacked }: Measured, attempt: number): boolean =>
+    attacked.p99 < within || (attempt > 0 && quiet.p99 > QUIET_P99_MS);
 
   for (const [attack, what] of Object.entries({ ...ATTACKS, ...PLAIN_ATTACKS }) as [Attack, string][]) {
     it(`${what}: reviews are answered in time, and memory stays within the limit`, async () => {
       const { pid } = webhook;
       const attempts: Measured[] = [];
       // What else runs on the machine can only make reviews later: one attempt in time shows that they can be.
-      while (attempts.length < ATTEMPTS && !attempts.some(isInTime)) attempts.push(await measure(attack));
+      while (attempts.length < ATTEMPTS && !attempts.some(isInTime)) {
+        if (attempts.length > 0) await measureCalm();
+        attempts.push(await measure(attack));
+      }
       const best = attempts.toSorted((a, b) => a.attacked.p99 - b.attacked.p99)[0] as Measured;
       figures[attack] = {
         quiet: best.quiet,

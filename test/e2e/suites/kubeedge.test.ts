@@ -1,4 +1,5 @@
 // KubeEdge's NodeGroups on the real API server: zones, endpoints that follow them, and connections that stay in the group.
+// Minutes: 3
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, LABEL_STRATEGY, LABEL_ZONE } from '../../../pkg/apis/names.ts';

@@ -1,4 +1,5 @@
 // A new operator reads the pages of docs/operations and docs/usage start to end, runs every command, and finds what they promise.
+// Minutes: 6
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';

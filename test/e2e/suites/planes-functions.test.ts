@@ -1,4 +1,5 @@
 // What releases of Cilium do with hints, by their own functions, taken from its Go module: never is a client without a ready endpoint.
+// Minutes: 3
 // Needs no bed.
 // Needs: go
 //

@@ -1,4 +1,5 @@
 // `kubectl topology` by the real kubectl on a real cluster: it explains what the control plane did and what helps.
+// Minutes: 3
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';

@@ -1,4 +1,5 @@
 // Removes installations in every order and in the rudest ways: nothing that could block or change a write outlives them.
+// Minutes: 3
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,6 +1,7 @@
 // The processes of the runner: each gets the next file when it is through with one.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { compiledOnce } from '../../../hack/lib/compiled.ts';
 import { FAILED } from '../failure-line.ts';
 import { LAST, type WorkerMessage } from './messages.ts';
 import type { Progress } from './progress.ts';
@@ -18,12 +19,9 @@ interface Run {
 /** A process without files ends by itself, unless a test left something open; until then, in milliseconds. */
 const TO_END = 20_000;
 
-/** Code that was compiled once is not compiled again in the many processes that tests start; with it coverage is less exact. */
-const COMPILED = fileURLToPath(new URL('../../../.cache/compiled', import.meta.url));
-
 /** @param full whether tests go the whole way, see `depth.ts`. */
 export const environment = (full: boolean): NodeJS.ProcessEnv => ({
-  ...(process.env['NODE_V8_COVERAGE'] === undefined ? { NODE_COMPILE_CACHE: COMPILED } : {}),
+  ...compiledOnce(),
   ...process.env,
   TEST_FULL: full ? '1' : '',
 });
