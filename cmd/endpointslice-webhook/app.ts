@@ -111,7 +111,7 @@ const needsCluster = ({ config, kubeconfig }: SurroundingsOptions): boolean =>
 
 const run = async (options: SurroundingsOptions, cleanup: boolean): Promise<void> => {
   const signal = untilSignal();
-  // Loaded only where it is needed: client-node alone is half of the start-up time and of the memory.
+  // Loaded only where it is needed: the client is a part of the start-up time and of the memory.
   const cluster = cleanup || needsCluster(options) ? await import('./cluster.ts') : undefined;
   if (cleanup) {
     const removed = await cluster?.removeRegistration(options, signal);

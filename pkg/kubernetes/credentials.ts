@@ -110,8 +110,7 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
   };
 };
 
-// The service account of a Pod as a source of credentials, without the library for kubeconfigs: that is 13 MB of a process whose
-// memory is counted on every Node. As client-go's rest.InClusterConfig has it.
+// The service account of a Pod as a source of credentials, without a kubeconfig. As client-go's rest.InClusterConfig has it.
 
 const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CHECK_INTERVAL_MS = 5_000;

@@ -1,7 +1,10 @@
 // Kubeconfigs of every kind become credentials, and rotations are followed.
 import { rmSync, statSync, symlinkSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { describe, it, after, afterEach, beforeEach } from 'mocha';
+import { defined } from '../../../pkg/apis/values.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { SERVER, base64, kubeconfig, useKubeConfig } from './kubeconfig-support.ts';
@@ -77,6 +80,43 @@ describe('loadKubeConfig', () => {
       const { ca, cert, key } = (await config.credentials()).tls;
       expect([ca, cert, key].map(String)).to.deep.equal(['CA-FILE', 'CERT-FILE', 'KEY-FILE']);
     });
+  });
+
+  describe('gives what client-node gives', () => {
+    const jwt = (claims: object): string =>
+      [{ alg: 'none' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.') + '.x';
+    const certificate = { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') };
+    const basic = { username: 'me', password: 'secret' };
+    const oidc = { name: 'oidc', config: { 'id-token': jwt({ exp: 4_102_444_800 }) } };
+    const rows: readonly (readonly [name: string, user: object, cluster?: object])[] = [
+      ['nothing', {}],
+      ['a token', { token: 'static' }],
+      ['an empty token', { token: '' }],
+      ['a name and password', basic],
+      ['a token, a name and password', { token: 'static', ...basic }],
+      ['a client certificate', certificate],
+      ['a client certificate, a token, a name and password', { ...certificate, ...basic, token: 'static' }],
+      ['OpenID Connect whose token is good', { 'auth-provider': oidc }],
+      ['OpenID Connect and a token', { 'auth-provider': oidc, token: 'static' }],
+      ['a server name, unchecked', { token: 'static' }, { 'tls-server-name': 'api', 'insecure-skip-tls-verify': true }],
+      ['no authority', { token: 'static' }, { 'certificate-authority-data': '' }],
+    ];
+    for (const [name, user, cluster = {}] of rows) {
+      it(`for ${name}`, async () => {
+        const content = kubeconfig({ user, cluster });
+        const theirs = new KubeConfig();
+        theirs.loadFromString(content);
+        const request: RequestOptions = {};
+        await theirs.applyToHTTPSOptions(request);
+        const { headers, auth, ca, cert, key, servername, rejectUnauthorized } = request;
+        const bearer = (headers as Record<string, string> | undefined)?.['Authorization'];
+        const authorization = typeof auth === 'string' ? `Basic ${Buffer.from(auth).toString('base64')}` : bearer;
+        expect(await load(content).credentials()).to.deep.equal({
+          headers: defined({ authorization }),
+          tls: defined({ ca, cert, key, servername, rejectUnauthorized }),
+        });
+      });
+    }
   });
 
   describe('token files', () => {
