@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { CLUSTER_ROLES } from '../../pkg/apis/resources.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
@@ -155,10 +156,20 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(await firstLine()).to.match(
       /^✓ through .*; edge \(Deployment garden\/edge\) watches EndpointSlices and may go /,
     );
+    const [, binding] = objects;
+    await sandbox.remove({ ...CLUSTER_ROLES, plural: 'clusterrolebindings' }, { name: 'edge' });
+    expect(await firstLine()).to.match(/^✓ effective: 100 %/);
+    const bound: object = { ...binding, kind: 'RoleBinding', metadata: { name: 'edge', namespace: 'shop' } };
+    sandbox.seed([bound]);
+    expect(await firstLine()).to.match(
+      /^✓ through .*; edge \(Deployment garden\/edge\) watches EndpointSlices and may/,
+    );
     sandbox.addFault({ kind: 'status', match: { resource: 'clusterroles' }, code: 403 });
     expect(await firstLine()).to.match(/^✓ through .*; who else reaches its Pods was not seen \(clusterRoles\)$/);
     sandbox.addFault({ kind: 'status', match: { resource: 'ingresses' }, code: 403 });
     expect(await firstLine()).to.match(/; who else reaches its Pods was not seen \(ingresses, clusterRoles\)$/);
+    sandbox.addFault({ kind: 'status', match: { resource: 'rolebindings' }, code: 403 });
+    expect(await firstLine()).to.match(/not seen \(ingresses, clusterRoles, clusterRoleBindings\)$/);
   });
 
   it('reads lists page by page, and begins anew where pages grew too old', async () => {

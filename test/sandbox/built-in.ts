@@ -145,6 +145,8 @@ const GROUPS: ServedResource[] = [
   served(plain('apps', 'v1', 'Deployment', 'deployments', true), { status: true, generation: 'content' }),
   served(plain('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false)),
   served(plain('rbac.authorization.k8s.io', 'v1', 'ClusterRoleBinding', 'clusterrolebindings', false)),
+  served(plain('rbac.authorization.k8s.io', 'v1', 'Role', 'roles', true)),
+  served(plain('rbac.authorization.k8s.io', 'v1', 'RoleBinding', 'rolebindings', true)),
   served(LEASES, { unconditionalUpdate: false, createOnUpdate: true }),
   served(MUTATING_WEBHOOK_CONFIGURATIONS, { generation: 'content', unconditionalUpdate: false, rules: WEBHOOK_RULES }),
   served(

@@ -109,11 +109,11 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   ingresses: ENTRIES,
   clusterRoles: [
     { resource: CLUSTER_ROLES, optional: true },
-    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'Role'), optional: true },
+    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'Role'), ...EVIDENCE },
   ],
   clusterRoleBindings: [
     { resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true },
-    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'RoleBinding'), optional: true },
+    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'RoleBinding'), ...EVIDENCE },
   ],
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],

@@ -2,12 +2,13 @@
 import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
+import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
 import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
 import { flagValue } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { RouterObject } from '../../../pkg/diagnosis/routers/types.ts';
-import { COLLECTIONS, type ClusterSnapshot, type Collection, known } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, type Collection, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { maskValue } from '../../../pkg/telemetry/redact.ts';
 import { withCertificates } from './resources.ts';
 
@@ -88,7 +89,8 @@ const routerWithoutSecrets = (router: RouterObject): RouterObject => ({
 const keptAnnotations = (annotations: StringMap): StringMap =>
   Object.fromEntries(
     Object.entries(annotations).flatMap(([name, text]) => {
-      if (!ANNOTATIONS.some((prefix) => name.startsWith(prefix))) return [];
+      // Which load balancer it is shows in the name.
+      if (!ANNOTATIONS.some((prefix) => name.startsWith(prefix))) return namesBalancer(name) ? [[name, '']] : [];
       if (!name.endsWith('.io/node-args')) return [[name, text]];
       const [disables] = DISABLES_PROXY.exec(text) ?? [];
       return disables === undefined ? [] : [[name, `[${disables}]`]];
@@ -104,11 +106,19 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 const each = <T>(collection: Collection<T>, change: (item: T) => T): Collection<T> =>
   collection.kind === 'unknown' ? collection : known(collection.items.map(change));
 
+/** Of roles that allow to watch endpoints. */
+const watchingOnly = ({ clusterRoles, clusterRoleBindings: bindings }: ClusterSnapshot) => {
+  const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
+  if (bindings.kind === 'unknown') return bindings;
+  return { ...bindings, items: bindings.items.filter(({ role }) => watching.has(role)) };
+};
+
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks } = withCertificates(snapshot);
   const kept = {
     ...snapshot,
+    clusterRoleBindings: watchingOnly(snapshot),
     nodes: each(nodes, withoutAnnotations),
     services: each(services, withoutAnnotations),
     slices: each(slices, withoutAnnotations),

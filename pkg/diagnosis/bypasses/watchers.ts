@@ -54,7 +54,7 @@ const accountsOf = (snapshot: Roles) => {
 
 /** Of ServiceAccounts that may watch endpoints. */
 export const watchingNamespaces = (snapshot: Roles): string[] => [
-  ...new Set([...accountsOf(snapshot).keys()].map((account) => account.split('/')[0] ?? '')),
+  ...new Set(rightsOf(snapshot).map(({ account }) => account.split('/')[0] ?? '')),
 ];
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);

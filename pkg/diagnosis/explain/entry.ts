@@ -83,6 +83,9 @@ const ENTRIES: readonly EntryKind[] = [
   },
 ];
 
+/** By an annotation of this name. */
+export const namesBalancer = (annotation: string): boolean => ENTRIES.some(({ shown }) => shown?.test(annotation));
+
 const OTHER_ENTRY: Entry = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',

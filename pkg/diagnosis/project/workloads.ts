@@ -186,8 +186,10 @@ export type ClusterRole = Readonly<NonNullable<ReturnType<typeof clusterRoleOf>>
 export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const has = (rule: Fields, path: string, ...any: readonly string[]): boolean =>
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));
+  // With names, as for the locks of older leader elections, only those objects are seen.
+  const rules = listIn(object, 'rules').filter((rule) => textsIn(rule, 'resourceNames').length === 0);
   const watches = Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
-    listIn(object, 'rules')
+    rules
       .filter((rule) => has(rule, 'verbs', 'list', 'watch') && has(rule, 'apiGroups', group))
       .filter((rule) => has(rule, 'resources', resource))
       .map((rule) => ({ kind, named: textsIn(rule, 'resources').includes(resource) })),

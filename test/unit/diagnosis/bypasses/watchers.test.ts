@@ -35,6 +35,20 @@ const role = (rule: object): Extra => ({
   metadata: { name: 'edge' },
   rules: [rule],
 });
+/** Of the namespace of a Service; `of`: of a Role there, or of the ClusterRole. */
+const bindingIn = (namespace: string, of = 'Role'): Extra => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'edge', namespace },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: of, name: 'edge' },
+  subjects: [{ kind: 'ServiceAccount', namespace: 'infra', name: 'edge' }],
+});
+const roleIn = (namespace: string, more: object = {}): Extra => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'Role',
+  metadata: { name: 'edge', namespace },
+  rules: [{ apiGroups: [''], resources: ['endpoints'], verbs: ['watch'], ...more }],
+});
 const binding = (subject: object): Extra => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
@@ -77,6 +91,15 @@ describe('workloads that may go around the proxies', () => {
     [
       'watches other objects',
       [edge(), LB, role({ apiGroups: [''], resources: ['pods'], verbs: ['watch'] }), ACCOUNT],
+      undefined,
+    ],
+    ['watches the namespace by a Role', [edge(), LB, roleIn('shop'), bindingIn('shop')], 'Endpoints'],
+    ['watches it by a ClusterRole', [edge(), LB, SLICES, bindingIn('shop', 'ClusterRole')], 'EndpointSlices'],
+    ['watches another namespace', [edge(), LB, roleIn('infra'), bindingIn('infra')], undefined],
+    ['is bound to a Role of another namespace', [edge(), LB, roleIn('infra'), bindingIn('shop')], undefined],
+    [
+      'watches the lock of a leader election only',
+      [edge(), LB, roleIn('shop', { resourceNames: ['leader'] }), bindingIn('shop')],
       undefined,
     ],
     ['has another ServiceAccount', [edge('own/edge:1.0', 'other'), LB, SLICES, ACCOUNT], undefined],
