@@ -260,22 +260,23 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
  * A fall that no noise explains and that lasted as long as a rise has to need not wait for the down dwell. Demand that comes and
  * goes does: a Service has one such return in a while.
  */
-const mayReturnEarly = ({ policy, time, fellAt, before: { quickAt } }: DecideInput): boolean =>
+const fellAndStayed = ({ policy, time, fellAt, before: { quickAt } }: DecideInput): boolean =>
   fellAt !== null &&
   Number.isFinite(policy.quickReturnSeconds) &&
   time - fellAt >= policy.upDwellSeconds &&
   time - fellAt < policy.downDwellSeconds &&
   (quickAt === null || time - quickAt >= policy.quickReturnSeconds);
 
-/** Back to less traffic between zones: once the down dwell has passed, or early. */
+/** Back to less traffic between zones: once the down dwell has passed, or quickly after a fall. */
 const returnNow = (input: DecideInput): Choice => {
   const { policy, time, past, fellAt } = input;
   const dwellPassed = time - (past[0]?.time ?? time) >= policy.downDwellSeconds - policy.planIntervalSeconds;
   // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
-  const patient = dwellPassed || input.before.previous !== null ? returned(input) : NOTHING;
-  const quick = patient.hints === undefined && mayReturnEarly(input);
+  const firstGuess = input.before.previous !== null;
+  const afterDwell = dwellPassed || firstGuess ? returned(input) : NOTHING;
+  const quick = afterDwell.hints === undefined && fellAndStayed(input);
   const sinceFall = past.filter((entry) => entry.time > (fellAt ?? 0));
-  const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
+  const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : afterDwell;
   return hints === undefined
     ? keep(input, 'Steady', cutShort)
     : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
@@ -298,8 +299,8 @@ export const decidePlan = (input: DecideInput): Choice => {
   const correcting = before.previous !== null && input.figures.maxUtilization > 1;
   const guessed = isGuess(input);
   // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
-  const early = before.plannedAt !== null && time - before.plannedAt < policy.planIntervalSeconds;
-  if (early && !guessed && !correcting) return keep(input, 'Waiting');
+  const withinInterval = before.plannedAt !== null && time - before.plannedAt < policy.planIntervalSeconds;
+  if (withinInterval && !guessed && !correcting) return keep(input, 'Waiting');
   if (observed.full) return keep(input, 'Overloaded');
   if (!guessed && !correcting && !input.highEnough) return returnNow(input);
   const { hints, cutShort } = relieve(input);
