@@ -45,6 +45,13 @@ export const refOfKey = (key: string): Required<ObjectRef> => {
   return { namespace: key.slice(0, at), name: key.slice(at + 1) };
 };
 
+/** `a, b, c and 2 more`; of what holds commas itself: `a; b; c; and 2 more`. */
+export const firstFew = (texts: readonly string[], most: number, separator: ', ' | '; ' = ', '): string => {
+  const more = texts.length - most;
+  if (more <= 0) return texts.join(separator);
+  return `${texts.slice(0, most).join(separator)}${separator === ', ' ? ' ' : separator}and ${more} more`;
+};
+
 /** RFC 3339 in whole seconds, as the API server stores times. */
 export const timeText = (epochMs: number): string => new Date(epochMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 

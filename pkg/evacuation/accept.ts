@@ -3,6 +3,7 @@ import type { LabelSelector } from '../apis/admission.ts';
 import { parseDuration } from '../apis/quantity.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
+import { firstFew } from '../apis/values.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { matchesSelector } from '../routing/types.ts';
 
@@ -44,9 +45,6 @@ export const refusalOf = (
 
 const MANY = 3;
 
-const first = (list: readonly string[]): string =>
-  list.length > MANY ? `${list.slice(0, MANY).join('; ')}; and ${list.length - MANY} more` : list.join('; ');
-
 const CHECKED = 'spec.force, or spec.capacityCheck: Skip, goes on all the same';
 
 /**
@@ -57,12 +55,12 @@ export const shortageOf = (together: readonly string[], overloaded: readonly str
   if (together.length > 0)
     return {
       reason: 'TogetherNoEndpoint',
-      message: `with the evacuations that run no endpoint would be left of ${first(together)}; ${CHECKED}`,
+      message: `with the evacuations that run no endpoint would be left of ${firstFew(together, MANY, '; ')}; ${CHECKED}`,
     };
   if (overloaded.length > 0)
     return {
       reason: 'Overloaded',
-      message: `too much for the endpoints that stay: ${first(overloaded)}; ${CHECKED}`,
+      message: `too much for the endpoints that stay: ${firstFew(overloaded, MANY, '; ')}; ${CHECKED}`,
     };
   return undefined;
 };

@@ -2,7 +2,7 @@
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_ZONE } from '../apis/names.ts';
-import { keyOf, nameOf } from '../apis/values.ts';
+import { firstFew, keyOf, nameOf } from '../apis/values.ts';
 import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */
@@ -69,8 +69,7 @@ export const unlessBound = (
     }),
   );
   if (against.length === 0) return decision;
-  const more = against.length > NAMED ? ` and ${against.length - NAMED} more` : '';
   const target = decision.zone === undefined ? 'without a zone' : `in zone ${JSON.stringify(decision.zone)}`;
-  const message = `Node ${node} cannot be ${target}: ${against.slice(0, NAMED).join(', ')}${more} may not be used there. Move the Pods to another Node first`;
+  const message = `Node ${node} cannot be ${target}: ${firstFew(against, NAMED)} may not be used there. Move the Pods to another Node first`;
   return { kind: 'refused', reason: 'ZoneBoundVolumes', groups: decision.groups, message };
 };

@@ -1,5 +1,6 @@
 // Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
 // Measured traffic as it is: zone by zone, and the Services that carry most of it.
+import { firstFew } from '../apis/values.ts';
 import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { MeasuredPart } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
@@ -72,14 +73,11 @@ const contradictions = ({ services }: AuditReport): string => {
       crossZoneShare !== null && (measured?.crossZoneShare ?? 0) > crossZoneShare + FAR_OFF,
   );
   if (found.length === 0) return '';
-  const named = found
-    .slice(0, MAX_NAMED)
-    .map(
-      ({ namespace, name, crossZoneShare, measured }) =>
-        `${namespace}/${name} (${percentText(crossZoneShare)} predicted, ${percentText(measured?.crossZoneShare ?? null)} measured)`,
-    );
-  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
-  return `More traffic crosses than predicted for ${named.join(', ')}${more}: clients are not where the CPU of the Nodes is, keep old connections, bypass the proxies, or a proxy does not follow the hints.`;
+  const named = found.map(
+    ({ namespace, name, crossZoneShare, measured }) =>
+      `${namespace}/${name} (${percentText(crossZoneShare)} predicted, ${percentText(measured?.crossZoneShare ?? null)} measured)`,
+  );
+  return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: clients are not where the CPU of the Nodes is, keep old connections, bypass the proxies, or a proxy does not follow the hints.`;
 };
 
 /** Services whose Pods were measured to be reached past them, the most first; and on how many Nodes that would be seen. */
@@ -93,11 +91,10 @@ const pastSentence = ({ services }: AuditReport): string => {
     .filter(({ past }) => past.connections > 0)
     .sort((a, b) => b.past.connections - a.past.connections);
   if (found.length === 0) return `No connection to their Pods was measured past these Services ${where}.`;
-  const named = found
-    .slice(0, MAX_NAMED)
-    .map(({ namespace, name, past }) => `${namespace}/${name} (${percentText(past.share)} of its connections)`);
-  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
-  return `Connections were measured past ${named.join(', ')}${more}, to the addresses of their Pods ${where}.`;
+  const named = found.map(
+    ({ namespace, name, past }) => `${namespace}/${name} (${percentText(past.share)} of its connections)`,
+  );
+  return `Connections were measured past ${firstFew(named, MAX_NAMED)}, to the addresses of their Pods ${where}.`;
 };
 
 /** What was measured in sentences: what is saved, what could be, and what no setting of Services touches. */

@@ -1,6 +1,6 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
-import { defined } from '../apis/values.ts';
+import { defined, firstFew } from '../apis/values.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Series } from './ledger.ts';
 import { type Direct, type Measured, addUp, directFlows } from './measured.ts';
@@ -155,10 +155,7 @@ const STATES: Readonly<Record<string, string>> = {
 /** Most names in one sentence. */
 const MAX_NAMED = 3;
 
-const named = (nodes: readonly string[]): string => {
-  const shown = nodes.toSorted().slice(0, MAX_NAMED).join(', ');
-  return nodes.length > MAX_NAMED ? `${shown} and ${nodes.length - MAX_NAMED} more` : shown;
-};
+const named = (nodes: readonly string[]): string => firstFew(nodes.toSorted(), MAX_NAMED);
 
 const notesOf = (readings: readonly MeterReading[]): string[] => {
   const notes = Object.entries(STATES).flatMap(([state, text]) => {

@@ -1,5 +1,5 @@
 // From what meters judged to a verdict about a Service: do its connections go where hints say, on every Node with traffic?
-import { byText, sumBy } from '../apis/values.ts';
+import { byText, firstFew, sumBy } from '../apis/values.ts';
 import { OUTCOMES, type Outcome } from './hints.ts';
 
 /** Connections by outcome. */
@@ -51,11 +51,8 @@ const faultyVerdict = (nodes: NodeCounts, fault: Fault): Verdict | undefined => 
   const faulty = [...nodes].filter(([, counts]) => isAtFault(counts, fault)).sort(([a], [b]) => byText(a, b));
   if (faulty.length === 0) return undefined;
   const [reason, what] = FAULTS[fault];
-  const named = faulty
-    .slice(0, MAX_NAMED)
-    .map(([node, counts]) => `${node} ${at(counts, fault)} of ${sum(counts, JUDGED)}`);
-  const more = faulty.length > MAX_NAMED ? ` and ${faulty.length - MAX_NAMED} more Nodes` : '';
-  const message = `New connections ${what}: ${named.join(', ')}${more}.`;
+  const named = faulty.map(([node, counts]) => `${node} ${at(counts, fault)} of ${sum(counts, JUDGED)}`);
+  const message = `New connections ${what}: ${firstFew(named, MAX_NAMED)}.`;
   return { status: 'False', reason, message, nodes: faulty.map(([node]) => node) };
 };
 

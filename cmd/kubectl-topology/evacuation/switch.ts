@@ -2,7 +2,7 @@
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice, Namespace } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
-import { errorText, nameOf } from '../../../pkg/apis/values.ts';
+import { errorText, firstFew, nameOf } from '../../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
@@ -93,10 +93,7 @@ const serviceOf = ({ metadata }: EndpointSlice): string =>
   `${metadata?.namespace ?? ''}/${metadata?.labels?.[LABEL_SERVICE_NAME] ?? metadata?.name ?? ''}`;
 
 const MANY = 5;
-const listOf = (names: Iterable<string>): string => {
-  const all = [...names].sort();
-  return `${all.slice(0, MANY).join(', ')}${all.length > MANY ? `, and ${all.length - MANY} more` : ''}`;
-};
+const listOf = (names: Iterable<string>): string => firstFew([...names].sort(), MANY);
 
 const run = async (client: Client, io: Io): Promise<ExitCode> => {
   const { err, out, signal } = io;

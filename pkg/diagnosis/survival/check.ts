@@ -1,6 +1,6 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import { byText, sumBy } from '../../apis/values.ts';
+import { byText, firstFew, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
@@ -40,10 +40,7 @@ const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusa
 
 const MANY = 3;
 
-const named = (services: SurvivalReport['services']): string => {
-  const names = services.slice(0, MANY).map(serviceKeyOfRef).join(', ');
-  return services.length > MANY ? `${names} and ${services.length - MANY} more` : names;
-};
+const named = (services: SurvivalReport['services']): string => firstFew(services.map(serviceKeyOfRef), MANY);
 
 const moving = ({ services }: SurvivalReport): SurvivalReport['services'] =>
   services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');

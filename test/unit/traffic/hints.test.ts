@@ -281,7 +281,7 @@ describe('proof: the verdict about a Service', () => {
   it('names five Nodes, and how many more', () => {
     const given = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`n${index}`, { Ignored: 3 }]));
     const { message, nodes: faulty } = verdictOf(nodes(given));
-    expect(message).to.contain('n4 3 of 3 and 2 more Nodes.');
+    expect(message).to.contain('n4 3 of 3 and 2 more.');
     expect(faulty).to.have.lengthOf(7);
   });
 
