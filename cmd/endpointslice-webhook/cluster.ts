@@ -17,7 +17,7 @@ import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
+import type { Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
 import {
@@ -30,8 +30,8 @@ import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
 import { createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
 
-/** For each of the requests of a goodbye. */
-const PATIENCE_MS = 3_000;
+/** How long a replica that ends waits for an answer: it goes on serving meanwhile, and ends in time. */
+const GOODBYE_MS = 3_000;
 /** How long an abandoned write may take to be stored. */
 const LAST_WRITE_MS = 1_000;
 
@@ -60,7 +60,7 @@ export const createRegistering = ({
   };
 
   const remove = async (): Promise<void> => {
-    const deadline = createDeadline(clock, PATIENCE_MS);
+    const deadline = createDeadline(clock, GOODBYE_MS);
     try {
       if (keeper !== undefined) {
         await keeper.remove(deadline.signal);
@@ -76,12 +76,9 @@ export const createRegistering = ({
     }
   };
 
-  const registered: HealthCheck = {
-    name: 'registration',
-    check: () => (keeper?.registered === true ? undefined : 'the webhooks are not registered yet'),
-  };
+  const check = () => (keeper?.registered === true ? undefined : 'the webhooks are not registered yet');
   return {
-    readiness: keeper === undefined ? [] : [registered],
+    readiness: keeper === undefined ? [] : [{ name: 'registration', check }],
     /** Until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {
       const until = AbortSignal.any([signal, leaving.signal]);
@@ -99,8 +96,6 @@ export const createRegistering = ({
   };
 };
 
-/** How long a replica that ends waits for an answer: it goes on serving meanwhile, and ends in time. */
-const GOODBYE_MS = 3_000;
 /** How often the version is looked at: an upgrade takes minutes, and what depends on it can wait as long. */
 const VERSION_INTERVAL_SECONDS = 300;
 

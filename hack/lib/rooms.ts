@@ -5,29 +5,35 @@ import { join } from 'node:path';
 
 type Weight = readonly [lines: number, files: number];
 
-/** Goals by folder: lines and files, of which 0 is no goal. */
+/**
+ * Goals by folder: lines and files, of which 0 is no goal. What was decided since the first ones: `pkg/hints` gives endpoints that are not
+ * ready hints for no client (63), `pkg/evacuation` the same, and the release of what this project wrote on a slice (66); ports are
+ * hardened in `pkg/telemetry` (47); in `pkg/traffic` namespaces have fair shares of series and claims outlive their objects (267), the
+ * judge of connections stays beside the meter (107), and connections past Services are counted (81). The two controllers and the
+ * webhook have one goal together, 1,240.
+ */
 const GOALS: Readonly<Record<string, Weight>> = {
   'cmd/kubectl-topology': [4_050, 35],
-  'cmd/settings-reconciler': [420, 3],
-  'cmd/flow-controller': [420, 3],
-  'cmd/endpointslice-webhook': [400, 3],
+  'cmd/settings-reconciler': [400, 3],
+  'cmd/flow-controller': [290, 3],
+  'cmd/endpointslice-webhook': [550, 3],
   'cmd/traffic-meter': [800, 6],
   'cmd/shared': [440, 3],
   'pkg/apis': [2_600, 22],
   'pkg/controllers': [6_500, 45],
   'pkg/diagnosis': [8_250, 45],
-  'pkg/evacuation': [820, 6],
+  'pkg/evacuation': [890, 6],
   'pkg/flow': [4_750, 30],
   'pkg/gardener': [1_090, 9],
-  'pkg/hints': [380, 5],
+  'pkg/hints': [440, 5],
   'pkg/installation': [276, 3],
   'pkg/kubeedge': [400, 4],
   'pkg/kubernetes': [4_560, 28],
   'pkg/metrics': [1_480, 8],
   'pkg/report': [2_250, 16],
   'pkg/routing': [1_220, 10],
-  'pkg/telemetry': [740, 7],
-  'pkg/traffic': [1_150, 8],
+  'pkg/telemetry': [790, 7],
+  'pkg/traffic': [1_600, 9],
   'pkg/upstream': [1_650, 14],
   'pkg/webhook': [2_540, 18],
 };

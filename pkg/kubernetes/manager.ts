@@ -92,7 +92,7 @@ export const createManager = (options: ManagerOptions) => {
   const { component, config, clock, random, logger, identity: instance, print } = options;
   const fence: Fence = { holds: () => true };
   const metrics: Metrics = createMetrics();
-  const hooks = createControllerMetrics(metrics);
+  const hooksOf = createControllerMetrics(metrics);
   const failures = countFailures(metrics);
   const failed = new Set<() => void>();
   const onFailure = (): void => {
@@ -117,7 +117,8 @@ export const createManager = (options: ManagerOptions) => {
     name: string,
     { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
   ): Enqueue => {
-    const queue = createWorkQueue({ clock, hooks: hooks.queue(name) });
+    const hooks = hooksOf(name);
+    const queue = createWorkQueue({ clock, hooks });
     const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
     const workers = createController({
       name,
@@ -125,7 +126,7 @@ export const createManager = (options: ManagerOptions) => {
       queue,
       clock,
       logger,
-      hooks: hooks.controller(name),
+      hooks,
       ...defined({ concurrency, reconcileTimeoutMs: timeoutMs }),
     });
     leading.push(async (signal) => {

@@ -99,7 +99,7 @@ export const countFailures = (metrics: Metrics): Counter =>
 /** Seconds from 5 ms to 2 min: turns of a reconciler and waits in a queue. */
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Creates the metrics once; each controller takes its hooks by name. */
+/** Creates the metrics once; returns the hooks of a controller, and of its work queue, by name. */
 export const createControllerMetrics = (metrics: Metrics) => {
   const labels = ['controller'] as const;
   const adds = metrics.counter({
@@ -128,28 +128,22 @@ export const createControllerMetrics = (metrics: Metrics) => {
   });
   const active = metrics.gauge({ name: 'controller_active_workers', help: 'Workers that are busy.', labels });
 
-  return {
-    /** Hooks of one controller's work queue. */
-    queue: (controller: string) => ({
-      onAdd(): void {
-        adds.inc({ controller });
-        depth.inc({ controller });
-      },
-      onGet(waitedMs: number): void {
-        depth.dec({ controller });
-        waited.observe({ controller }, waitedMs / 1_000);
-      },
-      onRetry: (): void => retries.inc({ controller }),
-    }),
-    /** Hooks of one controller. */
-    controller: (controller: string) => ({
-      onReconcile(outcome: string, durationMs: number): void {
-        outcomes.inc({ controller, outcome });
-        reconciles.observe({ controller }, durationMs / 1_000);
-      },
-      onActive: (workers: number): void => active.set({ controller }, workers),
-    }),
-  };
+  return (controller: string) => ({
+    onAdd(): void {
+      adds.inc({ controller });
+      depth.inc({ controller });
+    },
+    onGet(waitedMs: number): void {
+      depth.dec({ controller });
+      waited.observe({ controller }, waitedMs / 1_000);
+    },
+    onRetry: (): void => retries.inc({ controller }),
+    onReconcile(outcome: string, durationMs: number): void {
+      outcomes.inc({ controller, outcome });
+      reconciles.observe({ controller }, durationMs / 1_000);
+    },
+    onActive: (workers: number): void => active.set({ controller }, workers),
+  });
 };
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */

@@ -58,17 +58,16 @@ describe('createMetrics', () => {
 describe('createControllerMetrics', () => {
   it('counts the life of keys and reconciles per controller', async () => {
     const metrics = createMetrics({ prefix: '', defaultMetrics: false });
-    const shared = createControllerMetrics(metrics);
-    const queue = shared.queue('seed');
-    queue.onAdd();
-    queue.onAdd();
-    queue.onGet(30);
-    queue.onRetry();
-    const hooks = shared.controller('seed');
+    const hooksOf = createControllerMetrics(metrics);
+    const hooks = hooksOf('seed');
+    hooks.onAdd();
+    hooks.onAdd();
+    hooks.onGet(30);
+    hooks.onRetry();
     hooks.onActive(2);
     hooks.onReconcile('error', 250);
     hooks.onReconcile('success', 4);
-    shared.controller('garden').onReconcile('success', 1);
+    hooksOf('garden').onReconcile('success', 1);
     const text = await metrics.text();
     for (const line of [
       'workqueue_adds_total{controller="seed"} 2',
