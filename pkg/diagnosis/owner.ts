@@ -201,6 +201,14 @@ const byArgo: By = ({ annotations, managers, pointer }) =>
       )
     : undefined;
 
+/** docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig. */
+const byRke2: By = ({ labels, annotations }) => {
+  const release = annotations['meta.helm.sh/release-name'] ?? '';
+  return labels['helm.sh/chart']?.startsWith('rke2-') === true && release !== ''
+    ? keeps(`RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system, where it has one`)
+    : undefined;
+};
+
 const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   const isHelms =
     labels['app.kubernetes.io/managed-by'] === 'Helm' ||
@@ -218,7 +226,7 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
 };
 
 /** In this order: what Flux or Argo CD install by Helm carries Helm's marks too. */
-const OWNERS = [byGardener, byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
+const OWNERS = [byGardener, byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byRke2, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
 export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): OwnerNote | undefined => {

@@ -131,6 +131,20 @@ export const CLIENTS = clients({
     decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
     source: 'cilium#48738 (open)',
   },
+  'openshift-router': {
+    decides: 'the router (HAProxy) sends to Pods, without zones',
+    source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template',
+  },
+  clusterset: {
+    decides:
+      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters; whether it looks at zones is its own matter (Submariner does not)',
+    unsure: true,
+    source: 'submariner-io/lighthouse#1989',
+  },
+  'calico-typha': {
+    decides: "calico-node takes Typha's addresses from its endpoints and connects to Pods",
+    source: 'projectcalico/calico typha/pkg/discovery',
+  },
   'gke-neg/ingress': {
     decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
@@ -251,6 +265,10 @@ export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
   IngressRoute: 'traefik/route',
   HTTPProxy: 'contour',
   ApisixRoute: 'apisix',
+  TraefikService: 'traefik/route',
+  Route: 'openshift-router',
+  VirtualService: 'istio-gateway',
+  ServiceExport: 'clusterset',
   VirtualServer: 'f5-nginx-ingress/route',
   MutatingWebhookConfiguration: 'kube-apiserver',
   ValidatingWebhookConfiguration: 'kube-apiserver',

@@ -17,10 +17,13 @@ import {
 import { byText } from '../../apis/values.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
 
-/** Namespace and selector; undefined without selector. */
-const podsOf = (service: Service): string | undefined => {
-  const selector = Object.entries(service.spec?.selector ?? {}).sort(([a], [b]) => byText(a, b));
-  return selector.length === 0 ? undefined : JSON.stringify([serviceRefOf(service).namespace, selector]);
+/** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
+const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
+  const [less, more] = [Object.entries(a?.selector ?? {}), Object.entries(b?.selector ?? {})].sort(
+    (one, other) => one.length - other.length,
+  ) as [[string, string][], [string, string][]];
+  const wide = Object.fromEntries(more);
+  return less.length > 0 && less.every(([key, value]) => wide[key] === value);
 };
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
@@ -35,7 +38,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     entries,
     /** Pods with a sidecar by the name of its mesh. */
     meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
-    headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), podsOf),
+    headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), (service) => serviceRefOf(service).namespace),
     watchers: watcherIndex(snapshot),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
     /** What ingress-nginx was started with, where it is a Deployment. */
@@ -97,7 +100,7 @@ const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? 'aws-ip-targets' : undefined;
-  if (entry.kind === 'IngressRoute' && entry.settings['nativeLB'] === 'true') return undefined;
+  if (entry.settings['nativeLB'] === 'true') return undefined;
   return CLIENT_OF_KIND[entry.kind] ?? gatewayClient(entry, index);
 };
 
@@ -121,8 +124,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
   });
 
 const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
-  const own = podsOf(service);
-  const [twin] = own === undefined || isHeadless(service) ? [] : (headless.get(own) ?? []);
+  const near = isHeadless(service) ? [] : (headless.get(serviceRefOf(service).namespace) ?? []);
+  const twin = near.find((each) => isTwin(service, each));
   if (twin === undefined) return [];
   const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
   const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
@@ -170,6 +173,7 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...byEntries(service, key, index),
     ...byMarks(service, key),
     ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
+    ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     ...byMeshes(namespace, index),
     ...byTwins(service, index),
   ];

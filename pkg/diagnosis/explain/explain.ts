@@ -230,7 +230,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
     // No hint helps before Pods are spread.
     ...(isRouted && inOneZone(facts) ? spreadCauses(facts) : []),
-    ...withLoop(facts, loop, givenCauses(facts)),
+    // No client of a headless Service looks at hints, whether they are there or not.
+    ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     // Proxies never look at hints of a headless Service or one with the policy Local.
     ...(isRouted ? [...usedCauses(facts), ...spreadCauses(facts)] : []),
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),

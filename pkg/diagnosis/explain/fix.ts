@@ -9,7 +9,7 @@ import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
-import { evacuatedZones } from './spread.ts';
+import { chosenBy, evacuatedZones } from './spread.ts';
 import { type Facts, racedNodes } from './facts.ts';
 import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
@@ -130,6 +130,19 @@ const CILIUM_TOPOLOGY_ON = [
   '# kubectl -n kube-system rollout restart daemonset/cilium',
 ];
 
+/** Where another one installs Cilium, its values are set there. */
+const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
+  const labels = bypasses.daemonSets.find(({ name }) => name === 'cilium')?.labels ?? {};
+  const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  if (labels['resources.gardener.cloud/managed-by'] !== undefined)
+    return [
+      '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not',
+    ];
+  if (release !== undefined)
+    return [`# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}`];
+  return set === undefined ? undefined : [`# Flux owns it: the same value in the source of Kustomization ${set}`];
+};
+
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
   ExternalName: [
@@ -210,18 +223,18 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: firstOf(...SPREADING, showPods),
   NoBackendForZone: firstOf(...SPREADING, showPods),
-  CiliumServiceTopologyOff: ({ nodes }) =>
+  CiliumServiceTopologyOff: ({ nodes, index }) =>
     nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
       ? [
           '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
           `# where you did: ${CILIUM_TOPOLOGY_ON.map((line) => line.slice(2)).join('; ')}`,
         ]
-      : CILIUM_TOPOLOGY_ON,
+      : (ciliumOwner(index) ?? CILIUM_TOPOLOGY_ON),
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
-  SingleEndpoint: firstOf(...SPREADING, showPods),
+  SingleEndpoint: [(facts) => (chosenBy(facts) === '' ? [] : showPods(facts)), ...SPREADING, showPods],
   PodsNotSpread: firstOf(...SPREADING, showPods),
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),

@@ -122,6 +122,23 @@ const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
   return pending.length === 0 ? there : `${there} Pod ${listed(pending.map(nameIn))} waits for a Node.`;
 };
 
+const BARRED_REMEDY =
+  'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
+
+const LEADER_REMEDY =
+  'More replicas give the Service no endpoint as long as one Pod has that label (a leader): let clients that may read elsewhere use a Service of the other Pods.';
+
+/** The label by which a Service takes one of several Pods, where no template gives it to all; empty: it does not. */
+export const chosenBy = ({ service, pods, workloads, index, ref }: Facts): string => {
+  const selector = Object.entries(service.spec?.selector ?? {});
+  if (pods.length !== 1 || workloads.length > 0 || selector.length < 2) return '';
+  const others = (index.pods.get(ref.namespace) ?? []).flatMap(({ labels }) => {
+    const unlike = selector.filter(([key, value]) => labels[key] !== value);
+    return unlike.length === 1 ? (unlike[0]?.[0] ?? '') : [];
+  });
+  return others[0] ?? '';
+};
+
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
   const { clientZones, name, workloads, snapshot } = facts;
   const [only] = endpoints;
@@ -143,7 +160,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   }
   if (endpoints.length === 1) {
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
-    return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
+    const role = chosenBy(facts);
+    const one = role === '' ? '' : ` Its selector picks it among others by the label ${role}.`;
+    const stage = empty.length > 0 ? 'effective' : 'prerequisite';
+    return [cause(stage, 'SingleEndpoint', `${evidence}${one}`, role === '' ? undefined : LEADER_REMEDY)];
   }
   if (empty.length === 0) return [];
   const unseen =
@@ -158,8 +178,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
-  const other = runsOnFargate(facts) ? FARGATE_REMEDY : misses ? remedyOf('SpreadSelectsNothing') : undefined;
-  return [cause('effective', 'PodsNotSpread', evidence, other)];
+  const bars = workloads.some((workload) => barredText(facts, workload, empty) !== '');
+  const other = misses ? remedyOf('SpreadSelectsNothing') : bars ? BARRED_REMEDY : undefined;
+  return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : other)];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

@@ -186,6 +186,26 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
   ),
 ];
 
+/** What an exported Service, a Route of OpenShift and a VirtualService of a gateway name. */
+const moreReferences = (object: Fields, name: string, all: readonly Fields[]): Fields[] => {
+  const spec = fieldsIn(object, 'spec');
+  switch (object['kind']) {
+    case 'ServiceExport':
+      return [{ name }];
+    case 'Route':
+      return [fieldsIn(spec, 'to'), ...listIn(spec, 'alternateBackends')];
+    case 'VirtualService': {
+      // Without a gateway it is for sidecars.
+      const gateways = Array.isArray(spec['gateways']) ? spec['gateways'] : [];
+      if (!gateways.some((gateway) => gateway !== 'mesh')) return [];
+      const hosts = all.map((inner) => textIn(fieldsIn(inner, 'destination'), 'host').split('.'));
+      return hosts.map(([service = '', within = '']) => ({ name: service, namespace: within }));
+    }
+    default:
+      return [];
+  }
+};
+
 /**
  * Where Ingresses and registrations (`service`), target groups (`serviceRef`), Gateway API routes (`backendRefs`), Traefik's and
  * Contour's routes (`services`), NGINX's (`upstreams`) and APISIX's (`backends`) name the Services that they send to.
@@ -202,6 +222,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
       .filter((backend) => backend['resolveGranularity'] !== 'service')
       .map((backend) => ({ name: backend['serviceName'] })),
+    ...moreReferences(object, name, all),
   ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
