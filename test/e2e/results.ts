@@ -47,6 +47,7 @@ export const longForms: Readonly<Record<string, string>> = {
   'gardener-routing': "as in `make e2e`: Gardener's helper as an oracle",
   load: '5,000 Services with 10,000 endpoints: latency and memory of the commands and of admission',
   model: 'ten times as many random clusters, on kube-proxies of all versions',
+  'planes-connections': "Cilium's control plane, maps of the kernel and eBPF, which take long to build",
   'planes-functions': '10,000 random worlds instead of 3,000',
   scale: 'up to 5,000 Nodes, 10,000 Services and 150,000 endpoints instead of 40, 60 and 900',
   'scale-shoots': "a Seed's setting flipped with 1,000, 3,000 and 10,000 shoots",

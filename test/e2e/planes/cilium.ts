@@ -37,7 +37,7 @@ export interface CiliumRelease {
 }
 
 /** Where Go keeps the module, once it is fetched. */
-const moduleOf = async (version: string): Promise<string> => {
+export const moduleOf = async (version: string): Promise<string> => {
   const module = `github.com/cilium/cilium@v${version}`;
   return (JSON.parse(await run('go', ['mod', 'download', '-json', module])) as { Dir: string }).Dir;
 };
