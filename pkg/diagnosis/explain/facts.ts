@@ -63,6 +63,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
     pods: byNamespace(itemsOf(snapshot.pods)),
+    podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
     workloads: byNamespace(itemsOf(snapshot.workloads)),
     autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
   };

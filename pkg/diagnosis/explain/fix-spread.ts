@@ -3,7 +3,6 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { itemsOf } from '../snapshot.ts';
 import { type Fix, patchSpec } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
@@ -100,7 +99,7 @@ export const spreadOut: Fix = (facts) =>
 
 /** Why no command makes a zone get Pods, and what would. */
 export const whyNotSpread: Fix = (facts) => {
-  const { workloads, clientZones, endpoints, nodes, snapshot, version } = facts;
+  const { workloads, clientZones, endpoints, nodes, index, version } = facts;
   // What Nodes there are says nothing of where Fargate makes others.
   if (runsOnFargate(facts)) return [];
   const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
@@ -110,7 +109,7 @@ export const whyNotSpread: Fix = (facts) => {
     const barred = empty.filter((zone) => !nodes.some((node) => zoneOfNode(node) === zone && allows(node, workload)));
     if (barred.length > 0)
       return [`# the nodeSelector or node affinity of ${who} leaves out ${listed(barred)}: allow Nodes there`];
-    const room = roomByZone(workload, { nodes, pods: itemsOf(snapshot.pods) });
+    const room = roomByZone(workload, { nodes, podsOn: index.podsOn });
     const closed = empty.filter((zone) => !room.has(zone));
     if (closed.length > 0)
       return [

@@ -122,7 +122,7 @@ type Places = ReadonlyMap<string, Zones>;
 const titleOf = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind}/${name}`;
 
 const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] | undefined => {
-  const cluster = { nodes: facts.nodes, pods: itemsOf(facts.snapshot.pods) };
+  const cluster = { nodes: facts.nodes, known: itemsOf(facts.snapshot.nodes), podsOn: facts.index.podsOn };
   const lie = zonesOfPods(facts);
   const ready = facts.families[0]?.endpoints.length;
   let all: readonly Places[] = [new Map()];

@@ -15,21 +15,27 @@ import { barrier } from './spread.ts';
 export type Zones = ReadonlyMap<string, number>;
 
 export interface Cluster {
+  /** Ready ones. */
   readonly nodes: readonly Node[];
-  /** Of every namespace, as far as they were seen. */
-  readonly pods: readonly PodSummary[];
+  /** Those that are not ready as well: their zones count. */
+  readonly known: readonly Node[];
+  /** By Node, of every namespace, as far as they were seen. */
+  readonly podsOn: ReadonlyMap<string, readonly PodSummary[]>;
 }
 
 /** Beyond so many ways nothing is certain. */
 const MOST_WAYS = 64;
 
 /** Own Pods that the Node has room for, by the CPU that they and others request: at most so many. */
-const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workload, pods: Cluster['pods']): number => {
+const roomOn = (
+  node: Node,
+  { requestMilliCpu = 0, podLabels, namespace }: Workload,
+  podsOn: Cluster['podsOn'],
+): number => {
   const allocatable = nanoOf(node.status?.allocatable?.['cpu']);
   if (requestMilliCpu === 0 || allocatable === undefined) return Infinity;
-  const others = pods.filter(
-    ({ nodeName, phase, namespace: own, labels }) =>
-      nodeName === nameOf(node) &&
+  const others = (podsOn.get(nameOf(node)) ?? []).filter(
+    ({ phase, namespace: own, labels }) =>
       phase !== 'Succeeded' &&
       phase !== 'Failed' &&
       !(own === namespace && matchesSelector({ matchLabels: podLabels }, labels)),
@@ -43,12 +49,16 @@ export const allows = (node: Node, { allowedZones, nodeTerms = [] }: Workload): 
   selectsNode({ nodes: nodeTerms }, node) && allowedZones?.includes(zoneOfNode(node)) !== false;
 
 /** Nodes that take Pods of the workload, by zone, and how many of them there is room for. */
-export const roomByZone = (workload: Workload, { nodes, pods }: Cluster, onePerNode = false): Zones => {
+export const roomByZone = (
+  workload: Workload,
+  { nodes, podsOn }: Omit<Cluster, 'known'>,
+  onePerNode = false,
+): Zones => {
   const open = nodes.filter((node) => allows(node, workload) && barrier(node, workload) === undefined);
   const most = onePerNode ? 1 : Infinity;
   const zones = Map.groupBy(open, zoneOfNode);
   return new Map(
-    [...zones].map(([zone, own]) => [zone, sumBy(own, (node) => Math.min(most, roomOn(node, workload, pods)))]),
+    [...zones].map(([zone, own]) => [zone, sumBy(own, (node) => Math.min(most, roomOn(node, workload, podsOn)))]),
   );
 };
 
@@ -76,7 +86,7 @@ export const placements = (
   if (zonal.length === 0 && room.has('')) return undefined;
   const zones = [...room.keys()].filter((zone) => zone !== '');
   // Nodes that bar the Pods count as a domain all the same, unless that is said (nodeTaintsPolicy): an empty one holds the others down.
-  const all = new Set(cluster.nodes.filter((node) => allows(node, workload)).map(zoneOfNode));
+  const all = new Set(cluster.known.filter((node) => allows(node, workload)).map(zoneOfNode));
   const least = (counts: Zones, { honorsTaints = false, minDomains = 1 }: SpreadConstraint): number => {
     const domains = honorsTaints ? zones : [...all].filter((zone) => zone !== '');
     return domains.length < minDomains ? 0 : Math.min(...domains.map((zone) => counts.get(zone) ?? 0));

@@ -305,6 +305,16 @@ describe('a change is tried before it is offered', () => {
       busy,
     ],
     [
+      'no constraint where a zone whose Nodes are not ready would hold Pods down',
+      'PodsNotSpread',
+      /^kubectl get pods/,
+      '1.34',
+      web,
+      slicesIn(true, 'a', 'a', 'a', 'a'),
+      workload(4),
+      nodeIn('c', { status: { conditions: [{ type: 'Ready', status: 'False' }] } }),
+    ],
+    [
       'no constraint where volumes keep Pods in their zone',
       'PodsNotSpread',
       /^# volumes keep the Pods of StatefulSet server in their zones/,
