@@ -2,6 +2,7 @@
 import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
+import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
@@ -60,8 +61,11 @@ const SETTINGS =
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);
 
-const isKept = (router: RouterObject): boolean =>
-  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name);
+const isKept = (router: RouterObject, watching: ReadonlySet<string>): boolean =>
+  router.kind !== 'DaemonSet' ||
+  isAnyAgent(router) ||
+  OTHER_SETS.has(router.name) ||
+  watching.has(`${router.namespace}/${router.serviceAccount}`);
 
 const keptArgs = (args: readonly string[]): string[] => [
   ...FLAGS.flatMap((name) => {
@@ -116,6 +120,7 @@ const watchingOnly = ({ clusterRoles, clusterRoleBindings: bindings }: ClusterSn
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks } = withCertificates(snapshot);
+  const watching = watchingAccounts(snapshot);
   const kept = {
     ...snapshot,
     clusterRoleBindings: watchingOnly(snapshot),
@@ -123,7 +128,10 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     services: each(services, withoutAnnotations),
     slices: each(slices, withoutAnnotations),
     webhooks: each(webhooks, ({ caBundle: _, ...webhook }) => webhook),
-    routers: routers.kind === 'unknown' ? routers : known(routers.items.filter(isKept).map(routerWithoutSecrets)),
+    routers:
+      routers.kind === 'unknown'
+        ? routers
+        : known(routers.items.filter((each) => isKept(each, watching)).map(routerWithoutSecrets)),
   };
   return {
     apiVersion: API_VERSION,

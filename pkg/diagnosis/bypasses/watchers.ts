@@ -1,5 +1,6 @@
 // Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
 import type { Service } from '../../apis/core.ts';
+import { isAnyAgent } from '../routers/planes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../snapshot.ts';
@@ -23,14 +24,30 @@ export interface Runner {
 const accountOf = ({ namespace, serviceAccount }: Pick<Runner, 'namespace' | 'serviceAccount'>): string =>
   `${namespace}/${serviceAccount}`;
 
+/** DaemonSets that are no data plane: an ingress controller may well be one. They are read in every namespace. */
+const daemonSetsOf = ({ routers }: ClusterSnapshot): Runner[] =>
+  itemsOf(routers).flatMap((set) =>
+    set.kind !== 'DaemonSet' || isAnyAgent(set)
+      ? []
+      : [
+          {
+            ...set,
+            podLabels: set.labels,
+            serviceAccount: set.serviceAccount ?? '',
+            images: set.containers.map(({ image }) => image),
+          },
+        ],
+  );
+
 /** Workloads, and Pods of ServiceAccounts that no workload seen has, each of these once. */
-const runnersOf = ({ workloads, pods }: ClusterSnapshot): Runner[] => {
-  const owned = new Set(itemsOf(workloads).map(accountOf));
-  const others = itemsOf(pods).filter((pod) => !owned.has(accountOf(pod)));
+const runnersOf = (snapshot: ClusterSnapshot): Runner[] => {
+  const workloads = [...itemsOf(snapshot.workloads), ...daemonSetsOf(snapshot)];
+  const owned = new Set(workloads.map(accountOf));
+  const others = itemsOf(snapshot.pods).filter((pod) => !owned.has(accountOf(pod)));
   const ofPods = new Map(
     others.map((pod) => [accountOf(pod), { kind: 'Pod', podLabels: pod.labels, images: [], ...pod }]),
   );
-  return [...itemsOf(workloads), ...ofPods.values()];
+  return [...workloads, ...ofPods.values()];
 };
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
@@ -52,9 +69,13 @@ const accountsOf = (snapshot: Roles) => {
   return new Map(sorted.map((right) => [right.account, right]));
 };
 
+/** ServiceAccounts that may watch endpoints, `namespace/name`. */
+export const watchingAccounts = (snapshot: Roles): ReadonlySet<string> =>
+  new Set(rightsOf(snapshot).map(({ account }) => account));
+
 /** Of ServiceAccounts that may watch endpoints. */
 export const watchingNamespaces = (snapshot: Roles): string[] => [
-  ...new Set(rightsOf(snapshot).map(({ account }) => account.split('/')[0] ?? '')),
+  ...new Set([...watchingAccounts(snapshot)].map((account) => account.split('/')[0] ?? '')),
 ];
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);

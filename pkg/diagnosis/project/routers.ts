@@ -164,6 +164,7 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
         containers: containersOf(podSpec),
         configMaps: configMapsOf(podSpec),
         rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
+        serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
         ...defined({ scheduled: scheduledOf(object) }),
       };
     case 'Pod': {

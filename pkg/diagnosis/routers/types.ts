@@ -35,6 +35,8 @@ export interface RouterObject {
   readonly rolling: boolean;
   /** Nodes that run a Pod of the DaemonSet's present template; undefined where some run another, or it is not known. */
   readonly scheduled?: number;
+  /** Of a DaemonSet's Pods. */
+  readonly serviceAccount?: string;
 }
 
 /** Stable name of a data plane. */

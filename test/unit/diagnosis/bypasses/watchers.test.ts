@@ -70,6 +70,21 @@ describe('workloads that may go around the proxies', () => {
     ['watches Endpoints behind node ports', [edge(), entrance('NodePort'), ENDPOINTS, ACCOUNT], 'Endpoints'],
     ['is a proxy that may do everything', [edge('emissary:3.9'), LB, EVERYTHING, ACCOUNT], 'EndpointSlices'],
     ['may do everything, as administrators', [edge(), LB, EVERYTHING, ACCOUNT], undefined],
+    ['is a DaemonSet', [{ ...edge(), kind: 'DaemonSet' }, LB, SLICES, ACCOUNT], 'EndpointSlices'],
+    [
+      'is a data plane',
+      [
+        {
+          ...edge('quay.io/cilium/cilium:v1.18.0'),
+          kind: 'DaemonSet',
+          metadata: { name: 'cilium', namespace: 'infra' },
+        },
+        LB,
+        SLICES,
+        ACCOUNT,
+      ],
+      undefined,
+    ],
     ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
     [
