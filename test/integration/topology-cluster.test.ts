@@ -96,7 +96,8 @@ describe('kubectl topology, on a cluster', function onCluster() {
       const rolled = { ...set, metadata, status };
       sandbox.seed([rolled]);
       await topologyJson<Explanation>(['explain', 'web', '-n', 'shop', ...access]);
-      expect(selectorsOf('pods').filter((selector) => selector !== '')).to.deep.equal(expected);
+      const asked = selectorsOf('pods').filter((selector) => selector !== '');
+      expect(asked, 'labels of agents, as pkg/diagnosis/routers/planes.ts has them').to.deep.equal(expected);
     });
   }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { PLANES } from '../../../pkg/diagnosis/routers/planes.ts';
 import { STORY } from '../../demo/story.ts';
 import { anchorOf, headingsOf, linksOf, markdownPages, readText, root } from '../../support/docs/markdown.ts';
 import { unionMembers } from '../../fixtures/union-members.ts';
@@ -60,6 +61,12 @@ describe('the documentation', () => {
     );
     expect(named).not.to.be.empty;
     expect(named.filter((entry) => !targets.has(entry.split('make ')[1]))).to.deep.equal([]);
+  });
+
+  it('the page of data planes has a row of each', () => {
+    const page = readText('docs/reference/routers.md');
+    const missing = PLANES.map(({ name }) => name).filter((name) => !page.includes(`\n| \`${name}\` |`));
+    expect(missing, 'data planes of pkg/diagnosis/routers/planes.ts to add to docs/reference/routers.md').to.be.empty;
   });
 
   const reasons = [

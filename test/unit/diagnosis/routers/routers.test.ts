@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { PLANES } from '../../../../pkg/diagnosis/routers/planes.ts';
 import { routeFor } from '../../../../pkg/upstream/index.ts';
 import { service, slice, endpoint } from '../../../fixtures/core.ts';
 import { BPF, CALICO, CILIUM, configMap, custom, daemonSet } from '../../../fixtures/data-planes.ts';
@@ -191,7 +192,17 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-describe('which data plane routes on a Node', () => checkRouters(CASES));
+describe('which data plane routes on a Node', () => {
+  checkRouters(CASES);
+
+  it('is shown for each of the table', () => {
+    const missing = PLANES.filter(({ name }) => !CASES.some(([, seen]) => seen.startsWith(`${name} `)));
+    expect(
+      missing.map(({ name }) => name),
+      'data planes of planes.ts that need a row of CASES',
+    ).to.be.empty;
+  });
+});
 
 type Effect = readonly [
   name: string,
