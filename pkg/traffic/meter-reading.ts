@@ -188,8 +188,8 @@ export interface ReadingPair {
 const ratesOf = ({ before, now }: ReadingPair) => {
   const base = before === undefined || now.seconds < before.seconds ? undefined : before;
   const seconds = now.seconds - (base?.seconds ?? 0);
-  const since = (rows: readonly Readonly<Series>[], before: readonly Readonly<Series>[] = []) => {
-    const known = new Map(before.map((row) => [keyOfRow(row), row]));
+  const since = (rows: readonly Readonly<Series>[], earlier: readonly Readonly<Series>[] = []) => {
+    const known = new Map(earlier.map((row) => [keyOfRow(row), row]));
     return rows.map((row) => {
       const old = known.get(keyOfRow(row));
       const rate = (counter: keyof typeof ZEROS): number => Math.max(0, row[counter] - (old?.[counter] ?? 0)) / seconds;
