@@ -1,9 +1,9 @@
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
-import { defined } from '../../apis/values.ts';
+import { defined, sumOf } from '../../apis/values.ts';
 import { type Estimate, meanOf } from '../demand/estimate.ts';
 import { type HintsInForce, endpointsWithHints, hintsOf, planFor, samePlan, sharingOf } from '../demand/arrivals.ts';
 import { dot, times } from '../demand/matrix.ts';
-import type { Demand, FlowEndpoint } from '../types.ts';
+import { type Demand, type FlowEndpoint, amountOf } from '../types.ts';
 import { decidePlan, figuresUnder } from './decide.ts';
 import { type Observed, observe } from './observe.ts';
 import { membersDiffer, membersOf, observedZones, readyOf, withHintPeriod } from './periods.ts';
@@ -52,6 +52,8 @@ export const accumulate = (evidence: number, excess: number, seconds: number): n
 
 /** Below this fraction of all that was seen since a fall, demand has fallen further. */
 const LOWER = 0.7;
+/** Where at least this part of what a zone lost is missing in all. */
+const STAYS_AWAY = 0.5;
 
 /** The entries of the down dwell, and the one that was true when it began: samples may come less often than that. */
 const within = (
@@ -79,11 +81,18 @@ const pastOf = (
   return [...kept, { time, demand, atLeast: guess }];
 };
 
-/** Some zone's demand is below all that it was since a time, by more than rates of a whole zone are off from scrape to scrape. */
+/**
+ * Some zone's demand is below all that it was since a time, by more than rates of a whole zone are off from scrape to scrape. What only moved
+ * to another zone is no fall: zones that share endpoints are hard to tell apart.
+ */
 const isLower = (past: readonly PastDemand[], since: number, now: Demand): boolean => {
   const entries = past.filter((entry) => entry.time >= since && !entry.atLeast);
+  const total = sumOf(Object.values(now));
   return Object.entries(now).some(([zone, demand]) =>
-    entries.every((entry) => demand < LOWER * (entry.demand[zone] ?? Infinity)),
+    entries.every((entry) => {
+      const before = amountOf(entry.demand, zone);
+      return demand < LOWER * before && sumOf(Object.values(entry.demand)) - total >= STAYS_AWAY * (before - demand);
+    }),
   );
 };
 

@@ -77,6 +77,8 @@ describe('a real Envoy beside the closed loop', function () {
   for (let round = 1; round <= RUNS; round += 1)
     for (const { name, title, phases } of CONTESTS)
       it(`${name}, run ${round} of ${RUNS}: ${title}`, async () => {
+        // What the controller meets when it begins is not the load of the contest before.
+        await world.send(phases[0]?.demand ?? {}, 0);
         await flow.restart();
         const plansReached = watchPlans(world, OURS);
         const played = await play({ world, scenario: { phases, longLivedShare: 0 } });

@@ -7,7 +7,7 @@ import { observe } from '../../../../pkg/flow/loop/observe.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { Demand } from '../../../../pkg/flow/types.ts';
-import { randomOf } from '../../../bench/loop/random.ts';
+import { normalOf, randomOf } from '../../../bench/loop/random.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
 
 describe('loop', () => {
@@ -234,8 +234,13 @@ describe('loop', () => {
   describe('with samples every second', () => {
     const nine = endpointsOf({ a: 3, b: 3, c: 3 });
     const CALM = { a: 1.2, b: 0.8, c: 0.5 };
-    /** Steps a second apart; `off`: factor on the rates of a zone. */
-    const everySecond = (until: number, demand: (time: number) => Demand, off: (zone: string) => number = () => 1) => {
+    /** Steps a second apart; `off`: factor on the rates of a zone, `ownOff` of an endpoint. */
+    const everySecond = (
+      until: number,
+      demand: (time: number) => Demand,
+      off: (zone: string) => number = () => 1,
+      ownOff: (load: number) => number = () => 1,
+    ) => {
       let state: LoopState | undefined;
       const decisions: LoopDecision[] = [];
       for (let time = 0; time < until; time += 1) {
@@ -248,7 +253,11 @@ describe('loop', () => {
             const serves = hints(endpoint).includes(zone) || orphans.includes(zone);
             return sum + (serves ? (demand(time)[zone] ?? 0) / (sharers[index] ?? 1) : 0);
           }, 0);
-          return { ...endpoint, load: Math.min(1, load) * (factors.get(endpoint.zone) ?? 1), sampledAt: time };
+          return {
+            ...endpoint,
+            load: Math.min(1, load * ownOff(load)) * (factors.get(endpoint.zone) ?? 1),
+            sampledAt: time,
+          };
         });
         const next = step(DEFAULT_LOOP_POLICY, state, { ...observation(time, endpoints), window: 2 });
         ({ state } = next);
@@ -266,6 +275,18 @@ describe('loop', () => {
       });
       // An early return may be used up by a plan that was larger than it had to be.
       expect(returned.filter((seconds) => seconds <= 40).length, returned.join()).to.be.at.least(5);
+    });
+
+    it('returns as early where endpoints are chosen at random, and zones that share them are hard to tell apart', () => {
+      const asked = { a: 1.2, b: 1, c: 0.6 };
+      const hot = (time: number): Demand => (time >= 60 && time < 84 ? { ...asked, a: 3.6, b: 3 } : asked);
+      const returned = Array.from({ length: 10 }, (_, seed) => {
+        const noise = normalOf(randomOf(seed + 1));
+        // Of fifty requests that an endpoint can serve.
+        const decisions = everySecond(130, hot, undefined, (load) => Math.max(0, 1 + noise() / Math.sqrt(50 * load)));
+        return (decisions.find((one) => one.time > 84 && spill(one).length === 0)?.time ?? Infinity) - 84;
+      });
+      expect(returned.filter((seconds) => seconds <= 45).length, returned.join()).to.be.at.least(9);
     });
 
     it('places two hot zones with few plans, each of which crosses no more than it has to', () => {
