@@ -1,5 +1,4 @@
 // What the suite beside a real Envoy plays and measures, how it is judged, and its tables.
-import type { Environment } from '../bench/environment.ts';
 import { median } from '../bench/statistics.ts';
 import { markdownTable } from '../bench/table.ts';
 import { AFTER, BEFORE, HOT, REACTED, REACTING, USUAL, measureService, phasesOf } from './closed-loop-results.ts';
@@ -149,7 +148,6 @@ export interface ContestRun {
 }
 
 export interface EnvoyResults {
-  readonly environment: Environment;
   readonly kubernetes: string;
   readonly envoy: string;
   readonly runs: readonly ContestRun[];
@@ -250,6 +248,8 @@ const row = (title: string, way: string, figures: Medians): string[] => {
   ];
 };
 
+const runsOf = (count: number): string => (count === 1 ? 'one run' : `${count} runs`);
+
 /** Medians of the runs, a line a scenario and way. */
 export const formatContests = (runs: readonly ContestRun[]): string => {
   const head = [
@@ -269,7 +269,9 @@ export const formatContests = (runs: readonly ContestRun[]): string => {
   const rows = CONTESTS.flatMap(({ name, title }) => {
     const own = runs.filter(({ contest }) => contest === name);
     if (own.length === 0) return [];
-    return WAYS.map((way, index) => row(index === 0 ? `**${name}**: ${title}` : '', way, mediansOf(own, way)));
+    return WAYS.map((way, index) =>
+      row(index === 0 ? `**${name}** (${runsOf(own.length)}): ${title}` : '', way, mediansOf(own, way)),
+    );
   });
   return markdownTable(head, rows);
 };

@@ -5,7 +5,6 @@
 // Soak: a comparison with a rival, six minutes a run; `closed-loop`, `flow` and `traffic-source` show the same loop at work.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { describeEnvironment } from '../../bench/environment.ts';
 import { useBed } from '../bed/index.ts';
 import { run } from '../bed/machine.ts';
 import { play } from '../closed-loop-run.ts';
@@ -43,7 +42,6 @@ describe('a real Envoy beside the closed loop', function () {
     run('chrt', ['--all-tasks', '--rr', '--pid', PRIORITY, String(process.pid)]),
   );
   const bed = useBed();
-  const environment = describeEnvironment();
   const runs: ContestRun[] = [];
   let kubernetes = '';
   let world: World;
@@ -70,7 +68,7 @@ describe('a real Envoy beside the closed loop', function () {
     cleanups.push(() => envoys.stop());
   });
   after(() => {
-    const results: EnvoyResults = { environment: environment(), kubernetes, envoy: envoys.version, runs };
+    const results: EnvoyResults = { kubernetes, envoy: envoys.version, runs };
     if (isLongForm) keepResults('envoy', results);
   });
 
@@ -97,7 +95,7 @@ describe('a real Envoy beside the closed loop', function () {
           ({ way, plans }) => `${way}: ${plans.map(({ at, reason }) => `${at} s ${reason}`).join(', ')}`,
         );
         console.log(
-          `${formatContests([contest])}\nPlans ${when.join('; ')}. A program stood still for ${lateMs} ms.\n`,
+          `${formatContests([contest])}\nIn all proxies: ${[...reached].join(', ')}. Plans ${when.join('; ')}. A program stood still for ${lateMs} ms.\n`,
         );
         envoys.assertRunning();
         flow.component.assertRunning();
