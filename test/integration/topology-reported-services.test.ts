@@ -216,6 +216,47 @@ const ROWS: readonly Row[] = [
     /no share can be predicted \(no endpoint is ready\)$/,
     /Compare the selector with the labels of the Pods/,
   ],
+  [
+    'https://github.com/zalando/postgres-operator/issues/2565',
+    { spec: { selector: undefined }, endpoints: [''] },
+    'NotWanted',
+    'NoSelector',
+    /no share can be predicted \(no endpoint has a zone\)$/,
+    /As long as it writes one endpoint \(a leader\), clients in other zones cross/,
+    /kubectl (?:patch|label|annotate|scale)|NotRequested/,
+  ],
+  [
+    'https://github.com/JiRaska/open-bank-oss/issues/627',
+    {
+      spec: { ...CLOSE, selector: { cluster: 'pg', role: 'primary' } },
+      endpoints: ['a:a'],
+      extra: ['primary', 'replica', 'replica'].map((role, index) => ({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
+        spec: { nodeName: `node-${index}` },
+      })),
+    },
+    'Ineffective',
+    'SingleEndpoint',
+    /^✗ ineffective: 33 %/,
+    /picks it among others by the label role\. .*More replicas give the Service no endpoint/,
+    /--replicas|topologySpreadConstraint|replicas,/,
+  ],
+  [
+    'https://github.com/aws/containers-roadmap/issues/1125',
+    {
+      version: '1.32.3',
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      nodeLabels: { 'eks.amazonaws.com/compute-type': 'fargate' },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /run on Fargate, which makes a Node for each Pod .*`nodeSelector`/,
+    /topologySpreadConstraints"/,
+  ],
   // Headless ones.
   [
     'https://github.com/grafana/loki/issues/16607',

@@ -370,6 +370,147 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
+/** An object beside shop/web. */
+const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}) => ({
+  apiVersion,
+  kind,
+  metadata: { namespace: 'shop', name: 'web', ...metadata },
+  spec,
+});
+const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** Who goes around the cluster IP of a Service whose hints are as they should be. */
+const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
+  [
+    'https://github.com/open-telemetry/opentelemetry-collector-contrib/issues/24914',
+    {
+      extra: [
+        beside('v1', 'Pod', { serviceAccountName: 'otel-agent' }, { name: 'otel-agent' }),
+        {
+          ...beside(`${RBAC}/v1`, 'Role', {}),
+          rules: [{ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] }],
+        },
+        {
+          ...beside(`${RBAC}/v1`, 'RoleBinding', {}),
+          roleRef: { apiGroup: RBAC, kind: 'Role', name: 'web' },
+          subjects: [{ kind: 'ServiceAccount', namespace: 'shop', name: 'otel-agent' }],
+        },
+      ],
+    },
+    /; otel-agent \(Pod shop\/otel-agent\) watches EndpointSlices and may go around it$/,
+    /may watch EndpointSlices of this namespace/,
+  ],
+  [
+    'https://github.com/apache/apisix-ingress-controller/issues/853',
+    { extra: [beside('apisix.apache.org/v2', 'ApisixRoute', { http: [{ backends: [{ serviceName: 'web' }] }] })] },
+    around('apisix'),
+    /`resolveGranularity: service`/,
+  ],
+  [
+    'https://github.com/Kong/charts/pull/1525',
+    { extra: [ingress('kong'), ingressClass('kong', 'ingress-controllers.konghq.com/kong')] },
+    around('kong'),
+    /kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-gce/issues/1177',
+    { annotations: { 'cloud.google.com/neg': '{"ingress": true}' }, extra: [ingress('gce')] },
+    around('gke-neg'),
+    /Pods of network endpoint groups/,
+  ],
+  [
+    'https://github.com/openshift/router',
+    { extra: [beside('route.openshift.io/v1', 'Route', { to: { kind: 'Service', name: 'web' } })] },
+    around('openshift-router'),
+    /the router \(HAProxy\) sends to Pods/,
+  ],
+  [
+    'https://github.com/argoproj/argo-rollouts/issues/3125',
+    {
+      extra: [
+        beside('networking.istio.io/v1', 'VirtualService', {
+          gateways: ['istio-system/gw'],
+          http: [{ route: [{ destination: { host: 'web.shop.svc.cluster.local' } }] }],
+        }),
+      ],
+    },
+    around('istio-gateway'),
+    /Envoy chooses by locality/,
+  ],
+  [
+    'https://github.com/submariner-io/lighthouse/issues/1989',
+    { extra: [beside('multicluster.x-k8s.io/v1alpha1', 'ServiceExport', {})] },
+    maybeAround('clusterset'),
+    /clients that use its name in clusterset\.local/,
+  ],
+  [
+    'https://github.com/spotahome/redis-operator/issues/320',
+    { spec: { ...CLOSE, selector: { app: 'web', role: 'node' } }, extra: inbound({ clusterIP: 'None' }) },
+    maybeAround('headless-twin'),
+    /connect to Pods, whatever hints say/,
+  ],
+  [
+    'https://github.com/scylladb/scylla-operator/issues/2498',
+    { extra: inbound({ clusterIP: 'None', selector: { app: 'web', member: 'web-0' } }) },
+    maybeAround('headless-twin'),
+    /connect to Pods, whatever hints say/,
+  ],
+  [
+    'https://github.com/kube-vip/kube-vip/issues/431',
+    {
+      spec: {
+        ...CLOSE,
+        type: 'LoadBalancer',
+        loadBalancerClass: 'kube-vip.io/kube-vip-class',
+        externalTrafficPolicy: 'Local',
+      },
+    },
+    /enters through the one Node that announces its address \(kube-vip in ARP mode\)/,
+    /^Service shop\/web(?!.*health check)/,
+  ],
+  [
+    'https://github.com/k3s-io/k3s/issues/11077',
+    { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')] },
+    /enters through the Node whose address the client picks \(ServiceLB of k3s\)$/,
+    /Zones count where clients pick a Node of their own zone/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/11342',
+    {
+      extra: [
+        ingress('nginx'),
+        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+        beside(
+          'apps/v1',
+          'Deployment',
+          {
+            template: {
+              spec: { containers: [{ name: 'c', image: 'i', args: ['--enable-topology-aware-routing=true'] }] },
+            },
+          },
+          { name: 'controller' },
+        ),
+      ],
+    },
+    /; ingress-nginx \(Ingress shop\/web\) goes around it, by the same hints$/,
+    /answer 503.*service-upstream=true/,
+  ],
+];
+
+describe('kubectl topology explain, on who was reported to go around a cluster IP', () => {
+  for (const [thread, reported, line, remedy] of AROUND) {
+    it(thread.replace('https://github.com/', ''), async () => {
+      const stdin = reportedCluster({ spec: CLOSE, ...reported });
+      const { out } = await runTopology(['explain', 'shop/web', '-f', '-'], { stdin });
+      const [, first = ''] = out.split('\n');
+      expect(first).to.match(/^✓ through its cluster IP 100 %/);
+      expect(first).to.match(line);
+      expect(out.replaceAll(/\s+/g, ' ')).to.match(remedy);
+    });
+  }
+});
+
 describe('kubectl topology explain, on clusters as they were reported', () => {
   for (const [thread, reported, verdict, first, line, remedy] of ROWS) {
     it(`${verdict}${first === undefined ? '' : `, ${first}`}: ${thread.replace('https://github.com/', '')}`, async () => {

@@ -9,7 +9,6 @@ import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
 import { allows, roomByZone } from './scheduler.ts';
-import { runsOnFargate } from './spread.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
@@ -100,8 +99,6 @@ export const spreadOut: Fix = (facts) =>
 /** Why no command makes a zone get Pods, and what would. */
 export const whyNotSpread: Fix = (facts) => {
   const { workloads, clientZones, endpoints, nodes, index, version } = facts;
-  // What Nodes there are says nothing of where Fargate makes others.
-  if (runsOnFargate(facts)) return [];
   const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
   return workloads.flatMap((workload) => {
     const who = titleOf(workload);

@@ -9,7 +9,7 @@ import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
-import { chosenBy, evacuatedZones } from './spread.ts';
+import { chosenBy, evacuatedZones, runsOnFargate } from './spread.ts';
 import { type Facts, racedNodes } from './facts.ts';
 import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
@@ -235,7 +235,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
   SingleEndpoint: [(facts) => (chosenBy(facts) === '' ? [] : showPods(facts)), ...SPREADING, showPods],
-  PodsNotSpread: firstOf(...SPREADING, showPods),
+  // What Nodes there are says nothing of where Fargate makes others.
+  PodsNotSpread: [(facts) => (runsOnFargate(facts) ? showPods(facts) : []), ...SPREADING, showPods],
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),

@@ -590,7 +590,7 @@ describe('a change is tried before it is offered', () => {
     ],
     [
       'another write of a headless Service, whose hints no data plane reads',
-      'HintsNotWritten',
+      'Headless',
       change('service', {}),
       '1.34',
       service({ spec: { selector: LABELS, clusterIP: 'None', trafficDistribution: 'PreferSameZone' } }),
