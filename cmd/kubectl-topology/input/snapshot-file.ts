@@ -131,7 +131,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     routers:
       routers.kind === 'unknown'
         ? routers
-        : known(routers.items.filter((each) => isKept(each, watching)).map(routerWithoutSecrets)),
+        : known(routers.items.filter((router) => isKept(router, watching)).map(routerWithoutSecrets)),
   };
   return {
     apiVersion: API_VERSION,

@@ -15,7 +15,7 @@ interface World {
 }
 
 const entersAt = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: World): string => {
-  const own = service({ metadata: { name: 'web', namespace: 'shop', annotations }, spec: spec as never });
+  const own = service({ metadata: { name: 'web', namespace: 'shop', annotations }, spec });
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'speaker', namespace: beside } };
   const nodes = ['a', 'b'].map((zone) => node({ zone, metadata: { name: `n-${zone}`, labels } }));
   const endpoints = ['a', 'b'].map((zone) => endpoint({ zone }));
