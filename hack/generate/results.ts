@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type LoopResults, loopTables, rulesTables } from '../../test/bench/loop/table.ts';
+import { type EnvoyResults, formatContests } from '../../test/e2e/envoy-results.ts';
 import { type DrillResults, type ScaleResults, formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
 import { formatCounts, formatMatrices, formatOutages } from '../../test/e2e/hints-figures.ts';
 import type { InterplayCount, Measurement, Outage } from '../../test/e2e/hints-figures.ts';
@@ -55,6 +56,11 @@ export const results: readonly Generator[] = [
     path: 'docs/development/rules.md',
     section: 'rules',
     render: () => rulesTables(readResults<LoopResults>('bench', 'loop')),
+  },
+  {
+    path: 'docs/development/rules.md',
+    section: 'envoy',
+    render: () => formatContests(readResults<EnvoyResults>('e2e', 'envoy').runs),
   },
   {
     path: EVACUATION,
