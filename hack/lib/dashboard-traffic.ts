@@ -198,5 +198,16 @@ export const MEASURED: Row = {
         { expr: `min(${M}counting_seconds)`, legend: 'the youngest meter' },
       ],
     },
+    {
+      title: 'Connections past Services (1 h), and nodes that can count them',
+      unit: 'short',
+      queries: [
+        {
+          expr: `sum by (source_zone, destination_zone) (increase(${M}direct_connections_total[1h])) or vector(0)`,
+          legend: '{{source_zone}} to {{destination_zone}}',
+        },
+        { expr: `sum(${M}direct_visible)`, legend: 'nodes' },
+      ],
+    },
   ],
 };
