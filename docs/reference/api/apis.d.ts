@@ -104,6 +104,7 @@ export interface Service extends KubernetesObject {
         ipFamilyPolicy?: string;
         internalTrafficPolicy?: string;
         externalTrafficPolicy?: string;
+        loadBalancerClass?: string;
         trafficDistribution?: string;
         [field: string]: unknown;
     };
