@@ -207,13 +207,13 @@ export const findingsBeside = (contest: string, ours: string, own: Medians, riva
 };
 
 /** A zone without endpoints is left by kube-proxies themselves, and nothing has to leave an uneven one. */
-const PLANNED: readonly string[] = ['surge', 'two hot zones'];
+const PLANNED: ReadonlySet<string> = new Set(['surge', 'two hot zones']);
 
 /** Of all runs: where a plan is needed it has to reach the proxies in each. */
 export const findingsOfRuns = (runs: readonly ContestRun[]): string[] =>
   [...Map.groupBy(runs, ({ contest }) => contest)].flatMap(([contest, own]) =>
     OURS.flatMap((ours) => {
-      const absent = PLANNED.includes(contest) ? own.filter(({ reached }) => !reached.includes(ours)) : [];
+      const absent = PLANNED.has(contest) ? own.filter(({ reached }) => !reached.includes(ours)) : [];
       const text = `${contest}, ${ours}: in ${absent.length} of ${own.length} runs no plan reached the kube-proxies`;
       return [
         ...(absent.length > 0 ? [text] : []),
