@@ -90,7 +90,10 @@ export const REASONS = {
     'Service {service} had proportional hints and its annotation no longer asks for them.',
     'Nothing to do if that was intended.',
   ),
-  SameNodeHints: kubeProxy('Node {node} uses {used} of {ready} ready endpoints: those hinted for it.', NOTHING),
+  SameNodeHints: kubeProxy(
+    'Node {node} uses {used} of {ready} ready endpoints: those hinted for it, or that its data plane prefers there.',
+    NOTHING,
+  ),
   SameZoneHints: anyProxy(
     'Node {node} uses {used} of {ready} ready endpoints: those hinted for its zone {zone}.',
     NOTHING,
@@ -105,7 +108,7 @@ export const REASONS = {
   ),
   UnusedWithoutHint: anyProxy(
     '{cause} on Node {node} ignores the hints of Service {service}, because an endpoint that it does not use has none: one that starts or terminates, or one of another port or address family.',
-    'Have the endpoints of all slices of the Service hinted by one author, or update the data plane: Cilium from 1.20.2 looks only at ready endpoints of the port and family.',
+    'One that starts or terminates has none from the control plane, so this passes when it is ready or gone, and comes back with each roll-out. Else have the endpoints of all slices hinted by one author. Cilium from 1.20.2 looks only at ready endpoints of the port and family.',
   ),
   ZoneNotHinted: anyProxy(
     'No ready endpoint of Service {service} is hinted for zone {zone} of Node {node}, so it uses all {ready}.',
@@ -153,7 +156,7 @@ export const REASONS = {
   ),
   HintsIgnored: anyProxy(
     '{cause} on Node {node} ignores hints, so it uses all {ready} ready endpoints of Service {service}.',
-    'No setting of the Service helps here: change the data plane or its version, or let clients choose by zone (a mesh, a Gateway with locality).',
+    'No topology setting of the Service helps here: change the data plane, or its version where another follows hints, or let clients choose by zone (a mesh, a Gateway with locality). Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs, without fallback, if the data plane knows it (OVN-Kubernetes does).',
   ),
   RouterNotOptedIn: anyProxy(
     '{cause} on Node {node} follows hints only where the Service is annotated with `Auto`, so it uses all {ready} ready endpoints of Service {service}.',

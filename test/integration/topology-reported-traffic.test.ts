@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
-    /change the data plane or its version/,
+    /change the data plane, or its version where another follows hints/,
   ],
   [
     'https://github.com/projectcalico/calico/issues/10430',
@@ -94,7 +94,67 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
-    /No setting of the Service helps/,
+    /no match for hints in the tree .*No topology setting of the Service helps/,
+  ],
+  [
+    'https://github.com/openshift/openshift-docs/pull/118878',
+    {
+      version: '1.34.2',
+      spec: { trafficDistribution: 'PreferSameNode' },
+      plane: [daemonSet('ovnkube-node', 'quay.io/openshift/ovn-kubernetes:4.21', 'ovnkube-controller')],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/123823',
+    {
+      spec: CLOSE,
+      extra: [
+        {
+          apiVersion: 'v1',
+          kind: 'Node',
+          metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
+          status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
+        },
+      ],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 83 %/,
+    /no release reads hints on Windows\./,
+  ],
+  [
+    'https://github.com/ovh/public-cloud-roadmap/issues/1079',
+    { spec: CLOSE, plane: cilium('1.16.7') },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /without a release of Helm: a CiliumNodeConfig .*"enable-service-topology":"true"/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/47960',
+    {
+      version: '1.34.1',
+      spec: CLOSE,
+      plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
+      extra: [
+        {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: { namespace: 'shop', name: 'web-next', labels: { 'kubernetes.io/service-name': 'web' } },
+          addressType: 'IPv4',
+          ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+          endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: false }, nodeName: 'node-0', zone: 'a' }],
+        },
+      ],
+    },
+    'Ineffective',
+    'UnusedWithoutHint',
+    /^✗ ineffective: 33 %/,
+    /this passes when it is ready or gone, and comes back with each roll-out/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/116098',
@@ -146,7 +206,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/kubernetes/enhancements/issues/3966',
     { version: '1.23.9', nodes: ['a', 'b', 'c', 'a'], annotations: HINTS, spec: { internalTrafficPolicy: 'Local' } },
-    'NotWanted',
+    'Ineffective',
     'NoLocalEndpoints',
     /; some of those of clients in a fail$/,
     /"internalTrafficPolicy":"Cluster"/,

@@ -76,7 +76,9 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
     const beside = nodes.slice(0, 1).some((node) => routers.of(node).notes.length > 0);
     return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
   }
-  return `${who}: ${matching[0]?.message ?? reason}`;
+  // Which release does otherwise, or that none does.
+  const source = listed(nodes.map((node) => routers.of(node).behaviour.source));
+  return `${who}: ${matching[0]?.message ?? reason}${reason === 'HintsIgnored' ? ` Source: ${source}.` : ''}`;
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
@@ -205,8 +207,8 @@ const remedyFor = (remedy: string, { version, options }: Facts): string =>
         )
         .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '');
 
-/** Whatever such a Service asks for, the control plane writes no hints for it. */
-const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector']);
+/** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
+const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
 
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {

@@ -8,6 +8,7 @@ import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { MISSES_LATE_ZONE, isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
@@ -263,13 +264,19 @@ export type LoopReport = ReturnType<typeof loopReport>;
 export const gatherFacts = (
   snapshot: ClusterSnapshot,
   service: Service,
-  options: ExplainOptions,
+  stated: ExplainOptions,
   index: SnapshotIndex,
 ) => {
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
-  const version = options.version ?? index.version;
+  const labels = labelsOf(service, slices);
+  const version = stated.version ?? index.version;
+  const strategy = strategyOf(labels);
+  // Hints that no webhook wrote show that the control plane's gate is on, where its default is off: no object shows its flags.
+  const isGateSeen = strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted));
+  const gated = { ...stated, gates: { TopologyAwareHints: true, ...stated.gates } };
+  const options = !atLeast(version, 24) && isGateSeen ? gated : stated;
   const gates = defined({ gates: options.gates });
   const families = familyFacts(service, slices, index);
   const endpoints = families.flatMap((family) => family.endpoints);
@@ -283,8 +290,6 @@ export const gatherFacts = (
   const routes = routesBy(slices);
   const clientZones = clientZonesOf(index, endpoints);
   const ideal = idealSlices(slices, expected);
-  const labels = labelsOf(service, slices);
-  const strategy = strategyOf(labels);
   const planned = plannedOf(service, strategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);

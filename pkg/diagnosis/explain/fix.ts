@@ -3,7 +3,7 @@
 import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
-import { atLeast } from '../../routing/version.ts';
+import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
@@ -33,6 +33,7 @@ const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const MOST_NODES = 10;
+const LABEL_ZONE_BETA = 'failure-domain.beta.kubernetes.io/zone';
 
 /** An invented zone is in no command. */
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
@@ -44,12 +45,17 @@ const labelNode: Fix = ({ nodes, index, endpoints }) => {
   const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
   const zoneless = endpoints.some(({ zone }) => zone === '');
   const names = unlabelled.map(nameOf).sort();
-  const label =
-    names.length > MOST_NODES
+  const older = [...Map.groupBy(unlabelled, ({ metadata }) => metadata?.labels?.[LABEL_ZONE_BETA] ?? '')];
+  const label = older.every(([zone]) => zone !== '')
+    ? older.map(
+        ([zone, own]) =>
+          `# as the older label ${LABEL_ZONE_BETA} says, which is read no more: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${zone}`,
+      )
+    : names.length > MOST_NODES
       ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
       : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=${names.length === 1 ? '<its zone>' : '<their zone>'}`];
   return [
-    ...(unlabelled.length === nodes.length ? [LABEL_KUBELET] : label),
+    ...(unlabelled.length === nodes.length && older.some(([zone]) => zone === '') ? [LABEL_KUBELET] : label),
     ...(zoneless
       ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
       : []),
@@ -67,7 +73,9 @@ const exposeBeside: Fix = (facts) => {
   const { distribution } = settingsFor(facts);
   const name = '{name}-by-zone';
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
-  return [`# a second Service beside it: kubectl expose service {name} -n {namespace} --name=${name}${field}`];
+  return [
+    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name=${name}${field}`,
+  ];
 };
 
 const webhookPods =
@@ -92,13 +100,16 @@ const growth: Fix = ({ workloads, version, clientZones }) =>
     });
 
 /** Where the gate is set; what is static lies in a file of the Node. */
-const switchGateOn: Fix = ({ routes, index }) => {
+const switchGateOn: Fix = ({ routes, index, version }) => {
   const off = routes.filter(({ reason }) => reason === 'HintsGateOff').flatMap(({ nodes }) => nodes);
   const places = off.flatMap((node) =>
     index.routers.of(node).evidence.filter(({ field }) => /feature-?gates/i.test(field)),
   );
   const objects = [...new Set(places.map(({ object }) => object))];
-  if (objects.length === 0) return ['# --feature-gates of kube-proxy: TopologyAwareHints=true'];
+  // One that lags behind has the gate on by default once it does not.
+  const update = `# update kube-proxy to ${formatVersion(version)}, the version of the cluster (on EKS its add-on, unless you manage the DaemonSet yourself)`;
+  if (objects.length === 0)
+    return [atLeast(version, 24) ? update : '# --feature-gates of kube-proxy: TopologyAwareHints=true'];
   return objects.flatMap((object) => {
     const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]+)\/(.+)$/.exec(object) ?? [];
     if (kind === 'Pod')
@@ -129,6 +140,10 @@ const CILIUM_TOPOLOGY_ON = [
   '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
   '# kubectl -n kube-system rollout restart daemonset/cilium',
 ];
+
+// ovh/public-cloud-roadmap#1079
+const CILIUM_NODE_CONFIG =
+  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart';
 
 /** Where another one installs Cilium, its values are set there. */
 const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
@@ -229,7 +244,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
           '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
           `# where you did: ${CILIUM_TOPOLOGY_ON.map((line) => line.slice(2)).join('; ')}`,
         ]
-      : (ciliumOwner(index) ?? CILIUM_TOPOLOGY_ON),
+      : (ciliumOwner(index) ?? [...CILIUM_TOPOLOGY_ON, CILIUM_NODE_CONFIG]),
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
@@ -272,15 +287,23 @@ const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readon
   return later;
 };
 
+/** What its members are no object shows. */
+const MEMBERS_NOTE: OwnerNote = {
+  line: '# only where more members of the StatefulSet serve the same (not a quorum, shards, or replicas of a primary)',
+  reverts: true,
+};
+
 /** Who would undo a change. */
 const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undefined => {
   if (kind === 'service') return askingNote(facts);
   const own = facts.workloads.find((each) => each.kind.toLowerCase() === kind && each.name === name);
-  // A restart is no change that an owner would write back.
-  if (own?.marks === undefined || patch.spec === RESTART) return undefined;
   const spreads = patch.spec?.['template'] !== undefined;
+  const otherwise = own?.kind === 'StatefulSet' && !spreads ? MEMBERS_NOTE : undefined;
+  // A restart is no change that an owner would write back.
+  if (own?.marks === undefined || patch.spec === RESTART) return otherwise;
   const pointer = spreads ? '/spec/template/spec/topologySpreadConstraints' : '/spec/replicas';
-  return ownerNote(own.marks, { pointer }, facts.version);
+  const note = ownerNote(own.marks, { pointer }, facts.version);
+  return note?.reverts === true ? note : (otherwise ?? note);
 };
 
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice. */

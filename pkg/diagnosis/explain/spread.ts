@@ -92,7 +92,7 @@ const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): s
     return `The Pods of ${named(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   const kept = barredText(facts, workload, zones);
   if (kept !== '') return kept;
-  if (zones.some((zone) => allowedZones?.includes(zone) === false))
+  if (isPinned(workload, zones))
     return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
   const constraint = zoneConstraint(workload);
   const wanted = facts.clientZones.length;
@@ -103,7 +103,8 @@ const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): s
     return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
     return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
-  return `${spreadBy(workload)} counts when Pods are placed; taking Pods away, or a Node, undoes it.`;
+  const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
+  return `${spreadBy(workload)} counts when Pods are placed${older}; taking Pods away, or a Node, undoes it.`;
 };
 
 const rollingText = (workload: Workload): string =>
@@ -124,6 +125,27 @@ const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
 
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
+
+const VOLUMES_REMEDY =
+  'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
+
+const PINNED_REMEDY =
+  'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
+
+const PLACED_REMEDY =
+  'Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer); a descheduler evens out the rest.';
+
+const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
+  zones.some((zone) => allowedZones?.includes(zone) === false);
+
+/** Where a constraint is no remedy; undefined: what the code says. */
+const placedRemedy = (workload: Workload, zones: readonly string[], wanted: number): string | undefined => {
+  if (isPinned(workload, zones)) return PINNED_REMEDY;
+  if (workload.replicas < wanted) return undefined;
+  if (workload.volumes === true) return VOLUMES_REMEDY;
+  const isAsked = workload.zoneAntiAffinity || zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
+  return isAsked ? PLACED_REMEDY : undefined;
+};
 
 const LEADER_REMEDY =
   'More replicas give the Service no endpoint as long as one Pod has that label (a leader): let clients that may read elsewhere use a Service of the other Pods.';
@@ -179,7 +201,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
   const bars = workloads.some((workload) => barredText(facts, workload, empty) !== '');
-  const other = misses ? remedyOf('SpreadSelectsNothing') : bars ? BARRED_REMEDY : undefined;
+  const [placed] = workloads.map((workload) => placedRemedy(workload, empty, clientZones.length));
+  const other = misses ? remedyOf('SpreadSelectsNothing') : bars ? BARRED_REMEDY : placed;
   return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : other)];
 };
 
@@ -219,7 +242,9 @@ export const failingCauses = (facts: Facts): Cause[] => {
   const checked = type === 'LoadBalancer' && entryOf(facts)?.unchecked !== true;
   if (checked && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
     const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: no Node there passes the health check of the load balancer.`;
-    causes.push(cause('effective', 'ZoneFailsHealthCheck', evidence));
+    const pinned = facts.workloads.find((workload) => isPinned(workload, empty));
+    const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
+    causes.push(cause('effective', 'ZoneFailsHealthCheck', `${evidence}${why}`, pinned && PINNED_REMEDY));
   }
   if (noZones.length > 0) {
     const evidence = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;

@@ -88,6 +88,9 @@ const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints
   return [cause('given', 'TerminatingEndpoints', `${none}; ${used}.`)];
 };
 
+const MEMBERS_REMEDY =
+  'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+
 const WRITER_REMEDY =
   'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
 
@@ -127,7 +130,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
-  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`));
+  const members = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;

@@ -6,7 +6,7 @@ import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, Proxy, ProxyEndpoint, Route } from '../../upstream/index.ts';
-import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { PLANES, isAgent } from '../routers/planes.ts';
 import { type Routers, createRouters, firstRelease, routersReport, versionOf } from '../routers/routers.ts';
 import type { NodeRouting, RouterAnswer, RouterObject } from '../routers/types.ts';
@@ -56,8 +56,10 @@ const hasDuplicates = (endpoints: readonly Endpoint[]): boolean =>
   new Set(endpoints.map(({ addresses: [address] }) => address)).size < endpoints.length;
 
 /** Names of Nodes by which a proxy may decide; undefined where it looks at no name for this Service. */
-const namedNodes = ({ spec }: Service, endpoints: readonly Endpoint[]): ReadonlySet<string> | undefined => {
+const namedNodes = (service: Service, endpoints: readonly Endpoint[]): ReadonlySet<string> | undefined => {
+  const { spec } = service;
   const matter =
+    isLocalDns(service) ||
     spec?.internalTrafficPolicy === 'Local' ||
     spec?.externalTrafficPolicy === 'Local' ||
     // Cilium from 1.20 prefers endpoints of its own Node by their Node's name.

@@ -234,6 +234,7 @@ interface KubeProxyInput {
 }
 
 const SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
+const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
 
 /** What its agent shows of it. */
 const seenOf = (agent: RouterObject, context: AnswerContext) => {
@@ -259,6 +260,8 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
   const own = seen?.own;
   const version = proxyVersion(node, own, context);
   const gates = { ...seen?.gates, ...stated.gates };
+  // It never learns its zone, whatever its gates say.
+  const blind = stated.version === undefined && own?.minor === 21 && own.patch === 0;
   const draft = {
     router: 'kube-proxy',
     title: 'kube-proxy',
@@ -278,9 +281,9 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
         : []),
     ],
     evidence: [...evidence, ...(seen?.evidence ?? [])],
-    behaviour: { ...behaviourAt(version, gates), source },
+    behaviour: { ...behaviourAt(version, blind ? {} : gates), source: blind ? MENDED : source },
     notes: skewNotes(node, version),
-    proxy: { kind: 'kube-proxy' },
+    proxy: blind ? { kind: 'ruled', name: 'kube-proxy 1.21.0', rule: {} } : { kind: 'kube-proxy' },
     gates,
   } as const;
   return routerAnswer(node, draft, context);

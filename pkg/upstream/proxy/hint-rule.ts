@@ -8,6 +8,7 @@ import {
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { isAuto } from '../../routing/slots.ts';
+import { fullName } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
@@ -36,6 +37,8 @@ export interface HintRule {
    * hinted for other zones, even if that is all of them. Default: all hints are ignored, as kube-proxy does.
    */
   readonly partial?: 'skip' | 'each';
+  /** Of OpenShift's DNS it takes the ready endpoint on the client's node where there is one, whatever hints say. */
+  readonly localDns?: true;
   /** Endpoints whose hints count beside those of ready ones. */
   readonly counts?: readonly Unready[];
   /**
@@ -84,6 +87,8 @@ const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn | 'hints'): boolean
   if (value !== undefined && ADMITS[optIn.annotationValue](value)) return true;
   return optIn.distributions.includes(spec?.trafficDistribution ?? '');
 };
+
+export const isLocalDns = (service: Service): boolean => fullName(service) === 'openshift-dns/dns-default';
 
 const isHinted = ({ zoneHints }: ProxyEndpoint): boolean => zoneHints.size > 0;
 
@@ -134,6 +139,9 @@ const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Cho
     own: endpoints.own,
   });
   const all = (reason: Reason) => answer(endpoints.own, '', reason);
+  const near = rule.localDns === true && isLocalDns(service) ? endpoints.own : [];
+  const beside = near.filter(({ ready, nodeName }) => ready && nodeName === nameOf(input.node));
+  if (beside.length > 0) return answer(beside, '', 'SameNodeHints');
   if (optIn === undefined) return all(ignoring ?? 'HintsIgnored');
   if (!isOptedIn(service, optIn)) return all(unasked ?? 'RouterNotOptedIn');
   if (stoppedByLocal === true && service.spec?.externalTrafficPolicy === 'Local') {

@@ -463,6 +463,16 @@ describe('a change is tried before it is offered', () => {
       ...three,
     ],
     [
+      'the same as advice where they are members of a StatefulSet',
+      'OverloadThreshold',
+      /^# only where more members of the StatefulSet .*\n# kubectl scale statefulset server -n default --replicas=6$/,
+      '1.30',
+      byCpu,
+      slicesIn(false, 'a', 'b', 'c', 'c'),
+      workload(4, constrained(), 'StatefulSet'),
+      ...three,
+    ],
+    [
       'no replicas that another Service of the same Pods would lose its hints by',
       'PodsNotSpread',
       /^kubectl get pods/,

@@ -227,6 +227,7 @@ const EFFECTS: readonly Effect[] = [
   ['Calico 3.31.0 ignores them', [calico('v3.31.0'), BPF], 'Auto', 'ab', 'HintsIgnored'],
   ['kube-proxy 1.30 needs the annotation', [kubeProxy('v1.30.1')], 'PreferClose', 'ab', 'ProxyNeedsAnnotation'],
   ['kube-proxy 1.31 does not', [kubeProxy('v1.31.1')], '', 'ab', 'SameZoneHints'],
+  ['kube-proxy 1.21.0 never learns its zone', [kubeProxy('v1.21.0')], 'Auto', 'ab', 'HintsIgnored'],
 ];
 
 describe('what becomes of hints', () => {
@@ -243,6 +244,24 @@ describe('what becomes of hints', () => {
       expect(found.reason).to.equal(reason);
       const used = { SameZoneHints: 1, NoBackendForZone: 0 }[reason] ?? 2;
       expect(found.used).to.have.length(used);
+    });
+  }
+
+  // openshift/ovn-kubernetes lb_config.go, "OCP HACK".
+  for (const [nodeName, used] of [
+    ['n', 1],
+    ['other', 2],
+  ] as const) {
+    it(`OVN-Kubernetes and the DNS of OpenShift, one of two endpoints on Node ${nodeName}: uses ${used}`, () => {
+      const objects = [daemonSet('ovnkube-node', 'ovn:v1', { labels: { app: 'ovnkube-node' } })];
+      const { proxy, ...routing } = answer({ objects }).routing;
+      const endpoints = [nodeName, ''].map((name, index) =>
+        endpoint({ zone: 'a', addresses: [`198.18.0.${index}`], nodeName: name }),
+      );
+      const dns = service({ metadata: { namespace: 'openshift-dns', name: 'dns-default' } });
+      const found = routeFor({ node: here(), service: dns, slices: [slice({ endpoints })], ...routing }, proxy);
+      expect(found.used).to.have.length(used);
+      expect(found.mode).to.equal('');
     });
   }
 });
