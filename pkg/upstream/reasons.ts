@@ -136,7 +136,7 @@ export const REASONS = {
   ),
   NoLocalEndpoints: anyProxy(
     'Service {service} has internalTrafficPolicy Local and no usable endpoint on Node {node}: connections from there fail.',
-    'Run a Pod on every Node with clients, or remove the policy.',
+    'Run a Pod on every Node with clients (a DaemonSet that tolerates their taints), or remove the policy.',
   ),
   TerminatingEndpoints: anyProxy(
     'No endpoint of Service {service} is ready, so Node {node} uses {used} that are terminating but still serving, of any zone.',

@@ -115,6 +115,8 @@ export const whyNotSpread: Fix = (facts) => {
     const full = empty.filter((zone) => room.get(zone) === 0);
     if (full.length > 0)
       return [`# no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`];
+    if (volumes && kind !== 'StatefulSet')
+      return [`# the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`];
     if (volumes)
       return [
         `# volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`,

@@ -35,7 +35,9 @@ const spreadBy = (workload: Workload): string => {
 
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
 
-type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
+export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
+
+export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
 
 /** A taint of the Node that keeps the Pods away. */
 const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
@@ -57,7 +59,7 @@ export const barrier = (node: Node, workload: Workload): string | undefined => {
   if (taint === undefined) return undefined;
   if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
   if (compute === 'fargate') return 'Fargate, which runs Pods of its own profile only';
-  return `taint ${taint.key ?? ''}:${taint.effect ?? ''}, which the Pods do not tolerate`;
+  return `taint ${taintText(taint)}, which the Pods do not tolerate`;
 };
 
 /** Zones that are empty because every Node there keeps these Pods away. */

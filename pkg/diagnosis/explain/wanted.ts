@@ -16,6 +16,7 @@ import type { HintSource } from '../models/hints.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Taint, taintText } from './spread.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
@@ -57,7 +58,9 @@ const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove 
 const localCauses = ({ name, routes }: Facts): Cause[] => {
   const policy = `Service ${name} has spec.internalTrafficPolicy Local`;
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
-  const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.`;
+  const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
+  const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
+  const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.${tainted}`;
   return [
     ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
     cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),

@@ -155,7 +155,7 @@ export const PLANES = tableOf([
     title: 'OVN-Kubernetes',
     agent: { names: /^ovnkube-node/, labels: [['app', 'ovnkube-node']], containers: ['ovnkube-controller'] },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
-    // Only OpenShift has that Service, and only its build does so, for Pods.
+    note: { when: {}, text: 'of openshift-dns/dns-default Pods use the endpoint on their own Node, the host network any' },
     versions: [{ rule: { localDns: true } }],
     source:
       'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open); openshift/ovn-kubernetes lb_config.go ("OCP HACK"), #964',
@@ -172,7 +172,7 @@ export const PLANES = tableOf([
         assumed: 'hints were merged in September 2026 (kube-ovn#7378) and no release with them has been examined',
       },
     ],
-    source: 'kube-ovn#7364, #7378',
+    source: 'kube-ovn#7364, #7378 (merged in September 2026, in no release that was examined)',
   },
   {
     name: 'antrea',
