@@ -139,11 +139,9 @@ const serveAll: Fix = (facts) => {
 const CILIUM_TOPOLOGY_ON = [
   '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
   '# kubectl -n kube-system rollout restart daemonset/cilium',
+  // ovh/public-cloud-roadmap#1079
+  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart',
 ];
-
-// ovh/public-cloud-roadmap#1079
-const CILIUM_NODE_CONFIG =
-  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart';
 
 /** Where another one installs Cilium, its values are set there. */
 const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
@@ -242,9 +240,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
       ? [
           '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
-          `# where you did: ${CILIUM_TOPOLOGY_ON.map((line) => line.slice(2)).join('; ')}`,
+          `# where you did: ${CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.slice(2)).join('; ')}`,
         ]
-      : (ciliumOwner(index) ?? [...CILIUM_TOPOLOGY_ON, CILIUM_NODE_CONFIG]),
+      : (ciliumOwner(index) ?? CILIUM_TOPOLOGY_ON),
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',

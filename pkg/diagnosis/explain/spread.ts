@@ -128,14 +128,8 @@ const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
-const VOLUMES_REMEDY =
-  'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
-
 const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
-
-const PLACED_REMEDY =
-  'Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer); a descheduler evens out the rest.';
 
 const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
@@ -144,9 +138,11 @@ const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean
 const placedRemedy = (workload: Workload, zones: readonly string[], wanted: number): string | undefined => {
   if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (workload.replicas < wanted) return undefined;
-  if (workload.volumes === true) return VOLUMES_REMEDY;
-  const isAsked = workload.zoneAntiAffinity || zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
-  return isAsked ? PLACED_REMEDY : undefined;
+  if (workload.volumes === true)
+    return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
+  if (workload.zoneAntiAffinity || zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule')
+    return 'Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer); a descheduler evens out the rest.';
+  return undefined;
 };
 
 const LEADER_REMEDY =
