@@ -331,7 +331,10 @@ const ROWS: readonly Row[] = [
     {
       spec: CLOSE,
       endpoints: ['a:a', 'a:a', 'b:b'],
-      pods: { topologySpreadConstraints: [], volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+      pods: {
+        topologySpreadConstraints: [],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+      },
     },
     'Ineffective',
     'PodsNotSpread',

@@ -240,7 +240,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
       ? [
           '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
-          `# where you did: ${CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.slice(2)).join('; ')}`,
+          `# where you did: ${CILIUM_TOPOLOGY_ON.slice(0, 2)
+            .map((line) => line.slice(2))
+            .join('; ')}`,
         ]
       : (ciliumOwner(index) ?? CILIUM_TOPOLOGY_ON),
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],

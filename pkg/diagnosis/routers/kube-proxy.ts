@@ -262,6 +262,7 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
   const gates = { ...seen?.gates, ...stated.gates };
   // It never learns its zone, whatever its gates say.
   const blind = stated.version === undefined && own?.minor === 21 && own.patch === 0;
+  const proxy: Proxy = blind ? { kind: 'ruled', name: 'kube-proxy 1.21.0', rule: {} } : { kind: 'kube-proxy' };
   const draft = {
     router: 'kube-proxy',
     title: 'kube-proxy',
@@ -283,7 +284,7 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
     evidence: [...evidence, ...(seen?.evidence ?? [])],
     behaviour: { ...behaviourAt(version, blind ? {} : gates), source: blind ? MENDED : source },
     notes: skewNotes(node, version),
-    proxy: blind ? { kind: 'ruled', name: 'kube-proxy 1.21.0', rule: {} } : { kind: 'kube-proxy' },
+    proxy,
     gates,
   } as const;
   return routerAnswer(node, draft, context);

@@ -155,7 +155,10 @@ export const PLANES = tableOf([
     title: 'OVN-Kubernetes',
     agent: { names: /^ovnkube-node/, labels: [['app', 'ovnkube-node']], containers: ['ovnkube-controller'] },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
-    note: { when: {}, text: 'of openshift-dns/dns-default Pods use the endpoint on their own Node, the host network any' },
+    note: {
+      when: {},
+      text: 'of openshift-dns/dns-default Pods use the endpoint on their own Node, the host network any',
+    },
     versions: [{ rule: { localDns: true } }],
     source:
       'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open); openshift/ovn-kubernetes lb_config.go ("OCP HACK"), #964',
