@@ -418,6 +418,71 @@ const ROWS: readonly Row[] = [
     /no ready endpoint in b and c: no Node there passes the health check/,
   ],
   [
+    'https://github.com/kubernetes/cloud-provider-openstack/issues/2866',
+    {
+      annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'c7f0a9b2' },
+      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      endpoints: ['a:a', 'b:b'],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through any Node that Octavia picks; Nodes without one of its Pods drop it/,
+    /loadbalancer\.openstack\.org\/enable-health-monitor: "true"/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/27800',
+    {
+      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      endpoints: ['c:c'],
+      plane: cilium('1.18.2', { 'enable-service-topology': 'true' }),
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /its load balancer or client picks; Nodes without one of its Pods drop it/,
+    /or set `externalTrafficPolicy: Cluster`/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/43819',
+    {
+      spec: { ...CLOSE, selector: undefined },
+      endpoints: [],
+      plane: cilium('1.18.5', { 'enable-service-topology': 'true' }),
+      extra: [
+        {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: { namespace: 'shop', name: 'web-gw', labels: { 'kubernetes.io/service-name': 'web' } },
+          addressType: 'IPv4',
+          ports: [{ port: 9999 }],
+          endpoints: [{ addresses: ['192.192.192.192'], conditions: { ready: true } }],
+        },
+      ],
+    },
+    'Ineffective',
+    'NoSelector',
+    /^✗ ineffective: no share can be predicted \(no endpoint has a zone\)$/,
+    /stands for Cilium's Envoy on the Node that traffic enters/,
+  ],
+  [
+    'https://github.com/traefik/traefik/issues/12023',
+    { spec: { ...CLOSE, type: 'NodePort', externalTrafficPolicy: 'Local' }, endpoints: ['a:a'] },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /the Node whose port the client picks; Nodes without one of its Pods drop it/,
+    /Nodes there drop what enters\..*or set `externalTrafficPolicy: Cluster`/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',
+    {
+      spec: { ...CLOSE, type: 'NodePort' },
+      extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^✓ through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
+    /`load_balancing\.cross_zone\.enabled=false`/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/257',
     {
       annotations: { 'metallb.universe.tf/address-pool': 'default' },
@@ -468,6 +533,47 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /`resolveGranularity: service`/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4477',
+    {
+      extra: [
+        ingress('alb', {
+          'alb.ingress.kubernetes.io/target-type': 'ip',
+          'alb.ingress.kubernetes.io/target-group-attributes': 'load_balancing.cross_zone.enabled=false',
+        }),
+        ingressClass('alb', 'ingress.k8s.aws/alb'),
+      ],
+    },
+    around('aws-alb'),
+    /an annotation keeps it to zones, and a zone of it without Pods fails(?! →)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/42377',
+    {
+      spec: { internalTrafficPolicy: 'Local' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.16.2')],
+    },
+    around('istio'),
+    /from 1\.17 on it keeps to the Node \(internalTrafficPolicy\), before it sends to Pods on any; seen: \S+:1\.16\.2/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/27552',
+    {
+      version: '1.28.9',
+      annotations: MODE,
+      spec: {},
+      endpoints: THREE_EACH,
+      extra: [
+        beside('networking.istio.io/v1', 'VirtualService', {
+          gateways: ['istio-system/gw'],
+          tcp: [{ route: [{ destination: { host: 'web' } }] }],
+        }),
+      ],
+    },
+    around('istio-gateway'),
+    /mesh → a DestinationRule for host web\.shop\.svc\.cluster\.local with `localityLbSetting`/,
+  ],
+  [
     'https://github.com/Kong/charts/pull/1525',
     { extra: [ingress('kong'), ingressClass('kong', 'ingress-controllers.konghq.com/kong')] },
     around('kong'),
@@ -483,7 +589,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/openshift/router',
     { extra: [beside('route.openshift.io/v1', 'Route', { to: { kind: 'Service', name: 'web' } })] },
     around('openshift-router'),
-    /the router \(HAProxy\) sends to Pods/,
+    /openshift-router \(Route shop\/web\): it chooses among the endpoints by itself/,
   ],
   [
     'https://github.com/argoproj/argo-rollouts/issues/3125',

@@ -1,5 +1,6 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
 import type { StringMap } from '../../apis/meta.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export interface EntryObject {
@@ -18,10 +19,10 @@ export interface EntryObject {
 }
 
 /** Clients of one kind that go around a Service's proxies. */
-interface Client {
+export interface Client {
   /** What decides about zones instead. Default: it chooses by itself, without zones. */
   readonly decides?: string;
-  /** What to set, so that zones count. Default: nothing is known. */
+  /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
   readonly setting?: string;
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
@@ -29,10 +30,18 @@ interface Client {
   /** It is not known what it does. */
   readonly unsure?: true;
   /** It follows the same hints as the Service's proxies. */
-  readonly byHints?: true;
+  readonly byHints?: boolean;
   /** An annotation of the Service with the value that keeps it here. */
   readonly unless?: readonly [key: string, value: string];
+  /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
+  readonly kept?: RegExp;
+  /** From this version on it keeps to `internalTrafficPolicy: Local`, as the Service's proxies do. */
+  readonly localSince?: KubernetesVersion;
 }
+
+/** The host of a rule has to be the Service's (istio/istio#27552). */
+const ISTIO_SETTING =
+  '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting` and `outlierDetection`';
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
@@ -84,13 +93,11 @@ export const CLIENTS = clients({
     usesClusterIp: 'haproxy-ingress.github.io/service-upstream',
   },
   kong: {
-    decides: 'Kong sends to Pods, without zones',
     setting: '`kubectl annotate service {service} -n {namespace} ingress.kubernetes.io/service-upstream=true`',
     source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
     usesClusterIp: 'ingress.kubernetes.io/service-upstream',
   },
   apisix: {
-    decides: 'APISIX sends to Pods, without zones',
     setting: '`resolveGranularity: service` of each of its backends in the ApisixRoute sends it to the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
@@ -100,7 +107,8 @@ export const CLIENTS = clients({
   'aws-alb': {
     decides: 'with target type ip the load balancer sends to Pods, by default across zones',
     setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
-    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide',
+    kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
   },
   'azure-application-gateway': {
     decides: 'the gateway sends to Pods',
@@ -124,7 +132,7 @@ export const CLIENTS = clients({
   },
   'istio-gateway': {
     decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
-    setting: '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25)',
+    setting: ISTIO_SETTING,
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
   'cilium-gateway': {
@@ -132,7 +140,6 @@ export const CLIENTS = clients({
     source: 'cilium#48738 (open)',
   },
   'openshift-router': {
-    decides: 'the router (HAProxy) sends to Pods, without zones',
     source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template',
   },
   clusterset: {
@@ -144,14 +151,6 @@ export const CLIENTS = clients({
   'calico-typha': {
     decides: "calico-node takes Typha's addresses from its endpoints and connects to Pods",
     source: 'projectcalico/calico typha/pkg/discovery',
-  },
-  'gke-neg/ingress': {
-    decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
-    source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
-  },
-  'gke-neg/gateway': {
-    decides: "Google's load balancer sends to Pods",
-    source: 'ingress-gce',
   },
   gateway: {
     decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
@@ -172,8 +171,8 @@ export const CLIENTS = clients({
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'gke-neg': {
-    decides: "Google's load balancer sends to Pods of network endpoint groups",
-    source: 'kubernetes/ingress-gce pkg/negannotation',
+    decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
+    source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
   knative: {
     decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
@@ -188,21 +187,23 @@ export const CLIENTS = clients({
   },
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
-    setting: '`spec.trafficDistribution: PreferClose` of the Service',
+    setting:
+      '`spec.trafficDistribution: PreferClose` of the Service, or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {
     decides:
       "the sidecar's Envoy chooses by locality, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
-    setting:
-      '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule with `localityLbSetting` and `outlierDetection`',
-    source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #54715, #58701',
+    setting: ISTIO_SETTING,
+    localSince: { major: 1, minor: 17 },
+    source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
   linkerd: {
     decides:
       "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
     byHints: true,
-    source: 'linkerd/linkerd2 controller/api/destination; #6698',
+    localSince: { major: 2, minor: 13 },
+    source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   kuma: {
     decides: "the sidecar's Envoy chooses by tags",
@@ -245,7 +246,7 @@ export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
   [/^ingress-controllers\.konghq\.com\/kong/, 'kong', /^kong$/],
   // GKE has no IngressClass objects.
-  [/^k8s\.io\/ingress-gce/, 'gke-neg/ingress', /^gce(?:-internal)?$/],
+  [/^k8s\.io\/ingress-gce/, 'gke-neg', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
   [/^azure\/application-gateway/, 'azure-application-gateway', /^azure[-/]application-gateway$/],
 ];
@@ -256,7 +257,7 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^io\.cilium\/gateway-controller/, 'cilium-gateway'],
   [/^traefik\.io\//, 'traefik/gateway'],
   [/^projectcontour\.io\//, 'contour'],
-  [/^networking\.gke\.io\//, 'gke-neg/gateway'],
+  [/^networking\.gke\.io\//, 'gke-neg'],
   [/^konghq\.com\//, 'kong'],
 ];
 
@@ -283,6 +284,3 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
 ];
-
-/** Whose sidecars Pods show, by the name of the mesh. */
-export const MESHES: readonly ClientName[] = ['istio', 'linkerd', 'kuma', 'consul'];

@@ -1,17 +1,20 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { routerObjectTitle } from '../routers/kube-proxy.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import { compareVersions } from '../../routing/version.ts';
+import { isEnabled } from '../../upstream/index.ts';
+import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { imageVersion, routerObjectTitle, versionText } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
   CLIENTS,
   CLIENT_OF_KIND,
+  type Client,
   type ClientName,
   type EntryObject,
   GATEWAY_CONTROLLERS,
   INGRESS_CONTROLLERS,
-  MESHES,
   SERVICE_MARKS,
 } from './clients.ts';
 import { byText } from '../../apis/values.ts';
@@ -32,14 +35,14 @@ const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const entries = itemsOf(snapshot.ingresses);
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
-  const meshed = itemsOf(snapshot.pods).filter(({ mesh }) => mesh !== undefined);
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
-    /** Pods with a sidecar by the name of its mesh. */
-    meshes: Map.groupBy(meshed, ({ mesh = '' }) => mesh),
+    /** Pods by the mesh of their sidecar. */
+    meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), (service) => serviceRefOf(service).namespace),
     watchers: watcherIndex(snapshot),
+    hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
     /** What ingress-nginx was started with, where it is a Deployment. */
     nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
@@ -51,7 +54,11 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
 
 type BypassIndex = ReturnType<typeof bypassIndex>;
 
-const NEG = 'cloud.google.com/neg';
+const hasNeg = ({ metadata }: Service): boolean =>
+  /"ingress":\s*true/.test(metadata?.annotations?.['cloud.google.com/neg'] ?? '');
+
+/** An alternative that versions without the field do not have. */
+const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 
 const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
 
@@ -64,6 +71,8 @@ interface Found {
   readonly controller?: string | undefined;
   readonly all?: boolean;
   readonly possible?: boolean;
+  /** What differs for this Service. */
+  readonly own?: Partial<Client> | undefined;
 }
 
 const classOf = ({ className, annotations }: EntryObject): string =>
@@ -104,12 +113,30 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   return CLIENT_OF_KIND[entry.kind] ?? gatewayClient(entry, index);
 };
 
+/** An ALB with instance targets goes through node ports, and so does Google's without network endpoint groups. */
+const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
+  (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
+  (client === 'gke-neg' && entry.kind === 'Ingress' && !hasNeg(service));
+
+/** Where an annotation makes zones count there is nothing left to set. */
+const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
+  const all = annotations.flatMap((own) => Object.entries(own ?? {}));
+  const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
+  return isKept ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '' } : {};
+};
+
+/** By which load balancers of Ingresses traffic enters the node ports of the Service. */
+export const nodePortEntries = (service: Service, index: BypassIndex) =>
+  (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap(({ entry }) => {
+    const client = clientOf(entry, index);
+    if (client === undefined || !takesNodePorts(client, entry, service)) return [];
+    const { setting = 'see its documentation' } = CLIENTS[client];
+    const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
+    return [{ enters: `through any Node that the load balancer of ${entryName(entry)} picks`, remedy }];
+  });
+
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
-  // An ALB with instance targets goes through node ports.
-  if (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
-  // So does Google's without network endpoint groups.
-  if (client === 'gke-neg/ingress' && !/"ingress":\s*true/.test(service.metadata?.annotations?.[NEG] ?? ''))
-    return true;
+  if (takesNodePorts(client, entry, service)) return true;
   const { usesClusterIp = '' } = CLIENTS[client];
   return [entry.annotations, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
@@ -120,7 +147,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     if (client === undefined || passesProxy(client, entry, service)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
-    return [{ client, evidence, controller: controllerOf(entry, index) }];
+    const own = ifKept(client, entry.annotations, service.metadata?.annotations);
+    return [{ client, evidence, controller: controllerOf(entry, index), own }];
   });
 
 const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
@@ -148,16 +176,29 @@ const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['
   return [{ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }];
 };
 
+/** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
+const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client> | undefined => {
+  if (localSince === undefined) return {};
+  // Of Linkerd's edges those of 2024 and later count as newer.
+  const seen = imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+  if (seen !== undefined && compareVersions(seen, localSince) >= 0) return undefined;
+  const since = `from ${versionText(localSince)} on it keeps to the Node (internalTrafficPolicy)`;
+  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
+};
+
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
-const byMeshes = (namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
-  const sidecars = [...meshes].flatMap(([mesh, pods]): Found[] => {
-    const client = MESHES.find((name) => name === mesh);
+const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
+  const isLocal = spec?.internalTrafficPolicy === 'Local';
+  const sidecars = [...meshes].flatMap(([client, all]): Found[] => {
+    if (client === undefined) return [];
+    const row: Client = CLIENTS[client];
+    const pods = isLocal ? all.filter(({ meshImage }) => underLocal(row, meshImage) !== undefined) : all;
     const near = pods.find((pod) => pod.namespace === namespace);
     const pod = near ?? pods[0];
-    if (client === undefined || pod === undefined) return [];
+    if (pod === undefined) return [];
     const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${pod.namespace}/${pod.name}`, field: 'sidecar', value };
-    return [{ client, evidence, possible: near === undefined }];
+    return [{ client, evidence, possible: near === undefined, own: isLocal ? underLocal(row, pod.meshImage) : {} }];
   });
   return [...sidecars, ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets)];
 };
@@ -174,11 +215,12 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...byMarks(service, key),
     ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
-    ...byMeshes(namespace, index),
+    ...byMeshes(service, namespace, index),
     ...byTwins(service, index),
   ];
-  const known = found.map(({ client, evidence, controller = '', all = false, possible = false }) => {
-    const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = CLIENTS[client];
+  const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {} }) => {
+    const row: Client = { ...CLIENTS[client], ...own };
+    const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
@@ -186,6 +228,7 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
       unsure,
       byHints,
       setting: setting
+        .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replaceAll('{service}', name)
         .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
         .replaceAll('{namespace}', namespace),

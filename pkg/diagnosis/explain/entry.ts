@@ -1,12 +1,15 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
+import { nodePortEntries } from '../bypasses/find.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 
 interface Entry {
   readonly enters: string;
   readonly remedy: string;
-  /** It asks no Node for its health: an address is announced, or every Node listens. */
+  /** It asks no Node for its health: an address is announced, by Nodes with a Pod where the policy is Local. */
   readonly unchecked?: true;
+  /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
+  readonly blind?: string;
 }
 
 interface EntryKind extends Entry {
@@ -19,6 +22,9 @@ interface EntryKind extends Entry {
   /** Name of its DaemonSet. */
   readonly daemonSet?: RegExp;
 }
+
+const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
+const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 
 /** What runs in the cluster comes before what its provider would offer. */
 const ENTRIES: readonly EntryKind[] = [
@@ -46,7 +52,13 @@ const ENTRIES: readonly EntryKind[] = [
     daemonSet: /^svclb-/,
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
     remedy: 'Zones count where clients pick a Node of their own zone.',
-    unchecked: true,
+    blind: ANYWHERE,
+  },
+  {
+    shown: /^loadbalancer\.openstack\.org\//,
+    enters: 'through any Node that Octavia picks',
+    remedy: 'Nothing of the Service makes Octavia keep to zones.',
+    blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
     shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
@@ -73,7 +85,7 @@ const ENTRIES: readonly EntryKind[] = [
     shown: /^io\.cilium\/l2-announcer$/,
     enters: 'through the one Node that announces its address (Cilium L2 announcements)',
     remedy: 'All traffic enters one zone: with the class `io.cilium/bgp-control-plane` routers pick among Nodes.',
-    unchecked: true,
+    blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
   },
   {
     shown: /^io\.cilium\/bgp-control-plane$/,
@@ -89,10 +101,14 @@ export const namesBalancer = (annotation: string): boolean => ENTRIES.some(({ sh
 const OTHER_ENTRY: Entry = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
+  blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
 };
 
-/** Other Nodes drop what enters there. */
-const LOCAL = ', among Nodes with one of its Pods (externalTrafficPolicy Local)';
+const NODE_PORT: Entry = {
+  enters: 'through the Node whose port the client picks',
+  remedy: 'Zones count where clients pick a Node of their own zone.',
+  blind: ANYWHERE,
+};
 
 const balancerOf = ({ service, nodes, snapshot, index }: Facts): Entry => {
   const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
@@ -113,13 +129,13 @@ const balancerOf = ({ service, nodes, snapshot, index }: Facts): Entry => {
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
   const { type, externalIPs, externalTrafficPolicy } = facts.service.spec ?? {};
-  const local = externalTrafficPolicy === 'Local' ? LOCAL : '';
-  const at = (entry: Entry): Entry => ({ ...entry, enters: `${entry.enters}${local}` });
-  if (type === 'NodePort')
-    return at({
-      enters: 'through the Node whose port the client picks',
-      remedy: 'Zones count where clients pick a Node of their own zone.',
-    });
+  const at = ({ blind, ...entry }: Entry): Entry => {
+    if (externalTrafficPolicy !== 'Local') return entry;
+    const isBlind = blind !== undefined && facts.service.metadata?.annotations?.[MONITOR] !== 'true';
+    const local = isBlind ? '; Nodes without one of its Pods drop it' : ', among Nodes with one of its Pods';
+    return { ...entry, ...(isBlind ? { blind } : {}), enters: `${entry.enters}${local} (externalTrafficPolicy Local)` };
+  };
+  if (type === 'NodePort') return at(nodePortEntries(facts.service, facts.index.bypasses)[0] ?? NODE_PORT);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
   return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(balancerOf(facts));

@@ -204,12 +204,17 @@ const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => rea
 /** Nothing that is used answers. */
 const isPublishedInVain = ({ used }: Pick<FamilyRoute, 'used'>): boolean => used.every(isVain);
 
+/** The one endpoint of Services of Gateways and Ingresses of Cilium (operator/pkg/model/translation). */
+export const PLACEHOLDER = '192.192.192.192';
+
 /** There is a ready endpoint, and it gets none; or all that it gets is published as ready and is not. */
 export const isFailing = (
   { endpoints }: Pick<Facts, 'endpoints'>,
   route: Pick<FamilyRoute, 'used' | 'reason'>,
 ): boolean =>
-  endpoints.length > 0 && route.reason !== 'NotProxied' && route.reason !== 'RouterUnknown' && isPublishedInVain(route);
+  endpoints.some(({ address }) => address !== PLACEHOLDER) &&
+  !['NotProxied', 'RouterUnknown'].includes(route.reason) &&
+  isPublishedInVain(route);
 
 /** Connections of each family and port that something answers, of clients in the client zones and on Nodes without zone. */
 const trafficsOf = (

@@ -10,7 +10,7 @@ import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, se
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { chosenBy, evacuatedZones, runsOnFargate } from './spread.ts';
-import { type Facts, racedNodes } from './facts.ts';
+import { type Facts, PLACEHOLDER, racedNodes } from './facts.ts';
 import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { sourceClusters } from './wanted.ts';
@@ -167,6 +167,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   ),
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
   NoSelector: firstOf(
+    ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),
     (facts) =>
       sourceClusters(facts).length > 0 || facts.endpoints.every(({ zone }) => zone === '') ? [SHOW_SLICES] : [],
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'endpointslices')],

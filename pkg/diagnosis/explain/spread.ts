@@ -237,12 +237,15 @@ export const failingCauses = (facts: Facts): Cause[] => {
   }
   const { type, externalTrafficPolicy } = service.spec ?? {};
   const empty = [...new Set(nodes.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
-  const checked = type === 'LoadBalancer' && entryOf(facts)?.unchecked !== true;
-  if (checked && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
-    const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: no Node there passes the health check of the load balancer.`;
+  const entry = type === 'LoadBalancer' || type === 'NodePort' ? entryOf(facts) : undefined;
+  const taken = entry !== undefined && entry.unchecked !== true;
+  if (taken && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
+    const { blind } = entry;
+    const what = blind ? 'Nodes there drop what enters' : 'no Node there passes the health check of the load balancer';
+    const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: ${what}.`;
     const pinned = facts.workloads.find((workload) => isPinned(workload, empty));
     const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
-    causes.push(cause('effective', 'ZoneFailsHealthCheck', `${evidence}${why}`, pinned && PINNED_REMEDY));
+    causes.push(cause('effective', 'ZoneFailsHealthCheck', `${evidence}${why}`, pinned ? PINNED_REMEDY : blind));
   }
   if (noZones.length > 0) {
     const evidence = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;

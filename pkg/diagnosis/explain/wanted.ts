@@ -13,7 +13,7 @@ import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import type { HintSource } from '../models/hints.ts';
-import { type Facts, type FamilyFacts, UNDRAIN, drainedText } from './facts.ts';
+import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { type Taint, taintText } from './spread.ts';
@@ -129,6 +129,10 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (isApiServer(facts.ref) && endpoints.length > 0 && !isHinted(facts)) {
     const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${listed(endpoints.map(({ address }) => address))}) that the API servers write themselves.`;
     return [cause('wanted', 'ApiServer', evidence)];
+  }
+  if (endpoints[0]?.address === PLACEHOLDER) {
+    const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
+    return [cause('wanted', 'NoSelector', evidence, 'See the Services that its Gateway or Ingress sends to.')];
   }
   const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];

@@ -165,6 +165,7 @@ const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([
   'nginx.org/use-cluster-ip',
   'haproxy-ingress.github.io/service-upstream',
   'alb.ingress.kubernetes.io/target-type',
+  'alb.ingress.kubernetes.io/target-group-attributes',
 ]);
 
 const MAX_DEPTH = 12;

@@ -17,20 +17,21 @@ const requestOf = (object: Fields): number | undefined => {
 };
 
 /** Sidecars by the name of their container. */
-const SIDECARS: Readonly<Record<string, string>> = {
+const SIDECARS: Readonly<Record<string, 'istio' | 'linkerd' | 'kuma' | 'consul'>> = {
   'istio-proxy': 'istio',
   'linkerd-proxy': 'linkerd',
   'kuma-sidecar': 'kuma',
   'consul-dataplane': 'consul',
 };
 
-/** Whose sidecar it carries; undefined: none. A sidecar may be an init container that goes on running. */
-const meshOf = (object: Fields, { labels = {}, annotations = {} }: ObjectMeta): string | undefined => {
-  if (labels['app'] === 'ztunnel') return undefined;
-  const named = [...listIn(object, 'spec.containers'), ...listIn(object, 'spec.initContainers')];
-  const found = named.flatMap((container) => SIDECARS[textIn(container, 'name')] ?? [])[0];
-  if (found !== undefined) return found;
-  return annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
+/** Whose sidecar it carries, with its image. It may be an init container that goes on running; alone it is a gateway, or ztunnel. */
+const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
+  const containers = listIn(object, 'spec.containers');
+  const named = [...(containers.length === 1 ? [] : containers), ...listIn(object, 'spec.initContainers')];
+  const found = named.find((container) => SIDECARS[textIn(container, 'name')] !== undefined);
+  const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
+  const mesh = found === undefined ? consul : SIDECARS[textIn(found, 'name')];
+  return defined({ mesh, meshImage: found && textIn(found, 'image') });
 };
 
 /** A Pod as far as it shows where clients and endpoints run. */
@@ -46,7 +47,8 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ...pickTexts(object, 'spec.nodeName', 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
-    ...defined({ requestMilliCpu: requestOf(object), mesh: meshOf(object, metadata) }),
+    ...defined({ requestMilliCpu: requestOf(object) }),
+    ...meshOf(object, metadata),
   };
 };
 

@@ -38,19 +38,18 @@ const gateway = (controllerName: string) => [
     spec: { parentRefs: [{ name: 'g', namespace: 'infra' }], rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] },
   }),
 ];
-const pod = (container: string, init = false, metadata: object = {}) =>
-  object(
-    'v1',
-    'Pod',
-    'client',
-    { spec: { [init ? 'initContainers' : 'containers']: [{ name: container }] } },
-    metadata,
-  );
+const pod = (container: string, init = false, metadata: object = {}, image = '') => {
+  const [app, sidecar] = [{ name: 'app' }, { name: container, image }];
+  const spec = init ? { containers: [app], initContainers: [sidecar] } : { containers: [app, sidecar] };
+  return object('v1', 'Pod', 'client', { spec }, metadata);
+};
+const PROXY = [{ name: 'istio-proxy', image: 'docker.io/istio/proxyv2:1.27.1' }];
 const web = (more: Parameters<typeof service>[0] = {}) =>
   service({ ...more, metadata: { name: 'web', namespace: 'shop', ...more.metadata } });
 
 const annotated = (key: string, value: string, more: Record<string, string> = {}) =>
   web({ metadata: { annotations: { [key]: value, ...more } } });
+const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
 const headless = (name: string, selector: object) =>
   object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
@@ -157,7 +156,22 @@ const CASES: readonly Case[] = [
   ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
   ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
   ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],
-  ['ztunnel, which is none', [pod('istio-proxy', false, { labels: { app: 'ztunnel' } })], []],
+  ["ztunnel, or a gateway's own Pod", [object('v1', 'Pod', 'edge', { spec: { containers: PROXY } })], []],
+  ['a sidecar that keeps to its Node', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.17.0')], [], LOCAL],
+  ['a sidecar that does not know Local', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.16.2')], ['istio'], LOCAL],
+  ['Linkerd that keeps to its Node', [pod('linkerd-proxy', false, {}, 'l5d/proxy:stable-2.13.0')], [], LOCAL],
+  [
+    'Linkerd that does not know Local',
+    [pod('linkerd-proxy', false, {}, 'l5d/proxy:stable-2.12.4')],
+    ['linkerd'],
+    LOCAL,
+  ],
+  [
+    'Linkerd of a version that is not seen',
+    [pod('linkerd-proxy', false, {}, 'l5d/proxy:edge-22.9.1')],
+    ['linkerd'],
+    LOCAL,
+  ],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
   ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
   ['Kuma', [pod('kuma-sidecar')], ['kuma']],
@@ -213,6 +227,26 @@ describe('clients that bypass the proxies', () => {
     for (const each of [web(), ingress('nginx')]) collector.add(each);
     const [found] = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
     expect(found?.setting).to.contain('kubectl annotate ingress front -n shop ');
+  });
+
+  const settingOf = (version: string, ...objects: Objects) => {
+    const collector = createCollector();
+    const node = object('v1', 'Node', 'n', { status: { nodeInfo: { kubeletVersion: version } } }, { namespace: '' });
+    for (const each of [web(), node, ...objects]) collector.add(each);
+    return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(({ setting }) => setting)[0];
+  };
+
+  it('offers no field that the version does not have, and nothing that is set already', () => {
+    const istio = gateway('istio.io/gateway-controller');
+    expect(settingOf('v1.33.0', ...istio)).to.match(
+      /^`spec\.trafficDistribution.*, or a DestinationRule for host web\.shop\./,
+    );
+    expect(settingOf('v1.28.0', ...istio)).to.match(/^a DestinationRule for host web\.shop\.svc/);
+    expect(settingOf('v1.28.0', ...gateway('gateway.envoyproxy.io/c'))).to.match(/^a BackendTrafficPolicy/);
+    const off = 'deregistration_delay.timeout_seconds=30,load_balancing.cross_zone.enabled=false';
+    const ip = { 'alb.ingress.kubernetes.io/target-type': 'ip' };
+    const kept = { ...ip, 'alb.ingress.kubernetes.io/target-group-attributes': off };
+    expect([ip, kept].map((own) => settingOf('v1.33.0', ingress('alb', own)) === '')).to.deep.equal([false, true]);
   });
 
   it('of a mesh whose Pods are in another namespace says only that it is possible', () => {

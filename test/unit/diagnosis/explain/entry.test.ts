@@ -26,7 +26,9 @@ const entersAt = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: Worl
 const LB = { type: 'LoadBalancer' };
 const EKS = { 'eks.amazonaws.com/nodegroup': 'a' };
 const PICKED = 'through the Node that its load balancer or client picks';
-const AMONG = ', among Nodes with one of its Pods (externalTrafficPolicy Local)';
+const DROPPED = '; Nodes without one of its Pods drop it (externalTrafficPolicy Local)';
+const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor';
+const LOCAL_LB = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 
 describe('where traffic from outside enters', () => {
   const rows: readonly (readonly [name: string, world: World, enters: string | RegExp])[] = [
@@ -36,7 +38,7 @@ describe('where traffic from outside enters', () => {
     [
       'by node ports of some Nodes',
       { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } },
-      `through the Node whose port the client picks${AMONG}`,
+      `through the Node whose port the client picks${DROPPED}`,
     ],
     ['by what is not known', { spec: LB }, PICKED],
     ['by Nodes of EKS', { spec: LB, labels: EKS }, /^through targets in any zone, or in the zone of its address/],
@@ -64,6 +66,17 @@ describe('where traffic from outside enters', () => {
       'by MetalLB, with policy Local',
       { spec: { ...LB, externalTrafficPolicy: 'Local' }, beside: 'metallb-system' },
       /^through the one Node that announces its address \(MetalLB.*, among Nodes with one of its Pods/,
+    ],
+    ['by what is not known, with policy Local', { spec: LOCAL_LB }, `${PICKED}${DROPPED}`],
+    [
+      'by Octavia',
+      { spec: LOCAL_LB, annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'a' } },
+      `through any Node that Octavia picks${DROPPED}`,
+    ],
+    [
+      'by Octavia that asks for health',
+      { spec: LOCAL_LB, annotations: { [MONITOR]: 'true' } },
+      /, among Nodes with one/,
     ],
     ['by Nodes of GKE', { spec: LB, labels: { 'cloud.google.com/gke-nodepool': 'a' } }, /of Google picks$/],
     ['by Nodes of AKS', { spec: LB, labels: { 'kubernetes.azure.com/cluster': 'a' } }, /of Azure picks$/],
