@@ -235,11 +235,9 @@ export const failingCauses = (facts: Facts): Cause[] => {
     const evidence = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
     causes.push(cause('used', 'PublishedNotReady', evidence));
   }
-  const { type, externalTrafficPolicy } = service.spec ?? {};
   const empty = [...new Set(nodes.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
-  const entry = type === 'LoadBalancer' || type === 'NodePort' ? entryOf(facts) : undefined;
-  const taken = entry !== undefined && entry.unchecked !== true;
-  if (taken && externalTrafficPolicy === 'Local' && endpoints.length > 0 && empty.length > 0) {
+  const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
+  if (entry !== undefined && entry.unchecked !== true && endpoints.length > 0 && empty.length > 0) {
     const { blind } = entry;
     const what = blind ? 'Nodes there drop what enters' : 'no Node there passes the health check of the load balancer';
     const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: ${what}.`;
