@@ -113,8 +113,7 @@ const predict = ({ facts, effective }: Diagnosis) => {
     .map(({ ready, count }) => ({ traffic: byZone(facts, ready), count }));
   const now = meanMatrix(present.map(({ traffic }) => traffic));
   const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
-  if (effective.inZoneShare === null) return undefined;
-  if (now === undefined || now.size === 0) return undefined;
+  if (effective.inZoneShare === null || now === undefined) return undefined;
   return {
     now,
     overload: worstOf(present),
