@@ -76,12 +76,8 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
 
 /** Fargate makes a Node for each Pod. */
 export const runsOnFargate = ({ endpoints, nodes }: Facts): boolean => {
-  const made = new Set(
-    nodes
-      .filter(({ metadata }) => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate')
-      .map((node) => nameOf(node)),
-  );
-  return endpoints.length > 0 && endpoints.every(({ nodeName }) => made.has(nodeName));
+  const made = nodes.filter(({ metadata }) => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate');
+  return endpoints.length > 0 && endpoints.every(({ nodeName }) => made.some((node) => nameOf(node) === nodeName));
 };
 
 // aws/containers-roadmap#1125
@@ -118,8 +114,10 @@ const nameIn = ({ name }: { readonly name: string }): string => name;
 
 /** Pods that would serve the zone if they were ready. */
 const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
-  const zoneOf = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
-  const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(zoneOf.get(nodeName) ?? ''));
+  const idle = pods.filter(
+    ({ nodeName, ready }) =>
+      !ready && nodes.some((node) => nameOf(node) === nodeName && zones.includes(zoneOfNode(node))),
+  );
   const pending = pods.filter(({ nodeName }) => nodeName === '');
   const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(nameIn))} there is not ready.`;
   return pending.length === 0 ? there : `${there} Pod ${listed(pending.map(nameIn))} waits for a Node.`;
