@@ -54,7 +54,10 @@ const LONG_ENOUGH = 600;
 export const measuredPast = ({ flows, direct }: Measured, service: string, nodes: number) => {
   if (direct === undefined) return undefined;
   const own = direct.flows.filter((flow) => flow.service === service);
-  const through = sumBy(flows, (flow) => (flow.service === service ? (flow.connections ?? 0) : 0));
+  const counts = flows.flatMap((flow) => (flow.service === service ? [flow.connections] : []));
+  // Beside bytes alone they are no share of anything.
+  if (counts.includes(null)) return undefined;
+  const through = sumBy(counts, (count) => count ?? 0);
   const connections = sumBy(own, (flow) => flow.connections);
   return {
     /** A second. */

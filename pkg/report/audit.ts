@@ -5,6 +5,7 @@ import {
   type Part,
   type ServiceAudit,
   isEffectiveInPart,
+  isMeasuredPast,
 } from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
@@ -49,7 +50,10 @@ const WIDE: readonly ServiceColumn[] = [
   ['BY', ({ wanted }) => (wanted.by === '' ? '-' : wanted.by)],
   ['OVERLOAD ROUTED', ({ overloadRoutedByZone }) => overloadText(overloadRoutedByZone)],
   ['NEEDS ENDPOINTS', ({ saving }) => percentText(saving?.endpoints ?? null)],
-  ['BYPASSED BY', ({ bypasses }) => (bypasses.length === 0 ? '-' : bypasses.join(','))],
+  [
+    'BYPASSED BY',
+    (service) => [...service.bypasses, ...(isMeasuredPast(service) ? ['measured'] : [])].join(',') || '-',
+  ],
   ['ALSO', ({ alsoFound }) => (alsoFound.length === 0 ? '-' : alsoFound.join(','))],
   ['EVIDENCE', ({ cause }) => cause?.evidence ?? '-'],
   ['REMEDY', ({ cause }) => cause?.remedy ?? '-'],
@@ -125,9 +129,11 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
 
 /** Of the marks in the table. */
 const inPartText = ({ effectiveInPart }: AuditSum): string =>
-  effectiveInPart === 0 ? '' : '* Through the cluster IP: a client is known to go around it, and explain names it.';
+  effectiveInPart === 0
+    ? ''
+    : '* Through the cluster IP: a client is known, or was measured, to go around it; explain says more.';
 
-const savingText = ({ saving, promised, services, unpredicted }: AuditSum): string => {
+const savingText = ({ saving, promised, promisedInPart, services, unpredicted }: AuditSum): string => {
   if (saving === null) return '';
   const of =
     promised === services - unpredicted
@@ -135,7 +141,11 @@ const savingText = ({ saving, promised, services, unpredicted }: AuditSum): stri
       : ` (of ${countText(promised, 'Service')}; of the others nothing can be promised)`;
   const more =
     saving.endpoints > 0 ? `; endpoints in zones without any would add another ${percentText(saving.endpoints)}` : '';
-  return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${of}${more}.`;
+  const inPart =
+    promisedInPart === 0
+      ? ''
+      : ` Of ${countText(promisedInPart, 'Service')} that counts only the share of connections that meters saw go through the cluster IP.`;
+  return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${of}${more}.${inPart}`;
 };
 
 /** What crossing costs at the volume that was assumed, and by whose prices; empty where none was. */
@@ -168,7 +178,7 @@ const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
-  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, no cluster IP',
+  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, no cluster IP or past it',
   NotKnown: 'Not known: the data plane, or where clients are',
   Kept: 'Also, although nothing crosses that could stay',
 };

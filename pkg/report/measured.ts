@@ -77,7 +77,7 @@ const contradictions = ({ services }: AuditReport): string => {
     ({ namespace, name, crossZoneShare, measured }) =>
       `${namespace}/${name} (${percentText(crossZoneShare)} predicted, ${percentText(measured?.crossZoneShare ?? null)} measured)`,
   );
-  return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: clients are not where the CPU of the Nodes is, keep old connections, bypass the proxies, or a proxy does not follow the hints.`;
+  return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: clients are not where the CPU of the Nodes is or keep old connections, or a proxy does not follow the hints.`;
 };
 
 /** Services whose Pods were measured to be reached past them, the most first; and on how many Nodes that would be seen. */

@@ -64,7 +64,7 @@ export const verdictOf = (nodes: NodeCounts): Verdict => {
   }
   const honoring = [...nodes.values()].filter((counts) => at(counts, 'Honored') > 0);
   if (honoring.length > 0) {
-    const message = `New connections of ${honoring.length} ${honoring.length === 1 ? 'Node' : 'Nodes'} follow the hints.`;
+    const message = `New connections through the cluster IP follow the hints on ${honoring.length} ${honoring.length === 1 ? 'Node' : 'Nodes'}.`;
     return { status: 'True', reason: 'Honored', message, nodes: [] };
   }
   const unhinted = [...nodes.values()].some((counts) => sum(counts, ['Unhinted', 'Uncovered']) > 0);

@@ -22,7 +22,7 @@ export const explain = topologyCommand({
     ['With the bytes that the traffic-meters measured, and what they cost', 'explain web -n shop --measured'],
     ['From files', 'explain shop/web -f cluster.yaml'],
     [
-      'In a pipeline: exit code 1 unless every client zone keeps its traffic',
+      'In a pipeline: exit code 1 unless every client zone keeps its traffic through the cluster IP',
       'explain shop/web --fail-on ineffective -o json',
     ],
   ],

@@ -16,7 +16,7 @@ export type Bill = { readonly tariff: Tariff } & (
   | { readonly measured: Measured; readonly gigabytesPerDay?: undefined }
 );
 
-/** Fractions of connections that would stay in their zone and do not. */
+/** Fractions of connections that would stay in their zone and do not; of all to its endpoints, where meters saw some go past its cluster IP. */
 export interface Saving {
   /** By routing by zone with the endpoints as they are. */
   readonly routing: number;
@@ -132,11 +132,14 @@ const keptNodes = ({ routes, nodes }: Facts): Part => {
   return { count: sumBy(kept, ([first]) => first?.nodes.length ?? 0), of: nodes.length };
 };
 
-const savingOf = ({ now, routedByZone }: Prediction): Saving => {
+const savingOf = ({ now, routedByZone }: Prediction, through: number): Saving => {
   const [stays, could] = [insideOf(now), insideOf(routedByZone)];
   // Clients on Nodes without zone stay nowhere.
   const zoneless = sumOf(routedByZone.get('')?.values() ?? []);
-  return { routing: atLeastNothing(could - stays), endpoints: atLeastNothing(1 - zoneless - Math.max(stays, could)) };
+  return {
+    routing: atLeastNothing(could - stays) * through,
+    endpoints: atLeastNothing(1 - zoneless - Math.max(stays, could)) * through,
+  };
 };
 
 const promisedCost = (promised: boolean, current: number, routed: number): MonthlyCost => {
@@ -145,7 +148,7 @@ const promisedCost = (promised: boolean, current: number, routed: number): Month
   return { current, saving: promised ? { routing: current - least, endpoints: least } : null };
 };
 
-/** By what went between zones; where nothing is predicted, nothing is promised. */
+/** By what went between zones through the cluster IP; where nothing is predicted, nothing is promised. */
 const measuredCostOf = (
   { draft, prediction, endpointsByZone }: Assessed,
   { tariff }: Bill,
@@ -158,8 +161,11 @@ const measuredCostOf = (
   return { ...promisedCost(draft.saving !== null, current, routed), saved };
 };
 
-/** Of connections through the cluster IP, by the routers seen; null where nothing is predicted. Clients are spread as `sum.clientsBy` says. */
-const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
+/**
+ * Of connections through the cluster IP, by the routers seen; null where nothing is predicted. Clients are spread as `sum.clientsBy` says.
+ * `through`: the part that a saving is promised of; undefined: of none.
+ */
+const figuresOf = (prediction: Prediction | undefined, through: number | undefined) => {
   const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   return {
     inZoneShare,
@@ -168,8 +174,8 @@ const figuresOf = (prediction: Prediction | undefined, promised: boolean) => {
     worstOverload: prediction?.overload ?? null,
     /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
     overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
-    /** Null also where clients go around its proxies, or the data plane is not known: nothing can be promised of them. */
-    saving: prediction === undefined || !promised ? null : savingOf(prediction),
+    /** Null also where clients go around its proxies by what objects show, or the data plane is not known: nothing can be promised of them. */
+    saving: prediction === undefined || through === undefined ? null : savingOf(prediction, through),
   };
 };
 
@@ -198,7 +204,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     endpoints: endpoints.length,
     /** With a ready endpoint. */
     zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
-    ...figuresOf(prediction, bypasses.length === 0 && verdict !== 'Unknown'),
+    ...figuresOf(prediction, bypasses.length > 0 || verdict === 'Unknown' ? undefined : 1 - (scope.past?.share ?? 0)),
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
     /** The one to look at first; null where there is none. */
@@ -210,13 +216,13 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
 
 type Ungrouped = ReturnType<typeof ungrouped>;
 
+/** Meters saw connections to its endpoints that did not go through its cluster IP. */
+export const isMeasuredPast = ({ scope: { past } }: Pick<Ungrouped, 'scope'>): boolean => (past?.connections ?? 0) > 0;
+
 /** It keeps its traffic through its cluster IP, and a client is known, or was measured, to go around that. */
-export const isEffectiveInPart = ({
-  verdict,
-  scope: { around, past },
-}: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
+export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
   (verdict === 'Effective' || verdict === 'Assumed') &&
-  (around.some(({ possible }) => !possible) || (past?.connections ?? 0) > 0);
+  (scope.around.some(({ possible }) => !possible) || isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
 const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
@@ -237,7 +243,7 @@ const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>([
 
 /**
  * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
- * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP);
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP or past it);
  * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
  */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
@@ -247,15 +253,17 @@ export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 const NOTICEABLE = 0.000_5;
 
 export const auditGroup = (
-  service: ServiceRef & Pick<Ungrouped, 'cause' | 'alsoFound' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare'>,
+  service: ServiceRef &
+    Pick<Ungrouped, 'cause' | 'alsoFound' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare' | 'scope'>,
 ): AuditGroup => {
   const { cause, alsoFound, endpoints, verdict, saving, crossZoneShare } = service;
+  const crossesPast = (service.scope.past?.crossing ?? 0) > 0;
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
   if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
   if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
   if (reasons.some((reason) => UNROUTED.has(reason))) return 'NotSavable';
   if (crossZoneShare === null) return verdict === 'Ineffective' && !reasons.includes('NoNodes') ? 'Fails' : 'NotKnown';
-  if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : 'Kept';
+  if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : crossesPast ? 'NotSavable' : 'Kept';
   if (endpoints === 1) return 'NotSavable';
   if (verdict === 'Ineffective') return 'Fails';
   return saving !== null && saving.routing + saving.endpoints <= NOTICEABLE ? 'NotSavable' : 'Costs';

@@ -8,6 +8,7 @@ import {
   type Saving,
   type ServiceAudit,
   isEffectiveInPart,
+  isMeasuredPast,
 } from './service.ts';
 
 const sumOfSavings = (savings: readonly Saving[]): Saving => ({
@@ -75,6 +76,8 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
     crossZoneShare,
     /** Services of which a saving can be promised; null without any. */
     promised: promised.length,
+    /** Of these, Services of which only the share counts that meters saw go through the cluster IP. */
+    promisedInPart: promised.filter(isMeasuredPast).length,
     saving: promised.length === 0 ? null : savingOf(promised),
     // What was measured needs no prediction.
     ...costOf(services),

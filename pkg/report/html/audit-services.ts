@@ -221,7 +221,8 @@ const partsOf = ({ sum }: AuditReport) => {
     { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving?.endpoints ?? 0 },
   ];
   const rest = 1 - parts.reduce((all, one) => all + one.share, 0);
-  const label = saving === null || sum.promised < sum.services - sum.unpredicted ? 'crosses' : 'always crosses';
+  const isPart = sum.promisedInPart > 0 || sum.promised < sum.services - sum.unpredicted;
+  const label = saving === null || isPart ? 'crosses' : 'always crosses';
   // What another way of routing keeps better than hints by zone leaves a remainder.
   return rest > 0.0005 ? [...parts, { kind: 'rest', label, share: rest }] : parts;
 };

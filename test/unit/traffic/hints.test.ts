@@ -231,7 +231,11 @@ describe('proof: the verdict about a Service', () => {
     [
       'all connections of two Nodes were honored',
       { n1: { Honored: 10 }, n2: { Honored: 1 } },
-      { status: 'True', reason: 'Honored', message: 'New connections of 2 Nodes follow the hints.' },
+      {
+        status: 'True',
+        reason: 'Honored',
+        message: 'New connections through the cluster IP follow the hints on 2 Nodes.',
+      },
     ],
     [
       'one Node of two ignores hints',

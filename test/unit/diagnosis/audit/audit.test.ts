@@ -352,6 +352,48 @@ describe('audit: any cluster', () => {
     expect(renderAudit(auditOf([...NODES, ...kept]), { color: false, columns: 100 })).not.to.contain('*');
   });
 
+  const measuredPast: readonly (readonly [
+    name: string,
+    hinted: boolean,
+    past: number,
+    expected: readonly [part: number, inPart: number, text: RegExp],
+  ])[] = [
+    ['all of it where nothing went past', false, 0, [1, 0, /would keep 67 % more\. (?!Of)/]],
+    [
+      'three quarters where a quarter went past',
+      false,
+      1,
+      [0.75, 0, /would keep 50 % more\. Of 1 Service that counts/],
+    ],
+    ['nothing where all went past', false, Infinity, [0, 0, /would keep 0 % more\. Of 1 Service/]],
+    ['nothing more where it has its hints', true, 1, [0, 1, / 3\/3\* .*1 of them only through the cluster IP/]],
+  ];
+  for (const [name, hinted, past, [part, inPart, text]] of measuredPast) {
+    it(`promises of what meters saw go through the cluster IP: ${name}`, () => {
+      const web = {
+        service: 'default/web',
+        source: 'eu-1a',
+        destination: 'eu-1b',
+        requestBytes: 1e6,
+        responseBytes: 1,
+      };
+      const flows = past === Infinity ? [] : [{ ...web, connections: 3 }];
+      const direct = { nodes: 3, seconds: 600, flows: [{ ...web, connections: Math.min(past, 3) }] };
+      const measured = { by: 'meters', seconds: 600, flows, notes: [] };
+      const tariff = tariffOf(BUILT_IN_PRICES.aws, NODES);
+      const objects = [...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted })];
+      const report = auditOf(objects, { bill: { tariff, measured: { ...measured, direct } } });
+      const { sum, services } = report;
+      close(services[0]?.saving?.routing, (part * 2) / 3);
+      close(sum.saving?.routing, (part * 2) / 3);
+      expect([sum.promised, sum.promisedInPart, sum.effectiveInPart]).to.deep.equal([1, past > 0 ? 1 : 0, inPart]);
+      // It is of the bytes through the cluster IP, whatever goes past it.
+      const costs = auditOf(objects, { bill: { tariff, measured } }).services.map(({ monthlyCost }) => monthlyCost);
+      expect(services.map(({ monthlyCost }) => monthlyCost)).to.deep.equal(costs);
+      expect(renderAudit(report, { color: false, columns: 1_000 }).replaceAll(/\s+/g, ' ')).to.match(text);
+    });
+  }
+
   it('a sidecar elsewhere, and the annotation that GKE puts on every Service, take no saving from any', () => {
     const sidecar = {
       apiVersion: 'v1',

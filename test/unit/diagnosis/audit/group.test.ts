@@ -14,7 +14,10 @@ const COSTLY: Grouped = {
   verdict: 'NotWanted',
   saving: { routing: 0.67, endpoints: 0 },
   crossZoneShare: 0.67,
+  scope: { through: 'clusterIP', around: [], unseen: [], enters: '' },
 };
+const past = { connections: 2, crossing: 1, share: 0.25, seconds: 600, seenOn: { count: 3, of: 3 }, settled: false };
+const KEPT: Partial<Grouped> = { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } };
 const cause = (reason: NonNullable<Grouped['cause']>['reason']): Grouped['cause'] => ({
   reason,
   evidence: '',
@@ -71,9 +74,15 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     more: { cause: cause('NoNodes'), verdict: 'Ineffective', saving: null, crossZoneShare: null },
     is: 'NotKnown',
   },
+  { name: 'all traffic stays', more: KEPT, is: 'Kept' },
   {
-    name: 'all traffic stays',
-    more: { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },
+    name: 'what crosses was measured past the cluster IP',
+    more: { ...KEPT, scope: { ...COSTLY.scope, past } },
+    is: 'NotSavable',
+  },
+  {
+    name: 'what goes past the cluster IP stays as well',
+    more: { ...KEPT, scope: { ...COSTLY.scope, past: { ...past, crossing: 0 } } },
     is: 'Kept',
   },
 ];

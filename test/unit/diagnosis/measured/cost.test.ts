@@ -129,6 +129,12 @@ describe('what was measured past a Service', () => {
     expected: readonly [connections: number, crossing: number, share: number | null, settled: boolean] | undefined,
   ])[] = [
     ['nothing is known where nothing counts it', [web], undefined, undefined],
+    [
+      'nothing beside bytes whose connections are not counted',
+      [{ ...web, connections: null }],
+      { nodes: 3, seconds: 3600, flows: past(1) },
+      undefined,
+    ],
     ['a quarter of its connections', [web], { nodes: 3, seconds: 3600, flows: past(1) }, [1, 1, 0.25, false]],
     ['some that stay in their zone', [web], { nodes: 3, seconds: 3600, flows: past(1, 'a') }, [1, 0, 0.25, false]],
     ['some from outside', [web], { nodes: 3, seconds: 3600, flows: past(1, 'external') }, [1, 0, 0.25, false]],
