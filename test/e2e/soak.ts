@@ -28,7 +28,8 @@ Runs the long forms of the suites, and keeps what they came to in test/e2e/resul
 
   --suites    ${Object.keys(longForms).join(', ')}, or gardener for all of Gardener's own programs;
               default: all, but only "versions" where --versions is given
-  --versions  Kubernetes versions, built where they are missing (about five minutes and 3 GB of build cache each); default all
+  --versions  Kubernetes versions, for suites that take several, built where they are missing
+              (about five minutes and 3 GB of build cache each); default all
   --help      print this
 
   make soak                    everything, about an hour
@@ -53,9 +54,11 @@ const areGardeners = (suites: readonly string[]): boolean => suites.every((suite
 /** Suites beside Gardener's programs mostly wait; the long forms of others measure, or fill the machine. */
 const jobsFor = (suites: readonly string[]): number => (areGardeners(suites) ? 3 : 1);
 
-/** Suites beside Gardener's programs take one version of Kubernetes each, but for one. */
+const OF_ALL_VERSIONS: ReadonlySet<string> = new Set(['evacuate-rights', 'model', 'settings-upgrade', 'versions']);
+
+/** The versions of Kubernetes that suites take beside the newest. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {
-  if (!areGardeners(suites)) return all;
+  if (suites.some((suite) => OF_ALL_VERSIONS.has(suite))) return all;
   return suites.includes('gardener-hints') ? HINTS_VERSIONS.filter((version) => all.includes(version)) : [];
 };
 

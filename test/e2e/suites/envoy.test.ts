@@ -67,10 +67,6 @@ describe('a real Envoy beside the closed loop', function () {
     envoys = await startEnvoys(bed(), world, ENVOYS);
     cleanups.push(() => envoys.stop());
   });
-  after(() => {
-    const results: EnvoyResults = { kubernetes, envoy: envoys.version, runs };
-    if (isLongForm) keepResults('envoy', results);
-  });
 
   for (let round = 1; round <= RUNS; round += 1)
     for (const { name, title, phases } of CONTESTS)
@@ -91,6 +87,9 @@ describe('a real Envoy beside the closed loop', function () {
         const lateMs = Math.round(Math.max(...reports.map((report) => report.lateMs)));
         const contest: ContestRun = { contest: name, outcomes, reached: [...reached], lateMs };
         runs.push(contest);
+        // After each: a suite that is ended early has not measured in vain.
+        const results: EnvoyResults = { kubernetes, envoy: envoys.version, runs };
+        if (isLongForm) keepResults('envoy', results);
         const when = outcomes.map(
           ({ way, plans }) => `${way}: ${plans.map(({ at, reason }) => `${at} s ${reason}`).join(', ')}`,
         );
