@@ -197,7 +197,8 @@ export const step = (
     past,
     fellAt,
     first: state === undefined,
-    topologyChanged: state !== undefined && (zonesDiffer || membersDiffer(before.members, members)),
+    // A controller that begins has seen no change: what the slices carry has served until now, and stays up to the upper threshold.
+    topologyChanged: before.hintPeriods.length > 0 && (zonesDiffer || membersDiffer(before.members, members)),
     highEnough: isHighEnough(policy, high, time),
   });
   const { plan, reason, cutShort } = choice;

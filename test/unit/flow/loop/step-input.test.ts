@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import fc from 'fast-check';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
-import { ENOUGH, accumulate, excessOf, step } from '../../../../pkg/flow/loop/step.ts';
+import { ENOUGH, accumulate, excessOf, initialState, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import { coresPerUnit, endpointsWithHints } from '../../../../pkg/flow/demand/arrivals.ts';
 import { evaluatePlan } from '../../../../pkg/flow/evaluate.ts';
@@ -30,6 +30,16 @@ describe('loop, its input', () => {
       const [decision] = afterSteps([measured(0, { a: 1, b: 0.2 })]);
       expect(decision).to.deep.include({ demand: { a: 1, b: 0.2, c: 0 }, rank: 3 });
     });
+
+    const begins = [
+      { name: 'with what the slices carry, above the target too', load: 0.75, reason: 'Steady', changed: false },
+      { name: 'with a plan where that is overloaded', load: 0.95, reason: 'Overloaded', changed: true },
+    ];
+    for (const { name, load, ...expected } of begins)
+      it(`begins ${name}`, () => {
+        const seen = measured(0, { a: 2 * load, b: 0.2, c: 0.2 });
+        expect(step(DEFAULT_LOOP_POLICY, initialState(seen), seen).decision).to.deep.include(expected);
+      });
 
     it('spills for it as for samples of Pods', () => {
       const decisions = afterSteps([0, 15, 30, 45].map((time) => measured(time, { a: 1.8, b: 0.2, c: 0.2 })));
