@@ -85,10 +85,12 @@ const DEPARTED = 10_000;
 /**
  * @param order - The claim that counts comes first.
  * @param departs - Whether something of a claim is over although its owner has a new one of the same key.
+ * @param most - Claims of one key that a namespace may have; those that come last in its order are left out.
  */
 export const createClaims = <C extends Claim>(
   order: (left: C, right: C) => number,
   departs: (before: C, now: C) => boolean = () => false,
+  most = Infinity,
 ) => {
   /** Nearly all keys have one claim: a list for each of 50,000 addresses would take more than the claims. */
   const living = new Map<string, C | C[]>();
@@ -106,7 +108,15 @@ export const createClaims = <C extends Claim>(
   const put = (key: string, claims: C[]): void => {
     const [only, ...others] = claims;
     if (only === undefined) living.delete(key);
-    else living.set(key, others.length === 0 ? only : claims.sort(order));
+    else if (others.length === 0) living.set(key, only);
+    else {
+      const counts = new Map<string, number>();
+      const isShare = ({ by: { namespace } }: C): boolean => {
+        counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+        return (counts.get(namespace) ?? 0) <= most;
+      };
+      living.set(key, claims.sort(order).filter(isShare));
+    }
   };
 
   const depart = (key: string, claim: C): void => {

@@ -167,14 +167,13 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
 };
 
 /**
- * Services whose endpoint was asked by its own address and port. Kubelets probe Pods of their own Node, so what comes from this Node's
- * address to one of its Pods counts for none.
+ * The endpoint that was asked by its own address and port, as each of its Services has it. Kubelets probe Pods of their own Node, so what
+ * comes from this Node's address to one of its Pods, or to one whose Node no slice names, is none.
  */
-export const directServices = ({ protocol, original }: Flow, own: OwnNode, directory: Directory): string[] => {
+export const askedDirectly = ({ protocol, original }: Flow, node: string, directory: Directory) => {
   const port = `${protocol} ${original.destinationPort}`;
   const ofNode = directory.isNode(original.source);
   return directory
     .claimsOf(original.destination)
-    .filter(({ by, endpoint }) => by.ports.includes(port) && !(ofNode && endpoint.node === own.name))
-    .map(({ by }) => by.service);
+    .filter(({ by, endpoint }) => by.ports.includes(port) && !(ofNode && ['', node].includes(endpoint.node)));
 };

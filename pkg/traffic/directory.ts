@@ -58,6 +58,8 @@ interface Group {
   changedAt: number;
 }
 
+/** Slices of one namespace that count for an address: each new connection to it looks at all that do. */
+export const MOST_SLICES = 64;
 /** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
 const MOST = 10_000;
 const LONGEST = 1_000;
@@ -132,7 +134,7 @@ export type Directory = ReturnType<typeof createDirectory>;
 export const createDirectory = (now: () => number = () => 0) => {
   const services = createClaims<ServiceClaim>(strongestFirst, losesPorts);
   const nodePorts = createClaims<Claim>(oldestFirst);
-  const endpoints = createClaims<EndpointClaim>(keptFirst);
+  const endpoints = createClaims<EndpointClaim>(keptFirst, undefined, MOST_SLICES);
   const nodeAddresses = createClaims<NodeClaim>(newestFirst);
   const ranges = createClaims<NodeClaim>(newestFirst);
   const pooled = createPool();

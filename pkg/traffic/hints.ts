@@ -3,7 +3,7 @@
 // What kube-proxy does (pkg/proxy/topology.go, CategorizeEndpoints): of the ready endpoints of a port it takes those whose hints name
 // the Node's zone, where all of them have hints and one of them has this zone; else all. It follows slices and Nodes with a delay, so
 // nothing is judged while they are fresh. Nothing else counts that keeps a proxy from hints, such as its version: that is what a verdict shows.
-import { type Flow, NO_SERVICE } from './conntrack.ts';
+import { type Flow, NO_SERVICE, askedDirectly } from './conntrack.ts';
 import type { Directory, Endpoint } from './directory.ts';
 
 /**
@@ -73,13 +73,9 @@ export const createJudge = (directory: Directory, node: string, now: () => numbe
   };
 
   /** The hinted Service whose endpoint was asked by its own address; none where the client's zone may use it. */
-  const bypassedAt = ({ protocol, original }: Flow, zone: string): string | undefined => {
-    // Kubelets ask Pods of their own node by address; that is no way around a proxy.
-    if (directory.isNode(original.source)) return undefined;
-    const port = `${protocol} ${original.destinationPort}`;
-    const claims = directory.claimsOf(original.destination).filter(({ by }) => by.ports.includes(port));
-    return claims.find(({ endpoint }) => endpoint.hints !== '' && !isHintedFor(endpoint, zone))?.by.service;
-  };
+  const bypassedAt = (flow: Flow, zone: string): string | undefined =>
+    askedDirectly(flow, node, directory).find(({ endpoint }) => endpoint.hints !== '' && !isHintedFor(endpoint, zone))
+      ?.by.service;
 
   /** Undefined for what says nothing: no Service, one whose traffic stays on its node, or slices and Nodes that just changed. */
   return (flow: Flow, service: string): Judgement | undefined => {

@@ -9,7 +9,7 @@ import {
   type Route,
   ZONE_EXTERNAL,
   ZONE_UNKNOWN,
-  directServices,
+  askedDirectly,
   routeOf,
 } from './conntrack.ts';
 import type { Directory } from './directory.ts';
@@ -206,7 +206,8 @@ export const createLedger = (
     if (entry.early) return;
     entry.series.connections += 1;
     if (route.service === NO_SERVICE)
-      for (const service of directServices(flow, own, directory)) direct.at({ ...route, service }).connections += 1;
+      for (const { by } of askedDirectly(flow, own.name, directory))
+        direct.at({ ...route, service: by.service }).connections += 1;
     // Only what begins now: the hints of the moment say nothing about a flow that a list found.
     const isJudged = flow.event === 'NEW' && route.source !== ZONE_EXTERNAL;
     const judgement = isJudged ? judge(flow, route.service) : undefined;

@@ -112,13 +112,14 @@ describe('hints: a new connection from zone a', () => {
 });
 
 describe('hints: what goes around the proxy', () => {
-  const around = (index: number, asked = `10.1.0.${index}:8080`, from?: string): Judgement | undefined => {
+  /** `nodeName`: of the endpoints, where the client is in the host network. */
+  const around = (index: number, asked = `10.1.0.${index}:8080`, nodeName?: string): Judgement | undefined => {
     const { at, judge, directory } = world([own, other]);
-    if (from !== undefined)
-      directory.setNode({
-        metadata: { name: 'other' },
-        status: { addresses: [{ type: 'InternalIP', address: from }] },
-      });
+    const addresses = [{ type: 'InternalIP', address: nodeName === undefined ? '10.1.9.1' : '10.1.9.9' }];
+    directory.setNode({ metadata: { name: 'host' }, status: { addresses } });
+    const { endpoints, ...slice } = sliceOf([own, other], '2');
+    const on = nodeName === undefined ? {} : { nodeName };
+    directory.setSlice({ ...slice, endpoints: endpoints!.map((each) => ({ ...each, ...on })) });
     at(SETTLED_MS);
     return judge(flowTo(index, asked), '');
   };
@@ -135,8 +136,13 @@ describe('hints: what goes around the proxy', () => {
     expect(around(1, '10.1.0.1:9090')).to.equal(undefined);
   });
 
+  it('Bypassed: from the host network to another node, as it is counted', () => {
+    expect(around(1, undefined, 'n-1')?.outcome).to.equal('Bypassed');
+  });
+
   it('says nothing of a kubelet, which asks Pods of its own node by their addresses', () => {
-    expect(around(1, undefined, '10.1.9.9')).to.equal(undefined);
+    expect(around(1, undefined, 'own')).to.equal(undefined);
+    expect(around(1, undefined, ''), 'the node is not known').to.equal(undefined);
   });
 });
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { array, assert, boolean, integer, property, record } from 'fast-check';
 import { describe, it } from 'mocha';
 import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import { MOST_SLICES } from '../../../pkg/traffic/directory.ts';
 import type { Judgement } from '../../../pkg/traffic/hints.ts';
 import { type Ledger, OTHER, type Series, createLedger } from '../../../pkg/traffic/ledger.ts';
 import { type LineOptions, lineOf, own, threeZones } from './support.ts';
@@ -126,6 +127,8 @@ describe('connections past a Service', () => {
       ['it asks another port of the Pod', '10.1.1.9:1', '10.1.2.1:9090', '', []],
       ['it asks what is no endpoint', '10.1.1.9:1', '10.1.2.7:8080', '', []],
       ['the Node asks a Pod of another one', '192.168.0.1:1', '10.1.2.1:8080', '', ['shop/peers a b', 'shop/web a b']],
+      ['a Pod asks one whose Node no slice names', '10.1.1.9:1', '10.1.2.2:8080', '', ['shop/web a b']],
+      ['a kubelet may probe one whose Node no slice names', '192.168.0.1:1', '10.1.2.2:8080', '', []],
       ['a kubelet probes a Pod of its Node', '192.168.0.1:1', '10.1.1.1:8080', '', []],
       ['a load balancer asks a Pod of this Node', '198.51.100.9:1', '10.1.1.1:8080', '', ['shop/web external a']],
       ['another Node counts it', '10.1.3.9:1', '10.1.1.1:8080', '', []],
@@ -135,6 +138,7 @@ describe('connections past a Service', () => {
       const directory = threeZones();
       directory.setSlice(slice('web-1', 'web', 'n2', '10.1.2.1'));
       directory.setSlice(slice('web-2', 'web', 'n1', '10.1.1.1'));
+      directory.setSlice(slice('web-3', 'web', '', '10.1.2.2'));
       directory.setSlice(slice('peers-1', 'peers', 'n2', '10.1.2.1'));
       const ledger = createLedger(directory, own, () => 100);
       list(ledger);
@@ -144,6 +148,27 @@ describe('connections past a Service', () => {
       ledger.settle();
       const found = [...ledger.direct].map((each) => `${each.service} ${each.source} ${each.destination}`);
       expect(found.sort()).to.deep.equal(past);
+    });
+  }
+
+  for (const isFirst of [true, false]) {
+    it(`of an address that a tenant names in thousands of slices ${isFirst ? 'before' : 'after'} another`, () => {
+      const directory = threeZones();
+      const claim = (namespace: string, count: number, creationTimestamp: string): void => {
+        for (let index = 0; index < count; index += 1) {
+          const { metadata, ...rest } = slice(`own-${index}`, `own-${index}`, 'n2', '10.1.2.3');
+          directory.setSlice({ ...rest, metadata: { ...metadata, namespace, creationTimestamp } });
+        }
+      };
+      if (isFirst) claim('evil', 3_000, '2026-01-01T00:00:00Z');
+      claim('shop', MOST_SLICES, '2026-02-02T00:00:00Z');
+      if (!isFirst) claim('evil', 3_000, '2026-03-03T00:00:00Z');
+      expect(directory.claimsOf('10.1.2.3').length, 'for each connection').to.equal(2 * MOST_SLICES);
+      const ledger = createLedger(directory, own, () => 8 * MOST_SLICES);
+      list(ledger);
+      ledger.event(parseFlow(lineOf({ event: 'NEW' }, '10.1.1.9:1', '10.1.2.3:8080'))!);
+      ledger.settle();
+      expect([...ledger.direct].filter(({ service }) => service.startsWith('shop/')).length).to.equal(MOST_SLICES);
     });
   }
 });
