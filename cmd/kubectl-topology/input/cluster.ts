@@ -100,7 +100,8 @@ const watcherSources = (
   const watching = watchingNamespaces(collector.snapshot(new Map()));
   const within = (sources: readonly Source[], but?: string): Source[] => {
     const names = watching.filter((name) => name !== but);
-    const where = names.length < MANY_NAMESPACES ? names.map((namespace) => ({ namespace })) : [{ everywhere: true }];
+    const few = names.length < MANY_NAMESPACES && !names.includes('*');
+    const where = few ? names.map((namespace) => ({ namespace })) : [{ everywhere: true }];
     return sources.flatMap((source) => where.map((place) => ({ ...source, ...place, optional: true, evidence: true })));
   };
   return [

@@ -61,11 +61,8 @@ const SETTINGS =
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);
 
-const isKept = (router: RouterObject, watching: ReadonlySet<string>): boolean =>
-  router.kind !== 'DaemonSet' ||
-  isAnyAgent(router) ||
-  OTHER_SETS.has(router.name) ||
-  watching.has(`${router.namespace}/${router.serviceAccount}`);
+const isKept = (router: RouterObject, mayWatch: ReturnType<typeof watchingAccounts>): boolean =>
+  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || mayWatch(router);
 
 const keptArgs = (args: readonly string[]): string[] => [
   ...FLAGS.flatMap((name) => {
@@ -120,7 +117,7 @@ const watchingOnly = ({ clusterRoles, clusterRoleBindings: bindings }: ClusterSn
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks } = withCertificates(snapshot);
-  const watching = watchingAccounts(snapshot);
+  const mayWatch = watchingAccounts(snapshot);
   const kept = {
     ...snapshot,
     clusterRoleBindings: watchingOnly(snapshot),
@@ -131,7 +128,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     routers:
       routers.kind === 'unknown'
         ? routers
-        : known(routers.items.filter((router) => isKept(router, watching)).map(routerWithoutSecrets)),
+        : known(routers.items.filter((router) => isKept(router, mayWatch)).map(routerWithoutSecrets)),
   };
   return {
     apiVersion: API_VERSION,

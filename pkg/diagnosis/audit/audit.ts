@@ -33,7 +33,7 @@ export const AUDIT_REASONS = {
   },
   EndpointWatchers: {
     sentence:
-      'Workloads may watch EndpointSlices or Endpoints in the whole cluster: one that receives traffic of others may choose endpoints itself and go around the proxies.',
+      'Workloads may watch EndpointSlices or Endpoints, in the whole cluster or in a namespace: one that receives traffic of others may choose endpoints itself and go around the proxies.',
     remedy:
       'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
   },
@@ -92,16 +92,23 @@ const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<str
 
 /** In one line, whatever their number: what is only possible changes no verdict. */
 const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
-  const suspects = watchers.receivers.filter(({ suspected }) => suspected);
-  const titled = (all: typeof suspects): string =>
-    listed(all.map(({ runner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`));
+  const titlesOf = (all: readonly Pick<(typeof watchers.others)[number], 'runner'>[]): string[] => [
+    ...new Set(all.map(({ runner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)),
+  ];
   const may = 'may watch EndpointSlices or Endpoints everywhere';
-  const others = counted(watchers.others.length, 'other workload');
+  const suspects = titlesOf(watchers.receivers.filter(({ suspected }) => suspected));
+  const others = titlesOf(watchers.others);
+  const near = titlesOf([...watchers.near.values()].flat());
   return [
-    ...(suspects.length === 0 ? [] : [`${titled(suspects)} ${may} and receives traffic of others.`]),
-    ...(watchers.others.length === 0 ? [] : [`${others} ${may}: ${titled(watchers.others)}.`]),
+    ...(suspects.length === 0 ? [] : [`${listed(suspects)} ${may} and receives traffic of others.`]),
+    ...(others.length === 0 ? [] : [`${counted(others.length, 'other workload')} ${may}: ${listed(others)}.`]),
+    ...(near.length === 0
+      ? []
+      : [`${counted(near.length, 'workload')} may watch those of a namespace: ${listed(near)}.`]),
   ].join(' ');
 };
+
+const when = (isThere: boolean, finding: ClusterFinding): ClusterFinding[] => (isThere ? [finding] : []);
 
 /** `slices`: those of the Services that are audited. */
 const clusterFindings = (
@@ -113,38 +120,34 @@ const clusterFindings = (
   const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   const stray = strayEndpoints(slices, zones);
   const raced = racedNodes(index);
-  // Slices may be hinted in full: clients on a Node without zone spread over all endpoints all the same.
-  const ofZoneless: ClusterFinding = {
-    reason: 'ClientNodeWithoutZone',
-    certainty: 'seen',
-    evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
-    remedy: zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone'),
-  };
-  const ofStray: ClusterFinding = {
-    reason: 'EndpointZoneDiffers',
-    certainty: 'seen',
-    evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
-    remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
-  };
-  // Nothing in the API shows it: the proxy read its Node before the label was set.
-  const ofRaced: ClusterFinding = {
-    reason: 'ProxyMissedItsZone',
-    certainty: 'possible',
-    evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
-    remedy: remedyOf('ProxyMissedItsZone'),
-  };
   const watching = watchersText(index);
-  const ofWatchers: ClusterFinding = {
-    reason: 'EndpointWatchers',
-    certainty: 'possible',
-    evidence: watching,
-    remedy: AUDIT_REASONS.EndpointWatchers.remedy,
-  };
   return [
-    ...(zoneless.length === 0 ? [] : [ofZoneless]),
-    ...(stray.length === 0 ? [] : [ofStray]),
-    ...(raced.length === 0 ? [] : [ofRaced]),
-    ...(watching === '' ? [] : [ofWatchers]),
+    // Slices may be hinted in full: clients on a Node without zone spread over all endpoints all the same.
+    ...when(zoneless.length > 0, {
+      reason: 'ClientNodeWithoutZone',
+      certainty: 'seen',
+      evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
+      remedy: zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone'),
+    }),
+    ...when(stray.length > 0, {
+      reason: 'EndpointZoneDiffers',
+      certainty: 'seen',
+      evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
+      remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
+    }),
+    // Nothing in the API shows it: the proxy read its Node before the label was set.
+    ...when(raced.length > 0, {
+      reason: 'ProxyMissedItsZone',
+      certainty: 'possible',
+      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+      remedy: remedyOf('ProxyMissedItsZone'),
+    }),
+    ...when(watching !== '', {
+      reason: 'EndpointWatchers',
+      certainty: 'possible',
+      evidence: watching,
+      remedy: AUDIT_REASONS.EndpointWatchers.remedy,
+    }),
   ];
 };
 

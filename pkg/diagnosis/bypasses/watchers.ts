@@ -21,6 +21,8 @@ export interface Runner {
   readonly images: readonly string[];
 }
 
+type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
+
 const accountOf = ({ namespace, serviceAccount }: Pick<Runner, 'namespace' | 'serviceAccount'>): string =>
   `${namespace}/${serviceAccount}`;
 
@@ -52,30 +54,32 @@ const runnersOf = (snapshot: ClusterSnapshot): Runner[] => {
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
 
-/** What each ServiceAccount, `namespace/name`, may watch, where (empty: everywhere), and by which binding. */
+/** What ServiceAccounts may watch, where (empty: everywhere), and by which binding. */
 const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   const roles = new Map(itemsOf(clusterRoles).map((role) => [`${role.namespace}/${role.name}`, role]));
-  return itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name, role, accounts }) =>
+  const rights = itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name, role, accounts }) =>
     [roles.get(role) ?? []]
       .flat()
       .flatMap((right) => accounts.map((account) => ({ ...right, within, account, binding: name }))),
   );
+  const byAccount = Map.groupBy(rights, ({ account }) => account);
+  return {
+    accounts: [...byAccount.keys()],
+    /** Bindings name an account, all of its namespace, or all. */
+    of: ({ namespace, serviceAccount = '' }: Account) =>
+      [`${namespace}/${serviceAccount}`, `${namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
+  };
 };
 
-/** By account, in every namespace; one that names endpoints before one of everything. */
-const accountsOf = (snapshot: Roles) => {
-  const rights = rightsOf(snapshot).filter(({ within }) => within === '');
-  const sorted = rights.sort((a, b) => Number(b.everything) - Number(a.everything));
-  return new Map(sorted.map((right) => [right.account, right]));
+/** Whether a ServiceAccount may watch endpoints, anywhere. */
+export const watchingAccounts = (snapshot: Roles): ((of: Account) => boolean) => {
+  const rights = rightsOf(snapshot);
+  return (account) => rights.of(account).length > 0;
 };
 
-/** ServiceAccounts that may watch endpoints, `namespace/name`. */
-export const watchingAccounts = (snapshot: Roles): ReadonlySet<string> =>
-  new Set(rightsOf(snapshot).map(({ account }) => account));
-
-/** Of ServiceAccounts that may watch endpoints. */
+/** Of ServiceAccounts that may watch endpoints; a star: all namespaces. */
 export const watchingNamespaces = (snapshot: Roles): string[] => [
-  ...new Set([...watchingAccounts(snapshot)].map((account) => account.split('/')[0] ?? '')),
+  ...new Set(rightsOf(snapshot).accounts.map((account) => account.split('/')[0] ?? '')),
 ];
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
@@ -85,12 +89,17 @@ const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner):
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
+/** Scrapes what it watches, and sends no traffic of others. */
+const SCRAPER = /prometheus|vmagent|grafana-agent/;
+
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
-  const accounts = accountsOf(snapshot);
+  const rights = rightsOf(snapshot);
   const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
   const all = runnersOf(snapshot).map((runner) => {
-    const may = accounts.get(accountOf(runner)) ?? accounts.get(`${runner.namespace}/*`);
+    const own = rights.of(runner);
+    const wide = own.filter(({ within }) => within === '');
+    const may = wide.find(({ everything }) => !everything) ?? wide[0];
     const service = entrances.find((each) => selects(each, runner));
     /** Its routes name the Services that it sends to. */
     const routed = runner.images.some((image) => BY_ROUTES.test(image));
@@ -102,29 +111,27 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     // The rights of an administrator say nothing of endpoints.
     const suspected =
       !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);
-    return { runner, may, routed, entrance, suspected };
+    // What a whole group may says nothing of one that receives no traffic of others.
+    const nearby = own.filter(
+      ({ within, everything, writes, account }) =>
+        within !== '' && !everything && !writes && (entrance !== undefined || !account.endsWith('/*')),
+    );
+    const near = nearby.map((right) => ({
+      runner,
+      may: right,
+      suspected: ![runner.name, ...runner.images].some((text) => SCRAPER.test(text)),
+    }));
+    return { runner, may, near, routed, entrance, suspected };
   });
   return {
-    near: nearIndex(snapshot),
+    /** By namespace: who may watch the endpoints of that one alone, and does not write them. */
+    near: Map.groupBy(
+      all.flatMap(({ near }) => near),
+      ({ may }) => may.within,
+    ),
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
-};
-
-/** Scrapes what it watches, and sends no traffic of others. */
-const SCRAPER = /prometheus|vmagent|grafana-agent/;
-
-/** By namespace: who may watch the endpoints of that one alone, and does not write them. */
-const nearIndex = (snapshot: ClusterSnapshot) => {
-  const rights = rightsOf(snapshot).filter(({ within, everything, writes }) => within !== '' && !everything && !writes);
-  if (rights.length === 0) return new Map<string, never[]>();
-  const runners = Map.groupBy(runnersOf(snapshot), accountOf);
-  const near = rights.flatMap((may) =>
-    (runners.get(may.account) ?? [])
-      .filter(({ name, images }) => ![name, ...images].some((text) => SCRAPER.test(text)))
-      .map((runner) => ({ runner, may })),
-  );
-  return Map.groupBy(near, ({ may }) => may.within);
 };
 
 type WatcherIndex = ReturnType<typeof watcherIndex>;
@@ -150,7 +157,7 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 /** Suspected by what they may do, not by name. */
 export const watchersOf = (service: Service, index: WatcherIndex) => {
   const near = (index.near.get(serviceRefOf(service).namespace) ?? [])
-    .filter(({ runner }) => !selects(service, runner))
+    .filter(({ runner, suspected }) => suspected && !selects(service, runner))
     .map((each) => ({ ...each, why: 'of this namespace' }));
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
     may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],

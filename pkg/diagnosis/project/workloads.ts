@@ -176,8 +176,9 @@ export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata)
   };
 };
 
-/** Begins the name of the group of all ServiceAccounts of a namespace. */
-const ACCOUNTS_OF = 'system:serviceaccounts:';
+/** A ServiceAccount as a user, and the groups that it is in (kubernetes, pkg/registry/rbac/validation/rule.go). */
+const ACCOUNT_USER = /^system:serviceaccount:([^:]+):([^:]+)$/;
+const ACCOUNT_GROUP = /^system:(?:authenticated|serviceaccounts(?::([^:]+))?)$/;
 
 const ENDPOINTS = { EndpointSlices: ['discovery.k8s.io', 'endpointslices'], Endpoints: ['', 'endpoints'] } as const;
 
@@ -194,13 +195,20 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     rules
       .filter((rule) => has(rule, 'verbs', 'list', 'watch') && has(rule, 'apiGroups', group))
       .filter((rule) => has(rule, 'resources', resource))
-      .map((rule) => ({ kind, named: textsIn(rule, 'resources').includes(resource) })),
+      .map((rule) => ({
+        kind,
+        named:
+          textsIn(rule, 'resources').includes(resource) || (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
+      })),
   );
   const [first] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
   const writes = listIn(object, 'rules').some(
-    (rule) => has(rule, 'verbs', 'create', 'update', 'patch') && has(rule, 'resources', 'endpoints', 'endpointslices'),
+    (rule) =>
+      has(rule, 'verbs', 'create', 'update', 'patch') &&
+      has(rule, 'resources', 'endpoints', 'endpointslices') &&
+      has(rule, 'apiGroups', '', 'discovery.k8s.io'),
   );
   return {
     /** Empty: a ClusterRole. */
@@ -218,11 +226,12 @@ export type ClusterRoleBinding = Readonly<NonNullable<ReturnType<typeof clusterR
 
 /** Undefined where it is for others only. */
 export const clusterRoleBindingOf = (object: Fields, { namespace: within = '', name }: Metadata) => {
-  /** `namespace/name`; `namespace/*` where all of a namespace are meant. */
+  /** `namespace/name`; `namespace/*` where all of a namespace are meant, a star and a star where all are. */
   const accounts = listIn(object, 'subjects').flatMap((subject) => {
     const { kind, namespace, name: own } = pickTexts(subject, 'kind', 'namespace', 'name');
-    if (kind === 'ServiceAccount') return [`${namespace}/${own}`];
-    return kind === 'Group' && own.startsWith(ACCOUNTS_OF) ? [`${own.slice(ACCOUNTS_OF.length)}/*`] : [];
+    if (kind === 'ServiceAccount') return [`${namespace || within}/${own}`];
+    const [found, of = '*', account = '*'] = (kind === 'User' ? ACCOUNT_USER : ACCOUNT_GROUP).exec(own) ?? [];
+    return found === undefined ? [] : [`${of}/${account}`];
   });
   if (accounts.length === 0) return undefined;
   const { kind, name: role } = pickTexts(fieldsIn(object, 'roleRef'), 'kind', 'name');

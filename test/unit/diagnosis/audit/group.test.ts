@@ -16,8 +16,12 @@ const COSTLY: Grouped = {
   crossZoneShare: 0.67,
   scope: { through: 'clusterIP', around: [], unseen: [], enters: '' },
 };
-const past = { connections: 2, crossing: 1, share: 0.25, seconds: 600, seenOn: { count: 3, of: 3 }, settled: false };
 const KEPT: Partial<Grouped> = { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } };
+/** So many connections were measured past it to another zone, of two. */
+const past = (crossing: number): Pick<Grouped, 'scope'> => {
+  const measured = { connections: 2, share: 0.25, seconds: 600, seenOn: { count: 3, of: 3 }, settled: false };
+  return { scope: { ...COSTLY.scope, past: { ...measured, crossing } } };
+};
 const cause = (reason: NonNullable<Grouped['cause']>['reason']): Grouped['cause'] => ({
   reason,
   evidence: '',
@@ -75,16 +79,8 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     is: 'NotKnown',
   },
   { name: 'all traffic stays', more: KEPT, is: 'Kept' },
-  {
-    name: 'what crosses was measured past the cluster IP',
-    more: { ...KEPT, scope: { ...COSTLY.scope, past } },
-    is: 'NotSavable',
-  },
-  {
-    name: 'what goes past the cluster IP stays as well',
-    more: { ...KEPT, scope: { ...COSTLY.scope, past: { ...past, crossing: 0 } } },
-    is: 'Kept',
-  },
+  { name: 'what crosses was measured past the cluster IP', more: { ...KEPT, ...past(1) }, is: 'NotSavable' },
+  { name: 'what goes past the cluster IP stays as well', more: { ...KEPT, ...past(0) }, is: 'Kept' },
 ];
 
 describe('the group of an audited Service', () => {

@@ -35,19 +35,20 @@ const role = (rule: object): Extra => ({
   metadata: { name: 'edge' },
   rules: [rule],
 });
+const EDGE = { kind: 'ServiceAccount', namespace: 'infra', name: 'edge' };
 /** Of the namespace of a Service; `of`: of a Role there, or of the ClusterRole. */
-const bindingIn = (namespace: string, of = 'Role'): Extra => ({
+const bindingIn = (namespace: string, of = 'Role', subject: object = EDGE): Extra => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
   metadata: { name: 'edge', namespace },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: of, name: 'edge' },
-  subjects: [{ kind: 'ServiceAccount', namespace: 'infra', name: 'edge' }],
+  subjects: [subject],
 });
-const roleIn = (namespace: string, more: object = {}): Extra => ({
+const roleIn = (namespace: string, more: object = {}, ...rules: readonly object[]): Extra => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'Role',
   metadata: { name: 'edge', namespace },
-  rules: [{ apiGroups: [''], resources: ['endpoints'], verbs: ['watch'], ...more }],
+  rules: [{ apiGroups: [''], resources: ['endpoints'], verbs: ['watch'], ...more }, ...rules],
 });
 const binding = (subject: object): Extra => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -57,11 +58,20 @@ const binding = (subject: object): Extra => ({
   subjects: [subject],
 });
 
-const SLICES = role({ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] });
+const WATCH = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] };
+const SLICES = role(WATCH);
+const rule = (group: string, resource: string, verb: string): Extra =>
+  role({ apiGroups: [group], resources: [resource], verbs: [verb] });
 const ENDPOINTS = role({ apiGroups: [''], resources: ['pods', 'endpoints'], verbs: ['list'] });
+const OWN = { apiGroups: ['getambassador.io'], resources: ['*'], verbs: ['*'] };
 const EVERYTHING = role({ apiGroups: ['*'], resources: ['*'], verbs: ['*'] });
-const ACCOUNT = binding({ kind: 'ServiceAccount', namespace: 'infra', name: 'edge' });
+const ACCOUNT = binding(EDGE);
+const ALL = { kind: 'Group', name: 'system:authenticated' };
+const group = (name: string): Extra => binding({ kind: 'Group', name: `system:serviceaccounts${name}` });
+const user = (name: string): Extra => binding({ kind: 'User', name: `system:${name}` });
 const LB = entrance('LoadBalancer');
+/** What the workload behind the load balancer may do. */
+const may = (...rights: readonly KubernetesObject[]): KubernetesObject[] => [edge(), LB, ...rights];
 const web = service({ metadata: { name: 'web', namespace: 'shop' } });
 
 describe('workloads that may go around the proxies', () => {
@@ -87,29 +97,30 @@ describe('workloads that may go around the proxies', () => {
     ],
     ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
-    [
-      'has the right by its namespace',
-      [edge(), LB, SLICES, binding({ kind: 'Group', name: 'system:serviceaccounts:infra' })],
-      'EndpointSlices',
-    ],
+    ['has the right by its namespace', may(SLICES, group(':infra')), 'EndpointSlices'],
+    ['has that of another namespace', may(SLICES, group(':shop')), undefined],
+    ['has the right of all ServiceAccounts', may(SLICES, group('')), 'EndpointSlices'],
+    ['has the right of all who authenticate', may(SLICES, binding(ALL)), 'EndpointSlices'],
+    ['has the right as a user', may(SLICES, user('serviceaccount:infra:edge')), 'EndpointSlices'],
+    ['has the right of a user with the name of a group', may(SLICES, user('authenticated')), undefined],
+    ['has an aggregated role, filled in', may({ ...SLICES, aggregationRule: {} }, ACCOUNT), 'EndpointSlices'],
+    ['watches the whole group of slices', may(rule('discovery.k8s.io', '*', '*'), ACCOUNT), 'EndpointSlices'],
+    ['watches slices of any group', may(rule('*', 'endpointslices', '*'), ACCOUNT), 'EndpointSlices'],
+    ['watches one slice by its name', may(role({ ...WATCH, resourceNames: ['web'] }), ACCOUNT), undefined],
     [
       'is a proxy whose routes are read',
       [edge('registry.k8s.io/ingress-nginx/controller:v1.13'), LB, SLICES, ACCOUNT],
       undefined,
     ],
     ['receives traffic inside only', [edge(), entrance('ClusterIP'), SLICES, ACCOUNT], undefined],
-    [
-      'may only get one',
-      [edge(), LB, role({ apiGroups: ['*'], resources: ['*'], verbs: ['get'] }), ACCOUNT],
-      undefined,
-    ],
-    [
-      'watches other objects',
-      [edge(), LB, role({ apiGroups: [''], resources: ['pods'], verbs: ['watch'] }), ACCOUNT],
-      undefined,
-    ],
+    ['may only get one', may(rule('*', '*', 'get'), ACCOUNT), undefined],
+    ['watches other objects', may(rule('', 'pods', 'watch'), ACCOUNT), undefined],
     ['watches the namespace by a Role', [edge(), LB, roleIn('shop'), bindingIn('shop')], 'Endpoints'],
     ['watches it by a ClusterRole', [edge(), LB, SLICES, bindingIn('shop', 'ClusterRole')], 'EndpointSlices'],
+    ['watches it as all do, and receives', may(roleIn('shop'), bindingIn('shop', 'Role', ALL)), 'Endpoints'],
+    ['watches it as all do, for itself', [edge(), roleIn('shop'), bindingIn('shop', 'Role', ALL)], undefined],
+    ['watches it, and writes its own objects', [edge(), roleIn('shop', {}, OWN), bindingIn('shop')], 'Endpoints'],
+    ['watches it, and writes Endpoints', [edge(), roleIn('shop', { verbs: ['*'] }), bindingIn('shop')], undefined],
     ['watches another namespace', [edge(), LB, roleIn('infra'), bindingIn('infra')], undefined],
     ['is bound to a Role of another namespace', [edge(), LB, roleIn('infra'), bindingIn('shop')], undefined],
     [
@@ -160,6 +171,13 @@ describe('workloads that may go around the proxies', () => {
       expect(unseenWatchers(snapshot, web, bypassIndex(snapshot).watchers)).to.deep.equal(expected);
     });
   }
+
+  it('counts those of a namespace, which a binding need not name, with scrapers', () => {
+    const subject = { kind: 'ServiceAccount', name: 'edge' };
+    const objects = [edge('prometheus:3'), roleIn('infra'), bindingIn('infra', 'Role', subject)];
+    const { near } = bypassIndex(snapshotOf(web, ...objects)).watchers;
+    expect(near.get('infra')?.map(({ suspected }) => suspected)).to.deep.equal([false]);
+  });
 
   it('counts those that receive nothing', () => {
     const { others } = bypassIndex(snapshotOf(web, edge(), SLICES, ACCOUNT)).watchers;
