@@ -170,7 +170,11 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
  * The endpoint that was asked by its own address and port, as each of its Services has it. Kubelets probe Pods of their own Node, so what
  * comes from this Node's address to one of its Pods, or to one whose Node no slice names, is none.
  */
-export const askedDirectly = ({ protocol, original }: Flow, node: string, directory: Directory) => {
+export const askedDirectly = (
+  { protocol, original }: Flow,
+  node: string,
+  directory: Directory,
+): ReturnType<Directory['claimsOf']> => {
   const port = `${protocol} ${original.destinationPort}`;
   const ofNode = directory.isNode(original.source);
   return directory

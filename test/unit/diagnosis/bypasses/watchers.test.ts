@@ -60,6 +60,7 @@ const binding = (subject: object): Extra => ({
 
 const WATCH = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] };
 const SLICES = role(WATCH);
+const AGGREGATED: Extra = { ...SLICES, aggregationRule: {} };
 const rule = (group: string, resource: string, verb: string): Extra =>
   role({ apiGroups: [group], resources: [resource], verbs: [verb] });
 const ENDPOINTS = role({ apiGroups: [''], resources: ['pods', 'endpoints'], verbs: ['list'] });
@@ -103,7 +104,7 @@ describe('workloads that may go around the proxies', () => {
     ['has the right of all who authenticate', may(SLICES, binding(ALL)), 'EndpointSlices'],
     ['has the right as a user', may(SLICES, user('serviceaccount:infra:edge')), 'EndpointSlices'],
     ['has the right of a user with the name of a group', may(SLICES, user('authenticated')), undefined],
-    ['has an aggregated role, filled in', may({ ...SLICES, aggregationRule: {} }, ACCOUNT), 'EndpointSlices'],
+    ['has an aggregated role, filled in', may(AGGREGATED, ACCOUNT), 'EndpointSlices'],
     ['watches the whole group of slices', may(rule('discovery.k8s.io', '*', '*'), ACCOUNT), 'EndpointSlices'],
     ['watches slices of any group', may(rule('*', 'endpointslices', '*'), ACCOUNT), 'EndpointSlices'],
     ['watches one slice by its name', may(role({ ...WATCH, resourceNames: ['web'] }), ACCOUNT), undefined],
