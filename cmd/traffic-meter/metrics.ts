@@ -77,14 +77,8 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
     name: string,
     help: string,
     labels: readonly string[],
-    samplesOf: () => readonly Sample[],
-  ): void => {
-    const collect = (metric: { reset(): void; inc(labels: Labels, value: number): void }): void => {
-      metric.reset();
-      for (const [of, value] of samplesOf()) metric.inc(of, value);
-    };
-    metrics[type]<string>({ prefix: PREFIX, name, help, labels, collect });
-  };
+    samples: () => readonly Sample[],
+  ): void => void metrics[type]<string>({ prefix: PREFIX, name, help, labels, samples });
   register(
     'counter',
     'bytes_total',

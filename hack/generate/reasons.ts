@@ -1,7 +1,6 @@
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
 import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/audit.ts';
-import { CHECK_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
-import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
+import { CHECK_REASONS, DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/types.ts';
 import { STATUS_REASONS } from '../../pkg/diagnosis/status/findings.ts';
 import { ANSWERS } from '../../pkg/diagnosis/survival/service.ts';

@@ -1,7 +1,6 @@
 // The modes of a simulation side by side: figures, verdicts, traffic matrices, and which mode to take.
-import type { Matrix, Outcome } from '../diagnosis/simulate/verdict.ts';
+import { type Matrix, type Outcome, boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
-import { boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import { amountOf } from '../flow/types.ts';
 import {
   type Column,

@@ -19,9 +19,15 @@ interface MetricOptions<L extends string> {
   prefix?: string;
 }
 
-interface CollectedOptions<L extends string, M> extends MetricOptions<L> {
-  /** Called at each scrape to bring the metric up to date. Must not throw. */
-  collect?: (metric: M) => void;
+/** Without a value there is no series; values of the same labels add up. */
+export type Sample<L extends string = string> = readonly [
+  labels: { readonly [K in L]?: string },
+  value: number | undefined,
+];
+
+interface SampledOptions<L extends string> extends MetricOptions<L> {
+  /** All series, computed when they are scraped, so that nothing has to be kept in step. Must not throw. */
+  samples?: () => Iterable<Sample<L>>;
 }
 
 /** Seconds from 1 ms to 5 s: what the latency of admission calls is seen with. */
@@ -43,25 +49,27 @@ export const createMetrics = ({ prefix = 'topology_aware_routing_', defaultMetri
   if (defaultMetrics) collectDefaultMetrics({ register: registry });
 
   /** What prom-client takes; the definition is remembered for the docs. */
-  const describe = <L extends string, M>(type: string, metric: CollectedOptions<L, M>) => {
-    const { help, labels = [], since = FIRST_RELEASE, collect } = metric;
+  const describe = <L extends string>(type: string, metric: MetricOptions<L>) => {
+    const { help, labels = [], since = FIRST_RELEASE } = metric;
     const name = `${metric.prefix ?? prefix}${metric.name}`;
     definitions.push({ name, type, help, labels, since });
-    const described = { name, help, labelNames: [...labels], registers: [registry] };
-    if (collect === undefined) return described;
-    return {
-      ...described,
-      collect(this: M) {
-        collect(this);
-      },
-    };
+    return { name, help, labelNames: [...labels], registers: [registry] };
   };
+  const sampled = <L extends string>(type: string, { samples, ...metric }: SampledOptions<L>) => ({
+    ...describe(type, metric),
+    ...(samples && {
+      collect(this: Counter<L> | Gauge<L>) {
+        if ((metric.labels ?? []).length === 0) this.remove();
+        else this.reset();
+        for (const [of, value] of samples()) if (value !== undefined) this.inc(of, value);
+      },
+    }),
+  });
 
   return {
-    counter: <L extends string = never>(metric: CollectedOptions<L, Counter<L>>): Counter<L> =>
-      new Counter<L>(describe('counter', metric)),
-    gauge: <L extends string = never>(metric: CollectedOptions<L, Gauge<L>>): Gauge<L> =>
-      new Gauge<L>(describe('gauge', metric)),
+    counter: <L extends string = never>(metric: SampledOptions<L>): Counter<L> =>
+      new Counter<L>(sampled('counter', metric)),
+    gauge: <L extends string = never>(metric: SampledOptions<L>): Gauge<L> => new Gauge<L>(sampled('gauge', metric)),
     /** `buckets`: upper bounds in the unit of the name, ascending. */
     histogram: <L extends string = never>(metric: MetricOptions<L> & { buckets: readonly number[] }): Histogram<L> =>
       new Histogram<L>({ ...describe('histogram', metric), buckets: [...metric.buckets] }),
@@ -84,12 +92,11 @@ export const showStaleness = (
     name: 'informer_staleness_seconds',
     help: 'Time since a cache was last proven current.',
     labels: ['resource'],
-    collect(gauge) {
-      gauge.reset();
+    samples() {
       const oldest = new Map<string, number>();
       for (const { resource, milliseconds } of staleness())
         oldest.set(resource, Math.max(oldest.get(resource) ?? 0, milliseconds));
-      for (const [resource, milliseconds] of oldest) gauge.set({ resource }, milliseconds / 1_000);
+      return Array.from(oldest, ([resource, milliseconds]) => [{ resource }, milliseconds / 1_000]);
     },
   });
 
@@ -146,7 +153,6 @@ export const createControllerMetrics = (metrics: Metrics) => {
   });
 };
 
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
 export const createProcessMetrics = (
   metrics: Metrics,
   {
@@ -162,25 +168,24 @@ export const createProcessMetrics = (
     leads?: () => boolean;
   },
 ): void => {
-  metrics
-    .gauge({
-      name: 'build_info',
-      help: 'Always 1; the labels are command and version.',
-      labels: ['command', 'version'],
-    })
-    .set({ command, version: RELEASE }, 1);
+  metrics.gauge({
+    name: 'build_info',
+    help: 'Always 1; the labels are command and version.',
+    labels: ['command', 'version'],
+    samples: () => [[{ command, version: RELEASE }, 1]],
+  });
   metrics.gauge({
     name: 'ready',
     help: 'Readiness as answered by /readyz: 1 for ready, 0 for not.',
     labels: ['command'],
-    collect: (gauge) => gauge.set({ command }, readiness.every(({ check }) => check() === undefined) ? 1 : 0),
+    samples: () => [[{ command }, readiness.every(({ check }) => check() === undefined) ? 1 : 0]],
   });
   if (leads === undefined) return;
   metrics.gauge({
     name: 'leader',
     help: '1 on the leading replica (or without leader election), 0 on the others.',
     labels: ['command'],
-    collect: (gauge) => gauge.set({ command }, leads() ? 1 : 0),
+    samples: () => [[{ command }, leads() ? 1 : 0]],
   });
 };
 

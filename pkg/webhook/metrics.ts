@@ -35,17 +35,17 @@ export const createAdmissionMetrics = ({
   metrics.gauge({
     name: 'admission_in_flight_requests',
     help: 'Admission requests being read or answered.',
-    collect: (gauge) => gauge.set(budget.requests),
+    samples: () => [[{}, budget.requests]],
   });
   metrics.gauge({
     name: 'admission_in_flight_bytes',
     help: 'Bytes of admission request bodies held in memory.',
-    collect: (gauge) => gauge.set(budget.bytes),
+    samples: () => [[{}, budget.bytes]],
   });
   metrics.gauge({
     name: 'serving_certificate_expiration_timestamp_seconds',
     help: 'When the serving certificate expires, seconds since the epoch.',
-    collect: (gauge) => gauge.set(certificateNotAfter() / 1000),
+    samples: () => [[{}, certificateNotAfter() / 1000]],
   });
   return {
     /** `seconds` between the request's headers and its answer. */

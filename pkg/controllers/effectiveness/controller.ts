@@ -1,6 +1,6 @@
 // Assesses the Services of a namespace again whenever their settings, their slices or the Nodes change; its metrics.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
-import { sumBy, sumOf } from '../../apis/values.ts';
+import { sumBy } from '../../apis/values.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { type Table, changes, entries, signals } from '../../kubernetes/watches.ts';
@@ -22,72 +22,59 @@ const sharesIn = ({ services }: Shown): { namespace: string; service: string; sh
   );
 
 /** Data planes whose clients may get no endpoint because of hints, although one is ready. */
-export const showUnsafeRouters = (metrics: Metrics, clients: () => readonly Clients[]): void => {
-  metrics.gauge({
+export const showUnsafeRouters = (metrics: Metrics, clients: () => readonly Clients[]): void =>
+  void metrics.gauge({
     name: 'data_plane_unsafe_nodes',
     help: 'Ready Nodes whose data plane gives clients no endpoint, although one is ready, where hints name their zone for none or only for endpoints that are not ready. safe_since: the release from which it does not; empty where none is known.',
     labels: ['data_plane', 'version', 'safe_since'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { router, nodes } of clients()) {
-        const { title, version, behaviour } = router;
-        if (behaviour.unmatched !== 'none' && behaviour.unready !== 'none') continue;
-        gauge.inc({ data_plane: title, version: version ?? '', safe_since: behaviour.safeSince ?? '' }, nodes);
-      }
-    },
+    samples: () =>
+      clients()
+        .filter(({ router: { behaviour } }) => behaviour.unmatched === 'none' || behaviour.unready === 'none')
+        .map(({ router: { title, version, behaviour }, nodes }) => [
+          { data_plane: title, version: version ?? '', safe_since: behaviour.safeSince ?? '' },
+          nodes,
+        ]),
   });
-};
 
-/** Gauges are computed when they are scraped. */
 export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
   metrics.gauge({
     name: 'services',
     help: 'Services configured for zone-local routing by state: Effective (for connections through the cluster IP), or the reason why not.',
     labels: ['state'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { state } of effects.services()) gauge.inc({ state });
-    },
+    samples: () => Array.from(effects.services(), ({ state }) => [{ state }, 1]),
   });
   metrics.gauge({
     name: 'ready_endpoints',
     help: 'Ready endpoints of Services configured for zone-local routing by zone hint: present or missing.',
     labels: ['hint'],
-    collect(gauge) {
-      const known = [...effects.services()].map(({ figures }) => figures);
-      gauge.set(
-        { hint: 'present' },
-        sumBy(known, ({ hinted }) => hinted),
-      );
-      gauge.set(
-        { hint: 'missing' },
-        sumBy(known, ({ unhinted }) => unhinted),
-      );
+    *samples() {
+      yield [{ hint: 'present' }, 0];
+      yield [{ hint: 'missing' }, 0];
+      for (const { figures } of effects.services()) {
+        yield [{ hint: 'present' }, figures.hinted];
+        yield [{ hint: 'missing' }, figures.unhinted];
+      }
     },
   });
   metrics.gauge({
     name: 'predicted_in_zone_ratio',
     help: `Predicted share of connections through the cluster IPs that stay in the client's zone, averaged over Services configured for zone-local routing, from hints and proxy versions, ${ASSUMPTION}. Connections, not bytes.`,
-    collect(gauge) {
-      const shares = sharesIn(effects).map(({ share }) => share);
+    samples() {
+      const shares = sharesIn(effects);
       // Unweighted: traffic is not measured here.
-      if (shares.length > 0) gauge.set(sumOf(shares) / shares.length);
-      else gauge.remove();
+      return shares.length === 0 ? [] : [[{}, sumBy(shares, ({ share }) => share) / shares.length]];
     },
   });
   metrics.gauge({
     name: 'service_predicted_in_zone_ratio',
     help: `Predicted share of the connections through a Service's cluster IP that stay in the client's zone, ${ASSUMPTION}. At most 50 Services per namespace and 1,000 in total.`,
     labels: SERVICE_LABELS,
-    collect(gauge) {
-      gauge.reset();
-      for (const shown of limitServices(sharesIn(effects)).shown) gauge.set(seriesLabels(shown), shown.share);
-    },
+    samples: () => limitServices(sharesIn(effects)).shown.map((shown) => [seriesLabels(shown), shown.share]),
   });
   metrics.gauge({
     name: 'services_without_series',
     help: 'Services without a per-Service series because of the limits on series.',
-    collect: (gauge) => gauge.set(limitServices(sharesIn(effects)).omitted),
+    samples: () => [[{}, limitServices(sharesIn(effects)).omitted]],
   });
 };
 

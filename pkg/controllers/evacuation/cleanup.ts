@@ -3,8 +3,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
 import { defined, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { markOf } from '../../evacuation/slice.ts';
-import { returnPatch } from '../../evacuation/slice.ts';
+import { markOf, returnPatch } from '../../evacuation/slice.ts';
 import { sleep, systemClock } from '../../kubernetes/wait.ts';
 import {
   ApiError,

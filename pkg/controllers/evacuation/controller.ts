@@ -54,19 +54,13 @@ export const showEvacuation = (
     name: 'evacuation_services',
     help: 'Services with endpoints in a zone under evacuation by state: moved, pending, or left as they are.',
     labels: ['zone', 'state'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { zone, state, services } of counts()) gauge.set({ zone, state }, services);
-    },
+    samples: () => counts().map(({ zone, state, services }) => [{ zone, state }, services]),
   });
   metrics.gauge({
     name: 'evacuation_slices_overdue',
     help: 'EndpointSlices that still show the evacuation of a zone although it is over.',
     labels: ['zone'],
-    collect(gauge) {
-      gauge.reset();
-      for (const [zone, slices] of boundedByZone(overdue())) gauge.set({ zone }, slices);
-    },
+    samples: () => Array.from(boundedByZone(overdue()), ([zone, slices]) => [{ zone }, slices]),
   });
   return (slices) => writes.inc(slices);
 };

@@ -1,6 +1,6 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/job.ts';
-import { type Metrics, SERVICE_LABELS, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
+import { type Metrics, SERVICE_LABELS, type Sample, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
 
 /** What is known of one Service's loop. */
 export interface ServiceFigures {
@@ -15,30 +15,14 @@ export interface ServiceFigures {
   readonly sampleAge: number | undefined;
 }
 
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | undefined];
-
-/** How many Services ask for each strategy and are in each condition. */
-const countByCondition = (services: readonly ServiceFigures[]): Sample[] => {
-  const counts = new Map<string, { readonly labels: Record<string, string>; n: number }>();
-  for (const { strategy, findings } of services) {
-    for (const [condition, { reason }] of Object.entries(findings)) {
-      const key = `${strategy} ${condition} ${reason}`;
-      const known = counts.get(key) ?? { labels: { strategy, condition, reason }, n: 0 };
-      known.n += 1;
-      counts.set(key, known);
-    }
-  }
-  return [...counts.values()].map(({ labels, n }) => [labels, n]);
-};
-
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. `services`: in an order that stays. */
+/** `services`: in an order that stays. */
 export const showFlow = (
   metrics: Metrics,
   { services }: { readonly services: () => Iterable<ServiceFigures> },
 ): void => {
   const look = () => {
     const all = [...services()];
-    return { ...limitServices(all), counts: countByCondition(all) };
+    return { ...limitServices(all), all };
   };
   let current: ReturnType<typeof look> | undefined;
   /** One look at all Services for all gauges of a scrape: prom-client asks them in one turn of the event loop. */
@@ -49,36 +33,37 @@ export const showFlow = (
     }
     return current;
   };
-  const show = (name: string, help: string, labels: readonly string[], samples: () => Sample[]): void =>
+  const ofServices = (name: string, help: string, value: (service: ServiceFigures) => number | undefined): void =>
     void metrics.gauge({
       name,
       help,
-      labels,
-      collect(gauge) {
-        gauge.reset();
-        for (const [of, value] of samples()) if (value !== undefined) gauge.set(of, value);
-      },
+      labels: SERVICE_LABELS,
+      samples: () => lookOnce().shown.map((shown) => [seriesLabels(shown), value(shown)]),
     });
-  const ofServices = (name: string, help: string, value: (service: ServiceFigures) => number | undefined): void =>
-    show(name, help, SERVICE_LABELS, () => lookOnce().shown.map((shown) => [seriesLabels(shown), value(shown)]));
   const ofZones = (name: string, help: string, field: 'demand' | 'spill' | 'utilization'): void =>
-    show(name, help, [...SERVICE_LABELS, 'zone'], () =>
-      lookOnce().shown.flatMap((shown) =>
-        (shown.figures?.zones ?? []).map((of): Sample => [{ ...seriesLabels(shown), zone: of.zone }, of[field]]),
+    void metrics.gauge({
+      name,
+      help,
+      labels: [...SERVICE_LABELS, 'zone'],
+      samples: () =>
+        lookOnce().shown.flatMap((shown) =>
+          (shown.figures?.zones ?? []).map((of): Sample => [{ ...seriesLabels(shown), zone: of.zone }, of[field]]),
+        ),
+    });
+  metrics.gauge({
+    name: 'flow_services',
+    help: 'Services that request a plan, by strategy, condition and its reason.',
+    labels: ['strategy', 'condition', 'reason'],
+    samples: () =>
+      lookOnce().all.flatMap(({ strategy, findings }) =>
+        Object.entries(findings).map(([condition, { reason }]) => [{ strategy, condition, reason }, 1] as const),
       ),
-    );
-  show(
-    'flow_services',
-    'Services that request a plan, by strategy, condition and its reason.',
-    ['strategy', 'condition', 'reason'],
-    () => lookOnce().counts,
-  );
-  show(
-    'services_without_series',
-    'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
-    [],
-    () => [[{}, lookOnce().omitted]],
-  );
+  });
+  metrics.gauge({
+    name: 'services_without_series',
+    help: 'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
+    samples: () => [[{}, lookOnce().omitted]],
+  });
   ofServices('flow_sample_age_seconds', 'Age of the newest load sample.', ({ sampleAge }) => sampleAge);
   ofServices(
     'flow_in_zone_ratio',

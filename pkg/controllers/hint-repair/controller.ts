@@ -20,15 +20,12 @@ export const showPlanner = (
   metrics.gauge({
     name: 'planner_alive',
     help: '1 while the flow-controller renews its Lease; admission keeps plans only then. Absent until known.',
-    collect(gauge) {
-      if (planner.known()) gauge.set(planner.alive() ? 1 : 0);
-      else gauge.remove();
-    },
+    samples: () => [[{}, planner.known() ? Number(planner.alive()) : undefined]],
   });
   metrics.gauge({
     name: 'switched_off',
     help: '1 while hints are switched off in the whole cluster (kubectl topology off).',
-    collect: (gauge) => gauge.set(off() ? 1 : 0),
+    samples: () => [[{}, off() ? 1 : 0]],
   });
 };
 
@@ -37,7 +34,7 @@ export const createRepairMetrics = (metrics: Metrics, unavailable: () => boolean
   metrics.gauge({
     name: 'webhook_unavailable',
     help: '1 while written EndpointSlices come back without hints.',
-    collect: (gauge) => gauge.set(unavailable() ? 1 : 0),
+    samples: () => [[{}, unavailable() ? 1 : 0]],
   });
   const resyncs = metrics.counter({
     name: 'slice_touches_total',

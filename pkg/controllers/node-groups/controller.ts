@@ -15,21 +15,16 @@ import { createZoneReconciler } from './zones.ts';
 import { type FlowCaches, flowKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
 import { type TouchOutcome, createServiceResync } from './touch.ts';
 
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
 export const showNodeGroups = (
   metrics: Metrics,
   { current }: Pick<ReturnType<typeof createZoneReconciler>, 'current'>,
-): void => {
-  metrics.gauge({
+): void =>
+  void metrics.gauge({
     name: 'node_group_nodes',
     help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
     labels: ['group', 'state'],
-    collect(gauge) {
-      gauge.reset();
-      for (const labels of current()) gauge.inc({ ...labels });
-    },
+    samples: () => Array.from(current(), ({ group, state }) => [{ group, state }, 1]),
   });
-};
 
 /** Counts the writes that make endpoints follow. */
 export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) => void) => {

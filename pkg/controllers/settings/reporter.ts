@@ -153,26 +153,23 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
 
 export type Reporter = ReturnType<typeof createReporter>;
 
-/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
 export const showSettings = (metrics: Metrics, known: Reporter['known']): void => {
   metrics.gauge({
     name: 'settings_objects',
     help: 'Services and Etcds by the mode that decides about them and by decision: Enabled, or the reason why not.',
     labels: ['owner', 'reason'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { owner, reasons } of known()) for (const reason of reasons) gauge.inc({ owner, reason });
-    },
+    samples: () =>
+      [...known()].flatMap(({ owner, reasons }) => reasons.map((reason) => [{ owner, reason }, 1] as const)),
   });
   metrics.gauge({
     name: 'settings_foreign_values',
     help: 'Topology settings of other writers that prevent zone-local routing.',
-    collect: (gauge) => gauge.set(sumBy([...known()], ({ foreign }) => foreign)),
+    samples: () => [[{}, sumBy([...known()], ({ foreign }) => foreign)]],
   });
   metrics.gauge({
     name: 'settings_fights',
     help: 'Namespaces whose settings another writer overwrites repeatedly.',
-    collect: (gauge) => gauge.set([...known()].filter(({ fighting }) => fighting).length),
+    samples: () => [[{}, [...known()].filter(({ fighting }) => fighting).length]],
   });
 };
 

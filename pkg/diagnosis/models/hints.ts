@@ -6,8 +6,7 @@ import { strategyOf } from '../../hints/table.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { withHints } from '../../upstream/controller/allocation.ts';
-import { storedHints, zoneShares } from '../../upstream/index.ts';
-import type { FeatureGates, StoredHints, ZoneShares } from '../../upstream/index.ts';
+import { type FeatureGates, type StoredHints, type ZoneShares, storedHints, zoneShares } from '../../upstream/index.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { controlPlaneVersion, firstFamilyOf, serviceKeyOfRef, serviceRefOf, slicesByService } from './lookup.ts';
 

@@ -9,8 +9,7 @@ import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '..
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import { type Tariff, monthlyCost } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
-import { SIMPLEST_FIRST, isStrategy } from './types.ts';
-import type { ModeName, RecommendationReason, Verdict } from './types.ts';
+import { type ModeName, type RecommendationReason, SIMPLEST_FIRST, type Verdict, isStrategy } from './types.ts';
 
 /** The same for every mode of one simulation. */
 export interface Frame {

@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { startProbes, untruths } from '../faults-checks.ts';
-import type { Probes } from '../faults-checks.ts';
+import { type Probes, startProbes, untruths } from '../faults-checks.ts';
 import { type Installed, SCALE, type ShootHandle, changeShoot, createShoot, install } from '../faults-world.ts';
 import { type Supervisor, supervise } from '../kubelet.ts';
 

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { isUsageError, runWay } from '../../../cmd/shared/run-controller.ts';
-import type { ControllerFlags, Ways } from '../../../cmd/shared/run-controller.ts';
+import { type ControllerFlags, type Ways, isUsageError, runWay } from '../../../cmd/shared/run-controller.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';

@@ -39,19 +39,17 @@ describe('createMetrics', () => {
     expect(metrics.contentType).to.match(/^text\/plain; version=0\.0\.4/);
   });
 
-  it('sets a gauge at each scrape when it collects', async () => {
+  it('computes samples at each scrape: the same labels add up, and what has no value has no series', async () => {
     const metrics = createMetrics({ prefix: 'x_', defaultMetrics: false });
-    let depth = 0;
-    metrics.gauge({
-      name: 'depth',
-      help: 'Depth.',
-      collect(gauge) {
-        depth += 1;
-        gauge.set(depth);
-      },
-    });
-    expect(await samples(metrics)).to.deep.equal(['x_depth 1']);
-    expect(await samples(metrics)).to.deep.equal(['x_depth 2']);
+    let depth: number | undefined = 1;
+    metrics.gauge({ name: 'depth', help: 'Depth.', samples: () => [[{}, depth]] });
+    const zones = [{ zone: 'a' }, { zone: 'a' }];
+    metrics.counter({ name: 'zones', help: 'Zones.', labels: ['zone'], samples: () => zones.map((of) => [of, depth]) });
+    expect(await samples(metrics)).to.deep.equal(['x_depth 1', 'x_zones{zone="a"} 2']);
+    depth = 2;
+    expect(await samples(metrics)).to.deep.equal(['x_depth 2', 'x_zones{zone="a"} 4']);
+    depth = undefined;
+    expect(await samples(metrics)).to.deep.equal([]);
   });
 });
 

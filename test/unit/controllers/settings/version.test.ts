@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { stepVersion } from '../../../../pkg/controllers/settings/version.ts';
-import type { VersionState } from '../../../../pkg/controllers/settings/version.ts';
+import { type VersionState, stepVersion } from '../../../../pkg/controllers/settings/version.ts';
 
 const v = (minor: number) => ({ major: 1, minor });
 const STABLE = 300;

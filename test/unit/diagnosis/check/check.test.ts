@@ -1,8 +1,7 @@
 // Each rule of the check, found where it applies and nowhere else.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { check } from '../../../../pkg/diagnosis/check/check.ts';
-import type { CheckOptions } from '../../../../pkg/diagnosis/check/check.ts';
+import { type CheckOptions, check } from '../../../../pkg/diagnosis/check/check.ts';
 import { templateOwnerOf } from '../../../../pkg/diagnosis/check/templates.ts';
 import { known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';

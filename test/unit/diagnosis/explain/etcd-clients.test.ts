@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../../../../pkg/apis/names.ts';
-import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
-import type { Explanation } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { type Explanation, explain } from '../../../../pkg/diagnosis/explain/explain.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 

@@ -3,9 +3,8 @@ import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts'
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../../pkg/apis/names.ts';
 import type { ModeName, SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
-import type { ModeReport, SimulationReport } from '../../../../pkg/diagnosis/simulate/simulate.ts';
+import { type ModeReport, type SimulationReport, simulate } from '../../../../pkg/diagnosis/simulate/simulate.ts';
 import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
-import { simulate } from '../../../../pkg/diagnosis/simulate/simulate.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 

@@ -7,10 +7,9 @@ import { LABEL_ZONE } from '../../../../pkg/apis/names.ts';
 import { createRouters } from '../../../../pkg/diagnosis/routers/routers.ts';
 import { routesReport } from '../../../../pkg/diagnosis/models/routes.ts';
 import { BUILT_IN_PRICES } from '../../../../pkg/diagnosis/prices.ts';
-import type { Matrix, Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import { type Matrix, type Outcome, surplusOf } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
 import type { SimulationReport } from '../../../../pkg/diagnosis/simulate/simulate.ts';
-import { surplusOf } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { type Cluster, type ClusterCase, clusterOf, reportFor, simulateCluster, sumOf } from './cases.ts';
 
 const ZONES = ['a', 'b', 'c', 'd'];

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { MODE_NAMES, type ModeName, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/types.ts';
-import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
-import { type Candidate, type Limit, recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import { type Candidate, type Limit, type Outcome, recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { FAIR_SHARE, TARGET, outcome } from './verdict-support.ts';
 
 describe('recommendations of a simulation', () => {

@@ -1,6 +1,5 @@
 // Rows for the tests of verdicts and recommendations.
-import type { Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
-import type { Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import type { Limit, Outcome } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 
 export const FAIR_SHARE: Limit = { of: 'fair share', most: 1.2 };
 
