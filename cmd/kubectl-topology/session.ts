@@ -226,7 +226,6 @@ export const loadService = async (flags: InputFlags, text: string, needs: readon
 export const asksForPlan = (service: Service): boolean =>
   isPlannedStrategy(effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels));
 
-/** All Nodes, or the one named. */
 export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): readonly Node[] => {
   const all = itemsOf(snapshot.nodes);
   if (name === undefined) return all;

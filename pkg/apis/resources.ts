@@ -1,5 +1,7 @@
 // Which REST resource each kind is served as.
+import type { KubernetesObject } from './meta.ts';
 import { GROUP } from './names.ts';
+import { defined, scopedRefOf } from './values.ts';
 
 /** A REST resource: everything needed to build its URL. */
 export interface Resource {
@@ -72,3 +74,11 @@ export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', tru
 
 /** apiVersion of a resource as objects carry it. */
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
+
+/** The object that an event is about. */
+export const regardingOf = (resource: Resource, object: KubernetesObject) => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+  ...scopedRefOf(object),
+  ...defined({ uid: object.metadata?.uid }),
+});

@@ -52,7 +52,6 @@ export const outcomesOf = (zone: string, outcomes: Outcomes): Map<string, Outcom
     }),
   );
 
-/** Services by zone and state. */
 export const countOutcomes = (outcomes: Outcomes) => {
   const all = [...outcomes.values()].flatMap((zones) => [...zones].map(([zone, { state }]) => ({ zone, state })));
   return [...Map.groupBy(all, ({ zone, state }) => `${zone} ${state}`).values()].flatMap((own) =>

@@ -79,7 +79,6 @@ interface ManagedFields {
   readonly fieldsV1?: { readonly 'f:metadata'?: { readonly 'f:labels'?: Fields } };
 }
 
-/** Names of the field managers that own a label. */
 export const managersOf = (managedFields: readonly unknown[] | undefined, label: string): string[] =>
   ((managedFields ?? []) as readonly ManagedFields[]).flatMap(({ manager, fieldsV1 }) => {
     const owned = fieldsV1?.['f:metadata']?.['f:labels']?.[`f:${label}`] !== undefined;

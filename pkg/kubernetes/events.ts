@@ -37,7 +37,6 @@ export const eventName = ({ regarding }: EventInput, unique: bigint): string => 
   return `${(base === '' ? 'event' : base).slice(0, MAX_NAME).replace(/[.-]+$/, '')}.${unique.toString(16).padStart(16, '0')}`;
 };
 
-/** core/v1 Event. */
 const buildEvent = (
   event: EventInput,
   name: string,

@@ -190,7 +190,6 @@ export const createManager = (options: ManagerOptions) => {
     onCacheFailure: (callback: () => void): void => void failed.add(callback),
     /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
     controller,
-    /** Runs in every replica. */
     inEveryReplica: (task: Task): void => void everywhere.push(task),
     /** Is done in every replica once the caches are filled, before anything is decided; in order. */
     beforeLeading: (step: Task): void => void steps.push(step),

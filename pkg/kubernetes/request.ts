@@ -5,9 +5,9 @@ import { setImmediate } from 'node:timers/promises';
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
 import { type Resource, apiVersionOf } from '../apis/resources.ts';
-import { ConnectionError, type RequestIdentity } from './errors.ts';
+import { ConnectionError, type RequestIdentity, ifFound } from './errors.ts';
 import { AnswerTooLongError } from './exchange.ts';
-import type { ListOptions, PatchType, WatchOptions, WriteOptions } from './types.ts';
+import type { Client, ListOptions, PatchType, WatchOptions, WriteOptions } from './types.ts';
 
 /** Values of undefined are left out. */
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -232,4 +232,16 @@ export const pagesOf = async function* <T extends KubernetesObject>(
     const { newConnection: _opened, ...same } = options;
     asked = { ...same, ...defined({ limit }), continue: token };
   }
+};
+
+/** What `keep` makes of all objects of a resource, page by page; none where the resource is not served. */
+export const listKept = async <T extends KubernetesObject, Kept = T>(
+  client: Pick<Client, 'pages'>,
+  resource: Resource,
+  keep: (object: T) => Kept | undefined,
+  signal: AbortSignal,
+): Promise<Kept[]> => {
+  const pages = client.pages<T>(resource, {}, signal);
+  const kept = Array.fromAsync(pages, ({ items }) => items.flatMap((item) => keep(item) ?? []));
+  return ((await ifFound(kept)) ?? []).flat() as Kept[];
 };

@@ -20,7 +20,6 @@ export type WritePermit =
 export interface RewriteGuard {
   /** May this object be written now? `wanted` identifies the state: another one than before is never held back. */
   admit(key: string, wanted: string): WritePermit;
-  /** The object was written with this state. */
   written(key: string, wanted: string): void;
   /** The object was seen with this state: from now on a difference is another writer's. */
   confirmed(key: string, wanted: string): void;

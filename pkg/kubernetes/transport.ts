@@ -8,7 +8,6 @@ import { abortable } from './wait.ts';
 import { type Credentials, type TlsMaterial, sameTls } from './credentials.ts';
 import type { Clock, Refusal, TimerHandle } from './types.ts';
 
-/** What the guard needs of a socket. */
 interface GuardedSocket {
   readonly bytesRead: number;
   destroy(error: Error): unknown;

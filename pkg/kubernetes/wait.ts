@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, TimerHandle } from './types.ts';
 
-/** Resolves once the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

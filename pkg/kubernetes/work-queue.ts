@@ -4,9 +4,7 @@ import type { Clock, TimerHandle } from './types.ts';
 
 /** What happens in the queue, for metrics; all durations in milliseconds. */
 interface WorkQueueHooks {
-  /** A key became ready to be taken. */
   onAdd?(): void;
-  /** A key was taken after it waited `waitedMs`. */
   onGet?(waitedMs: number): void;
   /** A key was added with back-off. */
   onRetry?(): void;

@@ -38,7 +38,6 @@ export type LoadReading =
 /** What a meter counts: new connections, or megabytes (10⁶) of requests and answers. */
 export type CountedUnit = 'Connection' | 'Megabyte';
 
-/** Whose load is asked for. */
 export interface LoadQuery {
   readonly namespace: string;
   readonly service: string;
@@ -52,7 +51,6 @@ export interface LoadQuery {
   readonly maxAgeSeconds?: number;
 }
 
-/** Where load comes from. */
 export interface LoadSource {
   /** Named in FlowPolicies, status, events and metrics, e.g. `metrics.k8s.io`. */
   readonly name: string;

@@ -94,7 +94,6 @@ const fitting = (columns: readonly ServiceColumn[], services: readonly ServiceAu
   );
 };
 
-/** The verdicts in a sentence. */
 export const verdictsText = ({ services, verdicts, nodes, unpredicted, effectiveInPart }: AuditSum): string => {
   const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
   const unsure = [

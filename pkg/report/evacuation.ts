@@ -40,7 +40,6 @@ const WIDE: readonly Column<ServiceSurvival>[] = [
   ['BECAUSE', ({ message }) => message],
 ];
 
-/** The answer, as one sentence. */
 const answerText = ({ survives, zones, sum }: SurvivalReport): string => {
   const { NoEndpointElsewhere: lost, Overloaded: over } = sum.answers;
   const names = zones.join(', ');

@@ -75,7 +75,6 @@ export const createMetrics = ({ prefix = 'topology_aware_routing_', defaultMetri
       new Histogram<L>({ ...describe('histogram', metric), buckets: [...metric.buckets] }),
     /** Metrics created here (not the default ones), by name. */
     definitions: () => definitions.toSorted((a, b) => byText(a.name, b.name)),
-    /** The exposition text of everything in the registry. */
     text: () => registry.metrics(),
     contentType: registry.contentType as string,
   };
@@ -189,7 +188,6 @@ export const createProcessMetrics = (
   });
 };
 
-/** Counts dropped events, by cause. */
 export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {
   const dropped = metrics.counter({
     name: 'events_dropped_total',

@@ -20,7 +20,6 @@ const FLAGS = {
 
 type Flags = FlagsOf<typeof FLAGS>;
 
-/** Whose traffic is looked at. */
 interface Chosen {
   /** In words. */
   readonly of: string;

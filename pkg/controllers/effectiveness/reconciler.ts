@@ -154,7 +154,6 @@ export const createEffectivenessReconciler = (options: EffectivenessOptions) => 
     /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
     effectOf: (namespace: string, service: string): Effectiveness | undefined =>
       states.get(namespace)?.get(service)?.result,
-    /** Every Service with its state and figures, for metrics. */
     *services(): Iterable<{ namespace: string; service: string; state: string; figures: ServiceFigures }> {
       for (const [namespace, current] of states)
         for (const [service, state] of current)

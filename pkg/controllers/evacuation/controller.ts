@@ -85,7 +85,6 @@ const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zo
 interface EvacuationOptions {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
-  /** Opens the cache of evacuations. */
   readonly cache: OpenCache;
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;

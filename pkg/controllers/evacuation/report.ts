@@ -1,9 +1,9 @@
 // Writes the status of a ZoneEvacuation where it says something new, and records an event where it enters another phase.
 import { isDeepStrictEqual } from 'node:util';
-import { defined, nameOf } from '../../apis/values.ts';
-import { apiVersionOf, ZONE_EVACUATIONS } from '../../apis/resources.ts';
+import { nameOf } from '../../apis/values.ts';
+import { ZONE_EVACUATIONS, regardingOf } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
-import { isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import type { Client, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -35,21 +35,16 @@ export const writeStatus = async (
   const gone = Object.keys(one.status ?? {}).filter((key) => !(key in status));
   const patch = { status: { ...Object.fromEntries(gone.map((key) => [key, null])), ...status } };
   const ref = { name: nameOf(one) };
-  try {
-    await options.client.patch(ZONE_EVACUATIONS, ref, 'merge', patch, { subresource: 'status' }, signal);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return;
-  }
+  const write = options.client.patch(ZONE_EVACUATIONS, ref, 'merge', patch, { subresource: 'status' }, signal);
+  if ((await ifFound(write)) === undefined) return;
   const { phase, conditions = [] } = status;
   const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
   if (event === undefined) return;
-  const { name = '', uid } = one.metadata;
+  const { name = '' } = one.metadata;
   const { zone } = one.spec;
   const detail = conditions.find(({ type }) => type === event.of)?.message ?? '';
   options.logger.info('phase of the zone evacuation changed', { evacuation: name, zone, phase, detail });
-  const { kind } = ZONE_EVACUATIONS;
-  const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...defined({ uid }) };
+  const regarding = regardingOf(ZONE_EVACUATIONS, one);
   const { type, reason } = event;
   options.events.record({ regarding, type, reason, message: `zone ${zone}: ${detail}` });
 };

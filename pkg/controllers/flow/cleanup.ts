@@ -8,6 +8,7 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, type Resource, SERVICES } f
 import { revertPatch } from '../../flow/assemble/turn.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
+import { listKept } from '../../kubernetes/request.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -23,17 +24,14 @@ export interface CleanupOptions {
 /** A concurrent writer causes a write conflict; that does not happen many times in a row. */
 const PASSES = 5;
 
-/** All objects of a resource that fit; none where it is not served. */
 const find = async <T extends KubernetesObject>(
-  { client, serves }: Pick<CleanupOptions, 'serves'> & { readonly client: Pick<Client, 'pages'> },
+  { client, serves }: CleanupOptions,
   resource: Resource,
   fits: (object: T) => boolean,
   signal: AbortSignal,
 ): Promise<T[]> => {
-  const pages = Array.fromAsync(client.pages<T>(resource, {}, signal), ({ items }) =>
-    items.filter((item) => serves(item.metadata?.namespace ?? '') && fits(item)),
-  );
-  return ((await ifFound(pages)) ?? []).flat();
+  const isOurs = (item: T): boolean => serves(item.metadata?.namespace ?? '') && fits(item);
+  return await listKept<T>(client, resource, (item) => (isOurs(item) ? item : undefined), signal);
 };
 
 /**
@@ -47,10 +45,10 @@ export const servedNamespaces = async (
 ): Promise<CleanupOptions['serves']> => {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return () => true;
-  const selected = ({ metadata }: Namespace): boolean => matchesSelector(selector, metadata?.labels ?? {});
-  const served = await find({ client, serves: () => true }, NAMESPACES, selected, signal);
-  const names = new Set(served.map(nameOf));
-  return (namespace) => names.has(namespace);
+  const nameOfServed = (namespace: Namespace): string | undefined =>
+    matchesSelector(selector, namespace.metadata?.labels ?? {}) ? nameOf(namespace) : undefined;
+  const names = await listKept<Namespace, string>(client, NAMESPACES, nameOfServed, signal);
+  return (namespace) => names.includes(namespace);
 };
 
 /**

@@ -19,7 +19,6 @@ export interface LoadReaderOptions {
   onLate(key: string): void;
 }
 
-/** What is known of a Service's load. */
 export interface KnownLoad {
   readonly source: string;
   /** Of the last reading that succeeded. */

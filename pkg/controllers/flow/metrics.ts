@@ -114,7 +114,6 @@ export const createFlowCounters = (metrics: Metrics) => {
     /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
     wrote: (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void =>
       writes.inc({ cause }, slices),
-    /** A source of load was read. */
     read(source: string, outcome: string, durationMs: number): void {
       reads.inc({ source, outcome });
       seconds.observe({ source }, durationMs / 1_000);

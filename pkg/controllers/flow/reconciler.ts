@@ -104,7 +104,6 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     // The EndpointSlice controller takes a moment: not worth a report.
     if (reason === 'WaitingForSlices') return DONE;
     memories.of(key, strategy).state = undefined;
-    // An invalid spec is ignored entirely.
     const settings = settingsFromSpec(reason === 'InvalidPolicy' ? {} : specOf(snapshot));
     const refused = { reason, message };
     await reporter.report({ key, strategy, snapshot, settings, time: timeOf(), refused, ...UNPLANNED }, signal);

@@ -11,7 +11,7 @@ import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy.ts';
 import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
-import { FLOW_POLICIES } from '../../apis/resources.ts';
+import { FLOW_POLICIES, SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
 import { ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
@@ -65,13 +65,6 @@ const isWorse = ({ reason }: Finding): boolean => WARNINGS.has(reason);
 const NOT_REQUESTED: Problem = { reason: 'NotRequested', message: 'the Service does not request a plan' };
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
-
-const regarding = ({ snapshot: { service } }: Outcome): EventInput['regarding'] => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  ...refOf(service),
-  ...defined({ uid: service.metadata?.uid }),
-});
 
 const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {
   const { name = '', namespace = '', uid = '' } = metadata ?? {};
@@ -157,7 +150,8 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     const fields = { service: outcome.key, reason, detail: message };
     if (type === 'Warning') logger.warn('flow loop degraded', fields);
     else logger.info('flow loop recovered', fields);
-    events.record({ regarding: regarding(outcome), type, reason, message: message.slice(0, 1_000) });
+    const regarding = regardingOf(SERVICES, outcome.snapshot.service);
+    events.record({ regarding, type, reason, message: message.slice(0, 1_000) });
   };
 
   const tellTransitions = (outcome: Outcome, findings: Findings, before: Findings | undefined): void => {

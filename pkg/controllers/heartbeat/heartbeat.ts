@@ -2,7 +2,7 @@
 import type { ObjectRef } from '../../apis/meta.ts';
 import { HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { LEASES, apiVersionOf } from '../../apis/resources.ts';
-import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
 import type { Lease } from '../../apis/core.ts';
 import { microTime } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
@@ -33,16 +33,12 @@ const beat = async (options: HeartbeatOptions, signal: AbortSignal): Promise<voi
   const ref: ObjectRef = { namespace, name: HEARTBEAT_LEASE };
   const spec = leaseSpec(options);
   const renew = () => client.patch<Lease>(LEASES, ref, 'merge', { spec }, {}, signal);
-  try {
-    await renew();
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const lease: Lease = { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: { ...ref }, spec };
-    await client.create(LEASES, lease, {}, signal).catch((failed: unknown) => {
-      if (!isAlreadyExists(failed)) throw failed;
-      return renew();
-    });
-  }
+  if ((await ifFound(renew())) !== undefined) return;
+  const lease: Lease = { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: { ...ref }, spec };
+  await client.create(LEASES, lease, {}, signal).catch((failed: unknown) => {
+    if (!isAlreadyExists(failed)) throw failed;
+    return renew();
+  });
 };
 
 /** Beats until the signal aborts; resolves then. What fails is logged, and tried again with the next beat. */

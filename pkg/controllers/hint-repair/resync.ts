@@ -233,9 +233,6 @@ export const createPlanRetirement = (
   const resync = createResync({ ...options, task: PLANS });
   let deadSince: number | undefined;
 
-  const later = (result: Result): Result =>
-    result.kind === 'requeue' ? result : { kind: 'requeue', afterMs: LOOK_MS };
-
   return {
     async reconcile(key, signal) {
       if (!planner.known() || planner.alive()) {
@@ -245,7 +242,9 @@ export const createPlanRetirement = (
       const now = clock.monotonic();
       deadSince ??= now;
       const wait = deadSince + GRACE_MS - now;
-      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await resync.reconcile(key, signal));
+      if (wait > 0) return { kind: 'requeue', afterMs: wait };
+      const result = await resync.reconcile(key, signal);
+      return result.kind === 'requeue' ? result : { kind: 'requeue', afterMs: LOOK_MS };
     },
   };
 };

@@ -1,8 +1,8 @@
 // Writes Services whose endpoints are stored with a zone that their Node no longer has, until the EndpointSlice controller follows.
 import type { Service } from '../../apis/core.ts';
-import { defined } from '../../apis/values.ts';
+import { refOf } from '../../apis/values.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
-import { SERVICES } from '../../apis/resources.ts';
+import { SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
@@ -54,22 +54,19 @@ export const createServiceResync = (options: {
     return [...new Set(behind)].sort();
   };
 
-  const touch = async ({ metadata }: Service, signal: AbortSignal): Promise<void> => {
-    const { namespace = '', name = '' } = metadata ?? {};
+  const touch = async (service: Service, signal: AbortSignal): Promise<void> => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
-    const touched = await ifFound(client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal));
+    const touched = await ifFound(client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal));
     if (touched !== undefined) onTouch?.('touched');
   };
 
-  const giveUp = (key: string, { metadata }: Service, behind: readonly string[], attempt: Attempt): Result => {
+  const giveUp = (key: string, service: Service, behind: readonly string[], attempt: Attempt): Result => {
     if (attempt.notBefore === Infinity) return DONE;
     attempts.set(key, { ...attempt, notBefore: Infinity });
     onTouch?.('gaveUp');
-    const { namespace = '', name = '', uid } = metadata ?? {};
     const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; check whether kube-controller-manager runs`;
     logger.warn('EndpointSlices do not follow the new zone of a Node', { service: key, nodes: behind });
-    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...defined({ uid }) };
-    events.record({ regarding, type: 'Warning', reason: 'ZoneNotFollowing', message });
+    events.record({ regarding: regardingOf(SERVICES, service), type: 'Warning', reason: 'ZoneNotFollowing', message });
     return DONE;
   };
 

@@ -1,10 +1,10 @@
 // Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports. Pods and volumes are read only then:
 // too seldom for a cache.
 import type { Node, NodeGroup } from '../../apis/core.ts';
-import { defined, nameOf } from '../../apis/values.ts';
+import { nameOf } from '../../apis/values.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
-import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, apiVersionOf } from '../../apis/resources.ts';
+import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, regardingOf } from '../../apis/resources.ts';
 import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
 import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '../../kubeedge/volumes.ts';
@@ -111,14 +111,12 @@ export const createZoneReconciler = ({
     const refused = decision.kind === 'refused';
     if (refused && before?.state === detail && before.group === decision.groups.join()) return;
     const [type, reason] = refused ? (['Warning', detail] as const) : (['Normal', `Zone${detail}`] as const);
-    const record = (apiVersion: string, kind: string, object: KubernetesObject | undefined, of: string): void => {
-      const regarding = { apiVersion, kind, name: of, ...defined({ uid: object?.metadata?.uid }) };
-      events.record({ regarding, type, reason, message });
-    };
-    record('v1', 'Node', node, name);
+    const record = (resource: Resource, object: KubernetesObject): void =>
+      events.record({ regarding: regardingOf(resource, object), type, reason, message });
+    record(NODES, node);
     // The author of the group looks there; the Node's events show both what was done and what was not.
     for (const group of refused ? decision.groups : [])
-      record(apiVersionOf(NODE_GROUPS), NODE_GROUPS.kind, groups.get({ name: group }), group);
+      record(NODE_GROUPS, groups.get({ name: group }) ?? { metadata: { name: group } });
     const fields = { node: name, reason: detail, detail: message };
     if (refused) logger.warn('zone refused', fields);
     else logger.info('zone written', fields);

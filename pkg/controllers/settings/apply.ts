@@ -5,7 +5,7 @@ import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import { isHeld } from '../../gardener/decide.ts';
-import { ApiError, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { ApiError, ifFound, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -167,13 +167,8 @@ export const writeLabels = async (
   const different = labelsOf(namespace, wanted, value).filter(({ has, wish }) => has !== wish);
   if (different.length === 0) return namespace;
   const labels = Object.fromEntries(different.map(({ key, wish = null }) => [key, wish]));
-  try {
-    const ref = { name: nameOf(namespace) };
-    return await client.patch<Namespace>(NAMESPACES, ref, 'merge', { metadata: { labels } }, {}, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const ref = { name: nameOf(namespace) };
+  return ifFound(client.patch<Namespace>(NAMESPACES, ref, 'merge', { metadata: { labels } }, {}, signal));
 };
 
 /** What of it a namespace has, or is to have: nothing is removed by writing this. */

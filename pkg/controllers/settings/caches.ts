@@ -225,11 +225,9 @@ const INDEX_SERVICE = 'service';
 export const inNamespace = <T extends KubernetesObject>(cache: Cache<T> | undefined, namespace: string): T[] =>
   cache?.byIndex(INDEX_NAMESPACE, namespace) ?? [];
 
-/** Names of all namespaces. */
 export const namespaceNames = ({ namespaces }: Pick<SettingsCaches, 'namespaces'>): string[] =>
   namespaces.list().map(nameOf);
 
-/** Finds the slices of a Service. */
 export const slicesOf = (cache: Cache<EndpointSlice>, namespace: string, service: string): EndpointSlice[] =>
   cache.byIndex(INDEX_SERVICE, `${namespace}/${service}`);
 

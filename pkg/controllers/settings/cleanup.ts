@@ -7,7 +7,8 @@ import { keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
-import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { listKept } from '../../kubernetes/request.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
@@ -67,24 +68,6 @@ const revertService = async (
   return reverted;
 };
 
-/** What `keep` makes of all objects of a resource; none where the resource is not served. */
-const find = async <T extends KubernetesObject>(
-  resource: Resource,
-  { client }: Pick<CleanupOptions, 'client'>,
-  keep: (object: T) => T | undefined,
-  signal: AbortSignal,
-): Promise<T[]> => {
-  const found: T[] = [];
-  try {
-    for await (const page of client.pages<T>(resource, {}, signal)) {
-      found.push(...page.items.flatMap((item) => keep(item) ?? []));
-    }
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-  return found;
-};
-
 /**
  * Removes our finalizer from Extensions of these classes: no controller would be left to release them. Of other classes another
  * installation takes care. None where Extensions are not served or may not be read.
@@ -95,7 +78,7 @@ export const releaseExtensions = async (
 ): Promise<number> => {
   const { client, classes, logger } = options;
   const keep = (item: Extension) => (isResponsible(item, classes) && hasFinalizer(item) ? item : undefined);
-  const ours = await find(EXTENSIONS, options, keep, signal).catch((error: unknown) => {
+  const ours = await listKept(client, EXTENSIONS, keep, signal).catch((error: unknown) => {
     if (isForbidden(error)) return [];
     throw error;
   });
@@ -120,14 +103,10 @@ const unmark = async (
   { client, logger }: CleanupOptions,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  try {
-    await client.patch(resource, scopedRefOf(object), 'merge', { metadata }, {}, signal);
-    logger.info('label or annotation removed', { kind: resource.kind, ...scopedRefOf(object) });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const ref = scopedRefOf(object);
+  const written = await ifFound(client.patch(resource, ref, 'merge', { metadata }, {}, signal));
+  if (written !== undefined) logger.info('label or annotation removed', { kind: resource.kind, ...ref });
+  return written !== undefined;
 };
 
 const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
@@ -136,7 +115,7 @@ const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
 /** Splits what carries a mark into what is reverted and the namespaces that are left. */
 const createBoundary = async ({ leaves, client }: CleanupOptions, signal: AbortSignal) => {
   const isOthers = (item: Namespace): Namespace | undefined => (leaves?.(item) === true ? item : undefined);
-  const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, { client }, isOthers, signal);
+  const others = leaves === undefined ? [] : await listKept<Namespace>(client, NAMESPACES, isOthers, signal);
   const names = new Set(others.map(nameOf));
   const left = new Set<string>();
   /** Of a namespace itself, or of what is in one. */
@@ -163,7 +142,7 @@ const removeHints = async (
   for (let tries = 1; ; tries += 1) {
     const keep = (slice: EndpointSlice): EndpointSlice | undefined =>
       isLeftOver(slice, view) ? projectSlice(slice) : undefined;
-    const slices = await find<EndpointSlice>(ENDPOINT_SLICES, options, keep, signal);
+    const slices = await listKept<EndpointSlice>(client, ENDPOINT_SLICES, keep, signal);
     const release = createHintRelease({ client, slices: () => slices, view, logger });
     const result = await release.reconcile(HINT_RELEASE_KEY, signal);
     if (result.kind !== 'requeue' || tries === TRIES) return;
@@ -177,25 +156,24 @@ const removeHints = async (
  * marked namespaces in which nothing was reverted.
  */
 export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSignal) => {
+  const { client } = options;
   const report = { services: 0, namespaces: 0, slices: 0 };
   const { left, within } = await createBoundary(options, signal);
   const isInteresting = (item: Service): Service | undefined =>
     carriesApplied(item) || isEtcdClient(item) ? projectService(item) : undefined;
-  const services = within(await find<Service>(SERVICES, options, isInteresting, signal));
+  const services = within(await listKept<Service>(client, SERVICES, isInteresting, signal));
   for (const service of services.filter((item) => !isMadeByDruid(item)))
-    report.services += (await revertService(service, options, signal)) ? 1 : 0;
+    if (await revertService(service, options, signal)) report.services += 1;
   // Last: while the label is there, the settings webhook still knows our user's writes.
   const labels = { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null };
   const isLabelled = (item: Namespace) =>
     Object.keys(labels).some((key) => item.metadata?.labels?.[key] !== undefined) ? item : undefined;
-  for (const namespace of within(await find<Namespace>(NAMESPACES, options, isLabelled, signal))) {
-    report.namespaces += (await unmark(NAMESPACES, namespace, { labels }, options, signal)) ? 1 : 0;
-  }
+  for (const namespace of within(await listKept<Namespace>(client, NAMESPACES, isLabelled, signal)))
+    if (await unmark(NAMESPACES, namespace, { labels }, options, signal)) report.namespaces += 1;
   // Last of all: a slice is written as its labels then say.
   const annotations = { [ANNOTATION_TOUCHED]: null };
-  for (const slice of within(await find<EndpointSlice>(ENDPOINT_SLICES, options, isTouched, signal))) {
-    report.slices += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
-  }
+  for (const slice of within(await listKept<EndpointSlice>(client, ENDPOINT_SLICES, isTouched, signal)))
+    if (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) report.slices += 1;
   await removeHints(services, options, signal);
   const leftToDruid = services.filter((item) => isMadeByDruid(item) && carriesApplied(item)).map(keyOf);
   return { ...report, leftToDruid: leftToDruid.sort(), left: [...left].sort() };

@@ -100,7 +100,6 @@ export interface RoutingContext {
 /** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */
 type RowKind = 'Service' | 'Etcd';
 
-/** What becomes of one Service or Etcd. */
 export interface ObjectDecision {
   readonly kind: RowKind;
   readonly ref: Required<ObjectRef>;
@@ -114,7 +113,6 @@ export interface ObjectDecision {
   readonly plan: SettingsPlan;
 }
 
-/** What becomes of one namespace. */
 export interface NamespaceDecision {
   /** `none`: the namespace is released. */
   readonly owner: Owner | 'none';

@@ -25,7 +25,6 @@ const RELEASE_AFTER_MS = 300_000;
 
 const DONE: Result = { kind: 'done' };
 
-/** What is on there; undefined where nothing is. */
 const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings | undefined => {
   const on = objects.filter(({ want }) => want !== undefined);
   if (on.length === 0) return undefined;

@@ -10,7 +10,6 @@ import type { NamespaceDecision, ObjectDecision } from './context.ts';
 
 const titleOf = ({ kind, ref }: ObjectDecision): string => `${kind} ${ref.name}`;
 
-/** `Enabled` or the reason of the refusal. */
 export const summaryReasonOf = ({ decision }: Pick<ObjectDecision, 'decision'>): string =>
   decision.kind === 'enabled' ? 'Enabled' : decision.reason;
 

@@ -133,19 +133,16 @@ export const wholeIn = (object: unknown, path: string): number | undefined => {
   return Number.isInteger(value) ? (value as number) : undefined;
 };
 
-/** Objects of the list there. */
 export const listIn = (object: unknown, path: string): readonly Fields[] => {
   const value = valueIn(object, path);
   return Array.isArray(value) ? value.filter(isFields) : [];
 };
 
-/** Texts of the list there. */
 export const textsIn = (object: unknown, path: string): string[] => {
   const value = valueIn(object, path);
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 };
 
-/** Texts of the map there. */
 export const stringsIn = (object: unknown, path: string): StringMap =>
   Object.fromEntries(
     Object.entries(fieldsIn(object, path)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),

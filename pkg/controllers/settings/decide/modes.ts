@@ -1,10 +1,8 @@
 // Decides the settings of everything in one namespace, by the mode that owns it. Pure.
 import type { Service } from '../../../apis/core.ts';
-import { defined } from '../../../apis/values.ts';
 import type { Cluster, Etcd, Garden, Seed } from '../../../apis/gardener.ts';
 import { LABEL_MANAGED } from '../../../apis/names.ts';
-import type { KubernetesObject } from '../../../apis/meta.ts';
-import { CLUSTERS, GARDENS, type Resource, apiVersionOf } from '../../../apis/resources.ts';
+import { CLUSTERS, GARDENS, regardingOf } from '../../../apis/resources.ts';
 import {
   decideClusterRouting,
   decideGardenRouting,
@@ -42,14 +40,6 @@ const decided = (
   name: string,
   more: Pick<NamespaceDecision, 'decision' | 'source' | 'objects'> & Partial<NamespaceDecision>,
 ): NamespaceDecision => ({ owner, namespace: name, regarding: { apiVersion: 'v1', kind: 'Namespace', name }, ...more });
-
-/** The object of Gardener's that decides, for events. */
-const regardingOf = (resource: Resource, name: string, { metadata }: KubernetesObject) => ({
-  apiVersion: apiVersionOf(resource),
-  kind: resource.kind,
-  name,
-  ...defined({ uid: metadata?.uid }),
-});
 
 const decideService = (service: Service, cluster: RoutingDecision): RoutingDecision | undefined => {
   const { namespace, name, labels } = service.metadata ?? {};
@@ -109,7 +99,6 @@ const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot
   return decideShootRouting({ seed: seed.seed, shoot: cluster.spec?.shoot });
 };
 
-/** A control plane, by its Seed and Shoot. */
 export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
   const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideNamespace(snapshot), governing);
@@ -117,7 +106,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
   return decided('shoot-settings', namespace, {
     scope: 'shoot',
     decision,
-    ...(cluster && { regarding: regardingOf(CLUSTERS, namespace, cluster) }),
+    ...(cluster && { regarding: regardingOf(CLUSTERS, cluster) }),
     source: seed.source,
     objects: decideObjects({
       decision,
@@ -155,11 +144,10 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
   const { namespace, components, garden, services, etcds, gardener, governing, context } = snapshot;
   const decision = heldByConfiguration(decideGardenRouting(garden), governing);
   const scope = components ? 'garden' : undefined;
-  const name = components ? garden?.metadata?.name : undefined;
   return decided('garden-settings', namespace, {
     scope,
     decision,
-    ...(garden && name !== undefined && { regarding: regardingOf(GARDENS, name, garden) }),
+    ...(components && garden?.metadata?.name !== undefined && { regarding: regardingOf(GARDENS, garden) }),
     source: garden === undefined ? 'none' : 'Garden',
     objects: decideObjects({
       decision,

@@ -77,15 +77,10 @@ const wantedOf = (service: Service, version: KubernetesVersion, configured: Stra
     return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
   }
   const requested = requestedStrategy(service);
-  if (requested !== undefined)
-    return { kind: 'want', want: labelled(service, requested, strategySettings(version, requested)) };
-  return {
-    kind: 'want',
-    want:
-      configured === undefined
-        ? routingSettings(version)
-        : labelled(service, configured, configuredSettings(version, configured)),
-  };
+  const strategy = requested ?? configured;
+  if (strategy === undefined) return { kind: 'want', want: routingSettings(version) };
+  const settings = (requested === undefined ? configuredSettings : strategySettings)(version, strategy);
+  return { kind: 'want', want: labelled(service, strategy, settings) };
 };
 
 /** What the nodes and routers of the cluster need. Part of the wish: one that comes or goes is a change to follow, not drift. */
@@ -207,6 +202,5 @@ const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInpu
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
   [...decideServices(input), ...decideEtcds(input)].sort((one, other) => byText(rowKeyOf(one), rowKeyOf(other)));
 
-/** Names one row of all decisions. */
 export const rowKeyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
   `${kind}/${ref.namespace}/${ref.name}`;
