@@ -35,13 +35,7 @@ const GOODBYE_MS = 3_000;
 /** How long an abandoned write may take to be stored. */
 const LAST_WRITE_MS = 1_000;
 
-export const createRegistering = ({
-  deployment,
-  keeper,
-  claim,
-  clock,
-  logger,
-}: {
+export const createRegistering = (options: {
   deployment: DeploymentWatch;
   /** Undefined: the registration is managed elsewhere. */
   keeper: RegistrationKeeper | undefined;
@@ -49,6 +43,7 @@ export const createRegistering = ({
   clock: Clock;
   logger: Logger;
 }) => {
+  const { deployment, keeper, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 

@@ -10,6 +10,8 @@ import { matchesSelector } from '../routing/types.ts';
 /** Why an evacuation is not begun (yet). */
 export type Refusal = Readonly<Record<'reason' | 'message', string>>;
 
+const refuse = (reason: string, message: string): Refusal => ({ reason, message });
+
 /**
  * Undefined where neither zones nor data planes are against it.
  *
@@ -29,17 +31,14 @@ export const refusalOf = (
   const { clientZones, evacuatedAlready, dropping } = world;
   const zones = new Set([...clientZones, ...world.endpointZones]);
   if (!zones.has(zone))
-    return {
-      reason: 'UnknownZone',
-      message: `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`,
-    };
+    return refuse('UnknownZone', `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`);
   if (percent >= 100 && [...zones].every((one) => one === zone || evacuatedAlready.has(one)))
-    return { reason: 'LastZone', message: `${zone} is the last zone that is not being evacuated` };
+    return refuse('LastZone', `${zone} is the last zone that is not being evacuated`);
   if (dropping.length > 0 && !force)
-    return {
-      reason: 'RouterDropsTraffic',
-      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
-    };
+    return refuse(
+      'RouterDropsTraffic',
+      `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
+    );
   return undefined;
 };
 
@@ -52,17 +51,10 @@ const CHECKED = 'spec.force, or spec.capacityCheck: Skip, goes on all the same';
  * @param overloaded - those that would be too much for their other endpoints, in sentences, worst first
  */
 export const shortageOf = (together: readonly string[], overloaded: readonly string[]): Refusal | undefined => {
+  const listed = `${firstFew(together.length > 0 ? together : overloaded, MANY, '; ')}; ${CHECKED}`;
   if (together.length > 0)
-    return {
-      reason: 'TogetherNoEndpoint',
-      message: `with the evacuations that run no endpoint would be left of ${firstFew(together, MANY, '; ')}; ${CHECKED}`,
-    };
-  if (overloaded.length > 0)
-    return {
-      reason: 'Overloaded',
-      message: `too much for the endpoints that stay: ${firstFew(overloaded, MANY, '; ')}; ${CHECKED}`,
-    };
-  return undefined;
+    return refuse('TogetherNoEndpoint', `with the evacuations that run no endpoint would be left of ${listed}`);
+  return overloaded.length === 0 ? undefined : refuse('Overloaded', `too much for the endpoints that stay: ${listed}`);
 };
 
 /** Of an admission that was not seen to keep a marked slice. */

@@ -131,13 +131,7 @@ export const refusalFor = (
  * not moved, or its other endpoints can take over. `together`: the evacuation alone would leave it endpoints, and with those that run there are
  * none. `after`, `limit`: times a fair share of today, or fractions of the capacity where load is measured.
  */
-export const overloadOf = ({
-  slices,
-  running,
-  wanted,
-  nodes,
-  measured,
-}: {
+export const overloadOf = (options: {
   readonly slices: readonly EndpointSlice[];
   /** Evacuations that run and are about the Service, oldest first. */
   readonly running: readonly ZoneRequest[];
@@ -146,6 +140,7 @@ export const overloadOf = ({
   readonly nodes: ReadonlyMap<string, number>;
   readonly measured: MeasuredLoad | undefined;
 }) => {
+  const { slices, running, wanted, nodes, measured } = options;
   const clientZones = [...nodes.keys()].sort();
   const { reason, together } = refusalFor(slices, clientZones, running, wanted);
   if (reason !== undefined) return together ? ({ kind: 'together' } as const) : undefined;

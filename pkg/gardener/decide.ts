@@ -146,7 +146,8 @@ export interface ShootRoutingInput {
   readonly shoot: Shoot | null | undefined;
 }
 
-const decideSeed = (seed: ShootRoutingInput['seed']): RoutingDecision => {
+/** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
+export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): RoutingDecision => {
   if (seed === undefined || seed === null) {
     return refuse('SourceMissing', 'no Seed is known: neither the garden, the configuration nor the Cluster has it');
   }
@@ -215,7 +216,7 @@ export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingD
     const message = `the last operation of ${name} failed for good; nothing is changed until it is retried`;
     return refuse('ShootFailed', message, { field: 'status.lastOperation.state' });
   }
-  const bySeed = decideSeed(seed);
+  const bySeed = decideSeedExtensionRouting(seed);
   if (bySeed.kind === 'refused') return bySeed;
   if (isMultiZonalShootControlPlane(shoot)) return ENABLED;
   const field = 'spec.controlPlane.highAvailability.failureTolerance.type';
@@ -224,9 +225,6 @@ export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingD
   const message = `${name}: ${field} ${found}; only "zone" spreads the control plane over zones`;
   return refuse('FailureToleranceNotZone', message, { field });
 };
-
-/** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
-export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): RoutingDecision => decideSeed(seed);
 
 /** Services of the garden runtime cluster, extensions' included: setting, zones, and a highly available virtual cluster. */
 export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined): RoutingDecision => {

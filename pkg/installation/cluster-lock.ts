@@ -3,7 +3,7 @@ import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, sleep } from '../kubernetes/wait.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
+import { ifFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
 import type { Lease } from '../apis/core.ts';
 import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
@@ -81,13 +81,9 @@ export const createClusterLock = (options: {
   };
 
   const look = async (signal: AbortSignal): Promise<void> => {
-    try {
-      const holder = holderOf(await client.get<Lease>(LEASES, lease, signal));
-      announce(holder === installation, holder);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      announce(false, '');
-    }
+    const found = await ifFound(client.get<Lease>(LEASES, lease, signal));
+    const holder = found === undefined ? '' : holderOf(found);
+    announce(holder === installation, holder);
   };
 
   const take = async (signal: AbortSignal): Promise<void> => {

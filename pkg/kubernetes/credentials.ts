@@ -116,15 +116,12 @@ const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CHECK_INTERVAL_MS = 5_000;
 
 /** Undefined outside of a Pod, and where the environment names a kubeconfig. `folder`: of the token and the authority's certificate. */
-export const inClusterSource = ({
-  env,
-  clock,
-  folder = FOLDER,
-}: {
+export const inClusterSource = (options: {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly folder?: string;
 }): KubeConfigSource | undefined => {
+  const { env, clock, folder = FOLDER } = options;
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env;
   const tokenFile = join(folder, 'token');
   if (host === '' || port === '' || (env['KUBECONFIG'] ?? '') !== '' || !existsSync(tokenFile)) return undefined;

@@ -162,15 +162,7 @@ const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestId
 const parsed = (bytes: Buffer): unknown =>
   hasItemsWithin(MAX_ANSWER_ITEMS, bytes) ? parseJson(bytes.toString('utf8')) : undefined;
 
-export const createExchange = ({
-  config,
-  transport,
-  userAgent,
-  requestTimeoutMs,
-  retry,
-  clock,
-  random,
-}: {
+export const createExchange = (options: {
   config: KubeConfigSource;
   transport: Transport;
   userAgent: string;
@@ -180,6 +172,7 @@ export const createExchange = ({
   clock: Clock;
   random: () => number;
 }) => {
+  const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
   const credentialsFor = async (call: Call): Promise<Credentials> => {
     try {
       return await config.credentials();

@@ -239,13 +239,7 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
 };
 
 /** Watches that one Lease and nothing else. */
-export const createLeaseWatch = ({
-  client,
-  lease,
-  clock,
-  random,
-  logger,
-}: {
+export const createLeaseWatch = (options: {
   client: Client;
   lease: Required<ObjectRef>;
   clock: Clock;
@@ -253,6 +247,7 @@ export const createLeaseWatch = ({
   random: () => number;
   logger: Logger;
 }) => {
+  const { client, lease, clock, random, logger } = options;
   const callbacks: (() => void)[] = [];
   const liveness = createHolderLiveness(clock);
   let installation = '';

@@ -5,17 +5,14 @@ import type { LogFields, Logger } from '../telemetry/log.ts';
 import type { Clock } from './types.ts';
 
 /** Behaves as golang.org/x/time/rate.Limiter: reservations queue up behind each other, time is monotonic. */
-export const createTokenBucket = ({
-  clock,
-  ratePerSecond,
-  burst,
-}: {
+export const createTokenBucket = (options: {
   clock: Pick<Clock, 'monotonic'>;
   /** Tokens that flow in each second; above 0. */
   ratePerSecond: number;
   /** Most tokens that can wait, and what the bucket starts with; at least 1. */
   burst: number;
 }) => {
+  const { clock, ratePerSecond, burst } = options;
   if (!(ratePerSecond > 0)) throw new RangeError(`ratePerSecond must be above 0, got ${ratePerSecond}`);
   if (!(burst >= 1)) throw new RangeError(`burst must be at least 1, got ${burst}`);
   let tokens = burst;

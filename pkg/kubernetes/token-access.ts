@@ -43,12 +43,7 @@ const MAX_SOURCES = 1_000;
 /** Of the API server's own tokens none is as long. */
 const MAX_TOKEN = 8_192;
 
-export const createTokenAccess = ({
-  client,
-  clock,
-  audience,
-  path,
-}: {
+export const createTokenAccess = (options: {
   readonly client: Pick<Client, 'create'>;
   readonly clock: Clock;
   /** Tokens for this audience are accepted, and those for the API server itself. */
@@ -56,6 +51,7 @@ export const createTokenAccess = ({
   /** Path whose `get` is asked for. */
   readonly path: string;
 }): TokenAccess => {
+  const { client, clock, audience, path } = options;
   const known = createLru<{ readonly access: Promise<Access>; until: number }>(MAX_KNOWN);
   /** Tokens that were let in when they were asked about last. */
   const good = createLru<true>(MAX_KNOWN);

@@ -61,12 +61,7 @@ export interface MeterReadings {
 }
 
 /** The token goes to the server that answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
-export const createMeterReader = ({
-  client,
-  namespace,
-  most = Infinity,
-  now,
-}: {
+export const createMeterReader = (options: {
   readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
   readonly namespace: string;
   /** Of more meters none is read. */
@@ -74,6 +69,7 @@ export const createMeterReader = ({
   /** Milliseconds. */
   now(): number;
 }) => {
+  const { client, namespace, most = Infinity, now } = options;
   let token: { readonly text: string; readonly at: number } | undefined;
 
   const freshToken = async (signal: AbortSignal): Promise<string> => {

@@ -156,10 +156,7 @@ const resetMaps = <M extends Maps>(maps: M, settings: RoutingSettings): M => {
   const { labels: oldLabels, annotations: oldAnnotations, ...rest } = maps;
   const labels = resetMap(oldLabels, OWN_LABELS, settings.labels);
   const annotations = resetMap(oldAnnotations, OWN_ANNOTATIONS, settings.annotations);
-  return {
-    ...rest,
-    ...defined({ labels, annotations }),
-  } as M;
+  return { ...rest, ...defined({ labels, annotations }) } as M;
 };
 
 const resetField = <F extends { trafficDistribution?: string }>(

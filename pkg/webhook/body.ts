@@ -56,18 +56,18 @@ type BodyBuffers = ReturnType<typeof createBodyBuffers>;
 
 const MEBIBYTE = 1024 * 1024;
 
-export const createBudget = ({
-  maxRequests = 256,
-  maxBytes = 64 * MEBIBYTE,
-}: {
-  /** Most requests between their headers and their answer; far above what one API server opens. */
-  readonly maxRequests?: number;
-  /**
-   * Most bytes held by bodies, by the size of the buffers that they are gathered in: nine bodies of the largest size or 64 lent buffers,
-   * which keeps memory flat under abuse.
-   */
-  readonly maxBytes?: number;
-} = {}) => {
+export const createBudget = (
+  options: {
+    /** Most requests between their headers and their answer; far above what one API server opens. */
+    readonly maxRequests?: number;
+    /**
+     * Most bytes held by bodies, by the size of the buffers that they are gathered in: nine bodies of the largest size or 64 lent buffers,
+     * which keeps memory flat under abuse.
+     */
+    readonly maxBytes?: number;
+  } = {},
+) => {
+  const { maxRequests = 256, maxBytes = 64 * MEBIBYTE } = options;
   let requests = 0;
   let bytes = 0;
   return {

@@ -7,12 +7,7 @@ import type { UnservedReason } from './review.ts';
 export const REVIEW_OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;
 export type Outcome = (typeof REVIEW_OUTCOMES)[number];
 
-export const createAdmissionMetrics = ({
-  metrics,
-  budget,
-  certificateNotAfter,
-  paths = [],
-}: {
+export const createAdmissionMetrics = (options: {
   metrics: Metrics;
   budget: Budget;
   /** End of the serving certificate's validity, milliseconds since the epoch. */
@@ -20,6 +15,7 @@ export const createAdmissionMetrics = ({
   /** Paths whose series are there from the start: what begins with its first count has no rate before the second. Default none. */
   paths?: readonly string[];
 }) => {
+  const { metrics, budget, certificateNotAfter, paths = [] } = options;
   const latency = metrics.histogram({
     name: 'admission_duration_seconds',
     help: 'Time from the headers of an admission request to its answer, by path and outcome.',

@@ -152,17 +152,14 @@ export const isOurs = ({ name }: MutatingWebhook): boolean => name.endsWith(`.${
  * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries of others, a CA
  * bundle where we know none, and the failure policy where none was configured.
  */
-export const mergeRegistration = ({
-  wanted,
-  current,
-  keepFailurePolicy,
-}: {
+export const mergeRegistration = (options: {
   readonly wanted: MutatingWebhookConfiguration;
   /** As the server holds it; undefined where it is to be created. */
   readonly current: MutatingWebhookConfiguration | undefined;
   /** Leave the failure policy of slices as it is in the cluster: none is configured. */
   readonly keepFailurePolicy: boolean;
 }): MutatingWebhookConfiguration | undefined => {
+  const { wanted, current, keepFailurePolicy } = options;
   const { webhooks: entries = [], ...rest } = wanted;
   const ours = parseRegistered(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
   const currentOf = new Map((current?.webhooks ?? []).map((webhook) => [webhook.name, webhook]));

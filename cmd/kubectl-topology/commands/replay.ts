@@ -3,7 +3,7 @@ import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
-import type { LoopDecision, LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
+import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { renderJsonLine } from '../../../pkg/report/text.ts';
 import { flag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
@@ -24,16 +24,6 @@ const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
     throw error;
   }
 };
-
-const shown = ({ time, changed, spread, endpoints, demand, inZoneShare, reason }: LoopDecision): object => ({
-  time,
-  changed,
-  spread,
-  endpoints,
-  demand,
-  inZoneShare,
-  reason,
-});
 
 export const replay = topologyCommand({
   name: 'replay',
@@ -59,7 +49,8 @@ export const replay = topologyCommand({
       }
       const next = step(policy, state, parsed.observation);
       ({ state } = next);
-      io.out.write(renderJsonLine(shown(next.decision)));
+      const { time, changed, spread, endpoints, demand, inZoneShare, reason } = next.decision;
+      io.out.write(renderJsonLine({ time, changed, spread, endpoints, demand, inZoneShare, reason }));
     }
     return 0;
   },

@@ -1,7 +1,7 @@
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
 import { errorText, nameOf } from '../../../pkg/apis/values.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
-import { isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { ifFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/text.ts';
 import type { FlagsOf } from '../command.ts';
@@ -53,9 +53,7 @@ export const runReturn = (io: Io, zone: string, flags: FlagsOf<typeof RETURN_FLA
       if (slices.length === 0) throw new UsageError(`no evacuation of ${zone}, and no slice shows one`);
     }
     for (const evacuation of own) {
-      await deleteEvacuation(client, evacuation, io.signal).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await ifFound(deleteEvacuation(client, evacuation, io.signal));
       io.err.write(`deleted ZoneEvacuation ${nameOf(evacuation)}\n`);
     }
     if (flags.direct === true) return direct(client, zone, io);

@@ -7,20 +7,14 @@ import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
-import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { ExitCode, Io } from '../io.ts';
 
 /** All there are, in name order; undefined where the cluster does not serve the kind. */
 export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> => {
-  const found: ZoneEvacuation[] = [];
-  try {
-    for await (const { items } of client.pages<ZoneEvacuation>(ZONE_EVACUATIONS, {}, signal)) found.push(...items);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-  return found;
+  const pages = Array.fromAsync(client.pages<ZoneEvacuation>(ZONE_EVACUATIONS, {}, signal), ({ items }) => items);
+  return (await ifFound(pages))?.flat();
 };
 
 export const listRunning = async (client: Client, { now, signal }: Io): Promise<ZoneEvacuation[] | undefined> =>

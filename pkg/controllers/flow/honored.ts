@@ -21,18 +21,14 @@ interface Known {
 const isSame = (left: Verdict, right: Verdict): boolean =>
   left.status === right.status && left.reason === right.reason && left.nodes.join() === right.nodes.join();
 
-export const createHonored = ({
-  read,
-  clock,
-  intervalMs,
-  logger,
-}: {
+export const createHonored = (options: {
   /** What each Node's meter judged since it began; rejects where none can be read. */
   read(signal: AbortSignal): Promise<ReadonlyMap<string, ServiceCounts>>;
   readonly clock: Clock;
   readonly intervalMs: number;
   readonly logger: Logger;
 }) => {
+  const { read, clock, intervalMs, logger } = options;
   const window = createProofWindow();
   const services = new Map<string, Known>();
 

@@ -89,13 +89,7 @@ interface Question {
   readonly answered: Promise<unknown>;
 }
 
-export const createPlanning = ({
-  open,
-  clock,
-  deadlineMs = DEADLINE_MS,
-  onReady,
-  onPlanned,
-}: {
+export const createPlanning = (options: {
   open(onEnd: () => void): PlanThread;
   clock: Clock;
   /** Longest time for one answer, milliseconds; then the thread is ended and the question asked again with the least effort. */
@@ -105,6 +99,7 @@ export const createPlanning = ({
   /** An answer came, or did not. */
   onPlanned?(outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void;
 }) => {
+  const { open, clock, deadlineMs = DEADLINE_MS, onReady, onPlanned } = options;
   const questions = new Map<string, Question>();
   /** Questions that wait, by namespace; the one whose turn is next comes first. */
   const waiting = new Map<string, Question[]>();

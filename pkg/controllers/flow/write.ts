@@ -124,15 +124,12 @@ export type OnWrite = (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', sli
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
-export const createFlowWriter = ({
-  client,
-  clock,
-  onWrite,
-}: {
+export const createFlowWriter = (options: {
   client: Pick<Client, 'patch'>;
   clock: Pick<Clock, 'monotonic'>;
   onWrite?: OnWrite;
 }) => {
+  const { client, clock, onWrite } = options;
   const [plans, labels] = [createPlanGuard(clock), createPlanGuard(clock)];
   /**
    * Services in namespaces that are served no more: since when, monotonic milliseconds; or that this process released them, as

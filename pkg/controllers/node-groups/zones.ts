@@ -80,14 +80,7 @@ const VOLUME_RETRY_MS = 60_000;
 const REASSERT_MS = 60_000;
 
 /** The key is the name of a Node. */
-export const createZoneReconciler = ({
-  nodes,
-  groups,
-  client,
-  clock,
-  events,
-  logger,
-}: {
+export const createZoneReconciler = (options: {
   readonly nodes: Pick<Cache<GroupNode>, 'get'>;
   readonly groups: Pick<Cache<NodeGroup>, 'state' | 'list' | 'get'>;
   readonly client: Pick<Client, 'patch' | 'pages'>;
@@ -95,6 +88,7 @@ export const createZoneReconciler = ({
   readonly events: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
 }) => {
+  const { nodes, groups, client, clock, events, logger } = options;
   const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
   /** The last decision about each Node that is in a group, or was. */
   const known = new Map<string, Reported>();

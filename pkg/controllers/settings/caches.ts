@@ -177,12 +177,7 @@ const projectConditions = ({ ready, serving }: Endpoint['conditions'] = {}): End
 
 const projectEndpoint = ({ conditions, nodeName, zone, hints }: Endpoint): Endpoint => ({
   addresses: NO_ADDRESSES,
-  ...defined({
-    conditions: projectConditions(conditions),
-    nodeName,
-    zone,
-    hints,
-  }),
+  ...defined({ conditions: projectConditions(conditions), nodeName, zone, hints }),
 });
 
 /** Zones, readiness and hints; addresses are not read and would be most of the memory. */

@@ -72,12 +72,10 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
     const text = metadata?.resourceVersion ?? '';
     return /^\d+$/.test(text) ? BigInt(text) : 0n;
   };
-  return clusters
+  const [found] = clusters
     .filter(({ spec }) => spec?.seed !== undefined)
-    .reduce<Cluster | undefined>(
-      (best, next) => (best === undefined || version(next) > version(best) ? next : best),
-      undefined,
-    );
+    .sort((one, other) => Number(version(other) - version(one)));
+  return found;
 };
 
 /**
@@ -100,12 +98,8 @@ export const createReleaseDecider =
     const labelled =
       isRoutingLabelled(namespace, config.installation.routingLabel) ||
       namespace.metadata?.labels?.[LABEL_ETCD_CLIENTS] !== undefined;
-    return decideRelease({
-      namespace: name,
-      labelled,
-      services: inNamespace(caches.services, name),
-      context: context(),
-    });
+    const services = inNamespace(caches.services, name);
+    return decideRelease({ namespace: name, labelled, services, context: context() });
   };
 
 /** Decides a namespace by the one owner that it has at this moment; undefined where it has none. */

@@ -36,17 +36,18 @@ const POKE_DELAY_MS = 1_000;
 /** Nothing is done before the version is known, so it is asked for more often until then. */
 const FIRST_READ_INTERVAL_MS = 5_000;
 
-export const followVersion = ({
-  client,
-  config: { kubernetesVersion },
-  clock,
-  logger,
-}: {
+export const followVersion = (options: {
   readonly client: Pick<Client, 'raw'>;
   readonly config: Pick<SettingsReconcilerConfiguration, 'kubernetesVersion'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }) => {
+  const {
+    client,
+    config: { kubernetesVersion },
+    clock,
+    logger,
+  } = options;
   const { rereadSeconds, stableSeconds } = kubernetesVersion;
   const callbacks: ((version: KubernetesVersion) => void)[] = [];
   /** Taken instead of what `/version` answers; then nothing is ever read. */

@@ -95,10 +95,8 @@ const servicesStatus = ({ snapshot, now }: StatusEvidence) => {
 };
 
 /** The first namespace that the webhook serves, rather one with managed Services; empty where none is known, undefined where no webhook is registered. */
-export const probedNamespace = ({
-  snapshot,
-  namespaces,
-}: Pick<StatusEvidence, 'snapshot' | 'namespaces'>): string | undefined => {
+export const probedNamespace = (options: Pick<StatusEvidence, 'snapshot' | 'namespaces'>): string | undefined => {
+  const { snapshot, namespaces } = options;
   const webhooks = registrationsOf(snapshot).filter(({ slices }) => slices);
   if (webhooks.length === 0) return undefined;
   const services = itemsOf(snapshot.services);

@@ -142,14 +142,9 @@ export const endPatch = (
   const failed = problem !== undefined;
   const [, done, failure] = WORDS[type];
   const description = failed ? `${failure}: ${problem}` : done;
+  const [state, progress] = failed ? ['Error', 50] : ['Succeeded', 100];
   const status = {
-    lastOperation: {
-      type,
-      state: failed ? 'Error' : 'Succeeded',
-      progress: failed ? 50 : 100,
-      description,
-      lastUpdateTime,
-    },
+    lastOperation: { type, state, progress, description, lastUpdateTime },
     // One of Gardener's codes: the user's to mend.
     lastError: failed ? { codes: ['ERR_CONFIGURATION_PROBLEM'], description, lastUpdateTime } : null,
     observedGeneration: extension.metadata?.generation,

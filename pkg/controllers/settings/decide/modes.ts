@@ -121,13 +121,10 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
 };
 
 /** Labelled Services of a seed extension, by the Seed's setting alone. */
-export const decideExtensionSettings = ({
-  namespace,
-  seed,
-  services,
-  governing,
-  context,
-}: GardenerSnapshot & { readonly seed: SeedReading }): NamespaceDecision => {
+export const decideExtensionSettings = (
+  options: GardenerSnapshot & { readonly seed: SeedReading },
+): NamespaceDecision => {
+  const { namespace, seed, services, governing, context } = options;
   const decision = heldByConfiguration(decideSeedExtensionRouting(seed.seed), governing);
   const objects = decideObjects({ decision, scope: undefined, services, etcds: [], governing, context });
   return decided('extension-settings', namespace, { decision, source: seed.source, objects });
@@ -166,12 +163,8 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
  *
  * @param snapshot `labelled`: the namespace has a label of this installation.
  */
-export const decideRelease = ({
-  namespace,
-  labelled,
-  services,
-  context,
-}: Snapshot & { readonly labelled: boolean }): NamespaceDecision | undefined => {
+export const decideRelease = (options: Snapshot & { readonly labelled: boolean }): NamespaceDecision | undefined => {
+  const { namespace, labelled, services, context } = options;
   const message = `Namespace ${namespace} does not have the role or name by which a mode owns it; its settings are removed`;
   const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
   const objects = services
