@@ -60,15 +60,6 @@ export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
 /** Names another proxy than the cluster's, which ignore the Service and its slices. */
 export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 
-/** What each value of `spec.trafficDistribution` asks for, in the order in which Kubernetes had them; since when: pkg/upstream. */
-export const TRAFFIC_DISTRIBUTIONS = {
-  PreferClose: 'same-zone',
-  PreferSameZone: 'same-zone',
-  PreferSameNode: 'same-node',
-} as const;
-export type TrafficDistribution = keyof typeof TRAFFIC_DISTRIBUTIONS;
-export const DISTRIBUTION_NAMES = Object.keys(TRAFFIC_DISTRIBUTIONS) as TrafficDistribution[];
-
 /** Who writes a slice. */
 export const LABEL_SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 

@@ -1,19 +1,14 @@
 // The helpers that Gardener extensions import: they make a Service or Etcd route by zone as far as the served CRD allows, or undo it.
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  DISTRIBUTION_NAMES,
-  LABEL_CONSIDER,
-} from '../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
 import { routingSettings } from './plan.ts';
 import type { ClientServiceSettings, EtcdFieldSupport, EtcdLike, RoutingSettings, ServiceLike } from './types.ts';
 import { parseKubernetesVersion } from './version.ts';
 
 /** etcd-druid v0.36.0 and newer: labels, annotations and every value of the field. */
 export const DRUID_FIELD_SUPPORT: EtcdFieldSupport = {
-  trafficDistribution: DISTRIBUTION_NAMES,
+  trafficDistribution: ['PreferClose', 'PreferSameZone', 'PreferSameNode'],
   labels: true,
   annotations: true,
 };
@@ -102,7 +97,9 @@ const valuesOf = (place: Place): readonly string[] => {
   if (place === 'pruned') return [];
   const allowed = own(place, 'enum');
   // A plain string takes any value.
-  return Array.isArray(allowed) ? allowed.filter((value) => typeof value === 'string') : DISTRIBUTION_NAMES;
+  return Array.isArray(allowed)
+    ? allowed.filter((value) => typeof value === 'string')
+    : DRUID_FIELD_SUPPORT.trafficDistribution;
 };
 
 /**

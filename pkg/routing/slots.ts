@@ -6,7 +6,6 @@ import {
   ANNOTATION_TOPOLOGY_MODE,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
-  TRAFFIC_DISTRIBUTIONS,
 } from '../apis/names.ts';
 import type { AppliedRecord, RoutingSettings, ServiceLike } from './types.ts';
 
@@ -166,14 +165,14 @@ const isAnnotation = ({ section }: Slot): boolean => section === 'annotations';
 const isResettable = ({ slot, current }: SlotState): boolean =>
   current !== undefined && isAnnotation(slot) && isAuto(current);
 
-const MEANINGS: ReadonlyMap<string | undefined, string> = new Map(Object.entries(TRAFFIC_DISTRIBUTIONS));
+const SYNONYMS: ReadonlySet<string | undefined> = new Set(['PreferClose', 'PreferSameZone']);
 
 /**
  * Whether two values of `trafficDistribution` ask for the same routing. Kubernetes 1.34 renamed PreferClose: owners that still think they
  * run on 1.33 write the older name.
  */
 export const isSameDistribution = (one: string | undefined, other: string | undefined): boolean =>
-  one === other || (MEANINGS.has(one) && MEANINGS.get(one) === MEANINGS.get(other));
+  one === other || (SYNONYMS.has(one) && SYNONYMS.has(other));
 
 const isOwnersSynonym = ({ slot, current, want, claimed }: SlotState): boolean =>
   slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want);

@@ -1,7 +1,6 @@
 // Feature gates that decide about hints, and their defaults by Kubernetes version (history of kubernetes/kubernetes pkg/features).
 import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import type { TrafficDistribution } from '../apis/names.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast } from '../routing/version.ts';
 
@@ -37,15 +36,25 @@ export const isEnabled = (gate: FeatureGate, version: KubernetesVersion, gates: 
   return gates[gate] ?? atLeast(version, on);
 };
 
-/** Of each value of `spec.trafficDistribution`: the gate that has to be on for it, beside that of the field. */
-export const DISTRIBUTION_GATES: Readonly<Record<TrafficDistribution, FeatureGate>> = {
-  PreferClose: 'ServiceTrafficDistribution',
-  PreferSameZone: 'PreferSameTrafficDistribution',
-  PreferSameNode: 'PreferSameTrafficDistribution',
-};
+export type Distribution = 'same-zone' | 'same-node';
+
+const value = <R extends string>(gate: FeatureGate, mode: Distribution | 'none', reason: R) => ({ gate, mode, reason });
+
+/**
+ * Values of `spec.trafficDistribution` in the order in which Kubernetes had them: the gate that has to be on beside that of the field,
+ * which hints the EndpointSlice controller writes, and the reason that says so.
+ */
+export const TRAFFIC_DISTRIBUTIONS = {
+  PreferClose: value('ServiceTrafficDistribution', 'same-zone', 'SameZoneRequested'),
+  PreferSameZone: value('PreferSameTrafficDistribution', 'same-zone', 'SameZoneRequested'),
+  PreferSameNode: value('PreferSameTrafficDistribution', 'same-node', 'SameNodeRequested'),
+} as const;
+export type TrafficDistribution = keyof typeof TRAFFIC_DISTRIBUTIONS;
+export const DISTRIBUTION_NAMES = Object.keys(TRAFFIC_DISTRIBUTIONS) as TrafficDistribution[];
 
 /** `1.34`: since when a value is known without a gate being switched on. */
-export const distributionSince = (value: TrafficDistribution): string => `1.${GATES[DISTRIBUTION_GATES[value]].on}`;
+export const distributionSince = (name: TrafficDistribution): string =>
+  `1.${GATES[TRAFFIC_DISTRIBUTIONS[name].gate].on}`;
 
 /** `namespace/name`, or the name alone. */
 export const fullName = ({ metadata }: KubernetesObject): string =>

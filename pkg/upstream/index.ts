@@ -1,8 +1,8 @@
 // The public face of pkg/upstream: what the EndpointSlice controller would write and what the proxies would do with it.
 export { FEATURE_GATES, MISSES_LATE_ZONE, isEnabled } from './features.ts';
-export type { FeatureGate, FeatureGates } from './features.ts';
+export type { Distribution, FeatureGate, FeatureGates } from './features.ts';
 export { annotationAdmitsHints, distributionOf, isOff, topologyAnnotation, wishOf } from './wish.ts';
-export type { Distribution, HintMode, Wish } from './wish.ts';
+export type { HintMode, Wish } from './wish.ts';
 export { REASONS, explained } from './reasons.ts';
 export type { Explained, Reason } from './reasons.ts';
 export { allocate, isControlPlane, isOverloaded, isReadyToController } from './controller/allocation.ts';

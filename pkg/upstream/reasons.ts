@@ -1,6 +1,5 @@
 // Every rule of the models as one table: its stable code, the sentence that says what happened, and what to do about it.
-import { DISTRIBUTION_NAMES } from '../apis/names.ts';
-import { distributionSince } from './features.ts';
+import { DISTRIBUTION_NAMES, distributionSince } from './features.ts';
 
 interface Rule {
   /** Whose rule it is. */

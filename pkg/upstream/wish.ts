@@ -1,15 +1,11 @@
 // What a Service asks for by annotation and field: the one place that knows their words, and which version reads them.
 import type { Service } from '../apis/core.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  TRAFFIC_DISTRIBUTIONS,
-  type TrafficDistribution,
-} from '../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
 import { isAuto } from '../routing/slots.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast, formatVersion } from '../routing/version.ts';
-import { DISTRIBUTION_GATES, type FeatureGates, fullName, isEnabled } from './features.ts';
+import { type Distribution, type FeatureGates, TRAFFIC_DISTRIBUTIONS, type TrafficDistribution } from './features.ts';
+import { fullName, isEnabled } from './features.ts';
 import { type Explained, type Reason, explained } from './reasons.ts';
 
 const TOPOLOGY_MODE_SINCE = 27;
@@ -33,26 +29,24 @@ export const annotationAdmitsHints = (service: Service, version: KubernetesVersi
   return atLeast(version, TOPOLOGY_MODE_SINCE) ? !isOff(value) : isAuto(value);
 };
 
-export type Distribution = (typeof TRAFFIC_DISTRIBUTIONS)[TrafficDistribution];
+const understoodValue = (value: string, version: KubernetesVersion, gates: FeatureGates) => {
+  if (!Object.hasOwn(TRAFFIC_DISTRIBUTIONS, value)) return undefined;
+  const found = TRAFFIC_DISTRIBUTIONS[value as TrafficDistribution];
+  const needed = ['ServiceTrafficDistribution', found.gate] as const;
+  return needed.every((gate) => isEnabled(gate, version, gates)) ? found : undefined;
+};
 
-/** What a value of the field means to this version; undefined for unset and for what it does not recognise. */
+/** What a value of the field asks for in this version; undefined for unset, for what it does not recognise and what is not for zones. */
 export const distributionOf = (
   value: string | undefined,
   version: KubernetesVersion,
   gates: FeatureGates = {},
 ): Distribution | undefined => {
-  if (value === undefined || !Object.hasOwn(TRAFFIC_DISTRIBUTIONS, value)) return undefined;
-  const known = value as TrafficDistribution;
-  const needed = ['ServiceTrafficDistribution', DISTRIBUTION_GATES[known]] as const;
-  return needed.every((gate) => isEnabled(gate, version, gates)) ? TRAFFIC_DISTRIBUTIONS[known] : undefined;
+  const { mode = 'none' } = understoodValue(value ?? '', version, gates) ?? {};
+  return mode === 'none' ? undefined : mode;
 };
 
 export type HintMode = 'none' | 'proportional' | Distribution;
-
-const HEARD = {
-  'same-zone': 'SameZoneRequested',
-  'same-node': 'SameNodeRequested',
-} as const satisfies Readonly<Record<Distribution, Reason>>;
 
 export interface Wish extends Explained {
   /** What the EndpointSlice controller makes of it: `none` also of what it does not understand or leaves to others. */
@@ -85,11 +79,10 @@ export const wishOf = (service: Service, version: KubernetesVersion, gates: Feat
     };
   }
   if (field !== undefined) {
-    const mode = distributionOf(field, version, gates);
-    const own = { source: 'trafficDistribution', value: field } as const;
-    return mode === undefined
-      ? { ...own, mode: 'none', understood: false, ...why('TrafficDistributionNotRecognized', field) }
-      : { ...own, mode, understood: true, ...why(HEARD[mode], field) };
+    const found = understoodValue(field, version, gates);
+    const { mode = 'none', reason = 'TrafficDistributionNotRecognized' } = found ?? {};
+    const understood = found !== undefined;
+    return { source: 'trafficDistribution', value: field, mode, understood, ...why(reason, field) };
   }
   const source = keys.every((key) => (annotations[key] ?? '') === '') ? 'none' : 'topology-mode';
   if (annotation !== undefined) {

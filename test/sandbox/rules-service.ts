@@ -1,7 +1,8 @@
 // What the API server does to a Service: defaults, virtual IPs, node ports and the validations that routing depends on.
 import { isDeepStrictEqual } from 'node:util';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, DISTRIBUTION_NAMES } from '../../pkg/apis/names.ts';
-import { distributionOf } from '../../pkg/upstream/index.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../pkg/apis/names.ts';
+import { DISTRIBUTION_NAMES } from '../../pkg/upstream/features.ts';
+import { wishOf } from '../../pkg/upstream/index.ts';
 import type { FieldError } from './errors.ts';
 import { asArray, asRecord, asString, asStringMap, isRecord, type JsonRecord, type StoredObject } from './object.ts';
 import type { KindRules, RuleContext } from './served-resource.ts';
@@ -114,7 +115,9 @@ const validateAnnotations = (object: StoredObject): FieldError[] => {
 const validateTrafficDistribution = (spec: JsonRecord, old: JsonRecord, minor: number): FieldError[] => {
   const value = spec['trafficDistribution'];
   if (value === undefined || value === old['trafficDistribution']) return [];
-  const known = DISTRIBUTION_NAMES.filter((name) => distributionOf(name, { major: 1, minor }) !== undefined);
+  const known = DISTRIBUTION_NAMES.filter(
+    (name) => wishOf({ spec: { trafficDistribution: name } }, { major: 1, minor }).understood,
+  );
   const accepted: readonly string[] = known.sort();
   if (accepted.includes(asString(value))) return [];
   return [

@@ -11,7 +11,7 @@ import {
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { type HintMode, type Wish, wishOf } from '../../upstream/index.ts';
+import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { type Autoscaler, type ClusterSnapshot, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
@@ -57,17 +57,9 @@ const COMPARES_SINCE = 27;
 
 const hasStrategy = ({ metadata }: Service): boolean => metadata?.labels?.[LABEL_STRATEGY] !== undefined;
 
-/** Whether it asks for zones; a value of the field that is understood and does not is worth a warning. */
-const FOR_ZONES: Readonly<Record<HintMode, boolean>> = {
-  none: false,
-  proportional: true,
-  'same-zone': true,
-  'same-node': true,
-};
-
 /** By field, annotation or label; a value with a domain names the heuristic of another controller. */
 const asksForZones = (service: Service, { mode, source, value }: Wish): boolean =>
-  FOR_ZONES[mode] || hasStrategy(service) || (source === 'topology-mode' && value.includes('/'));
+  mode !== 'none' || hasStrategy(service) || (source === 'topology-mode' && value.includes('/'));
 
 const saysSomething = (service: Service, { source }: Wish): boolean => source !== 'none' || hasStrategy(service);
 
@@ -90,7 +82,8 @@ const annotationRules = (service: Service, version: KubernetesVersion, wish: Wis
 const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wish): Said[] => {
   const value = service.spec?.trafficDistribution;
   if (value === undefined) return [];
-  if (wish.source === 'trafficDistribution' && !FOR_ZONES[wish.mode])
+  // A value that is understood and not for zones is worth a warning.
+  if (wish.source === 'trafficDistribution' && wish.mode === 'none')
     return [said(wish.understood ? 'warning' : 'error', wish.reason, wish.message)];
   if (ciliumVersion === undefined || !readsPreferCloseOnly(ciliumVersion) || value === 'PreferClose') return [];
   const message = `trafficDistribution ${value} is not read by Cilium ${formatVersion(ciliumVersion)}, which supports only PreferClose`;

@@ -9,6 +9,7 @@ import type { Plan, ZoneCost } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
 import { formatVersion } from '../../routing/version.ts';
+import { TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
 import { explained, isControllerSlice, wishOf } from '../../upstream/index.ts';
 import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
@@ -96,7 +97,10 @@ const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context:
 };
 
 /** Codes of requests that were heard: if no hint came of one, an endpoint had no zone to be hinted for. */
-const HEARD: ReadonlySet<Reason> = new Set<Reason>(['SameZoneRequested', 'SameNodeRequested', 'ProportionalHints']);
+const HEARD: ReadonlySet<Reason> = new Set([
+  'ProportionalHints' as const,
+  ...Object.values(TRAFFIC_DISTRIBUTIONS).map(({ reason }) => reason),
+]);
 
 const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
   isStrategy(mode) || HEARD.has(why.reason)

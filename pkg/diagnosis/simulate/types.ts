@@ -6,7 +6,6 @@ import { defined } from '../../apis/values.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
-  DISTRIBUTION_NAMES,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   STRATEGIES,
@@ -17,6 +16,7 @@ import type { Demand } from '../../flow/types.ts';
 import { strategySettings, withOldProxies } from '../../routing/plan.ts';
 import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
+import { DISTRIBUTION_NAMES, TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
 import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
 import { says } from '../explain/reasons.ts';
 import type { PriceTable } from '../prices.ts';
@@ -75,12 +75,14 @@ export const RECOMMENDATION_REASONS = {
 type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
 export type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
 
+const FIELD_MODES = DISTRIBUTION_NAMES.filter((name) => TRAFFIC_DISTRIBUTIONS[name].mode !== 'none');
+
 /** In the order in which reports show them. */
-export const MODE_NAMES = ['none', 'Auto', ...DISTRIBUTION_NAMES, ...STRATEGIES] as const;
+export const MODE_NAMES = ['none', 'Auto', ...FIELD_MODES, ...STRATEGIES] as const;
 export type ModeName = (typeof MODE_NAMES)[number];
 
 export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
-const isField = (mode: ModeName): boolean => (DISTRIBUTION_NAMES as readonly string[]).includes(mode);
+const isField = (mode: ModeName): boolean => (FIELD_MODES as readonly string[]).includes(mode);
 
 /** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
 export const SIMPLEST_FIRST: readonly ModeName[] = [

@@ -1,9 +1,8 @@
 // Hints for spec.trafficDistribution: each ready endpoint for its own zone, and for its own node where asked.
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
-import { endpointsOf } from '../features.ts';
+import { type Distribution, endpointsOf } from '../features.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import type { Distribution } from '../wish.ts';
 import { type SlicePlan, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
 
 /** Since this minor an endpoint without zone gets no zone hint; before, it got one with an empty name. */

@@ -1,14 +1,13 @@
 // What the served Etcd CRD accepts, and the settings that are left of a Service's on it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DISTRIBUTION_NAMES } from '../../../pkg/apis/names.ts';
 import { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from '../../../pkg/routing/helper.ts';
 import { routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/plan.ts';
 import type { EtcdFieldSupport, RoutingSettings } from '../../../pkg/routing/types.ts';
 import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
 import { CONSIDER, MODE } from './support.ts';
 
-const ALL = DISTRIBUTION_NAMES;
+const ALL = DRUID_FIELD_SUPPORT.trafficDistribution;
 const NONE: EtcdFieldSupport = { trafficDistribution: [], labels: false, annotations: false };
 
 /** A CRD whose clientService has the given schema; `around` goes into every level above. */

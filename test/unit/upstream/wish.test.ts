@@ -1,7 +1,7 @@
 // What a Service asks for by annotation and field: which version reads which key and value, and which of the two counts.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DISTRIBUTION_NAMES } from '../../../pkg/apis/names.ts';
+import { DISTRIBUTION_NAMES } from '../../../pkg/upstream/features.ts';
 import type { FeatureGates } from '../../../pkg/upstream/features.ts';
 import { REASONS } from '../../../pkg/upstream/reasons.ts';
 import { annotationAdmitsHints, distributionOf, topologyAnnotation, wishOf } from '../../../pkg/upstream/wish.ts';
@@ -139,10 +139,9 @@ describe('distributionOf', () => {
     }));
     expect(named.map(({ value }) => value)).to.deep.equal(DISTRIBUTION_NAMES);
     for (const { value, since } of named) {
-      expect([since - 1, since].map((version) => distributionOf(value, minor(version)) !== undefined)).to.deep.equal([
-        false,
-        true,
-      ]);
+      const service = { spec: { trafficDistribution: value } };
+      const understood = [since - 1, since].map((version) => wishOf(service, minor(version)).understood);
+      expect(understood).to.deep.equal([false, true]);
     }
   });
 });
