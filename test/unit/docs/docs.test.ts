@@ -1,9 +1,10 @@
 // Pages are titled, linked and reachable, and what they list is what there is.
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { PLANES } from '../../../pkg/diagnosis/routers/planes.ts';
+import { TRAFFIC_DISTRIBUTIONS } from '../../../pkg/upstream/features.ts';
 import { STORY } from '../../demo/story.ts';
 import { anchorOf, headingsOf, linksOf, markdownPages, readText, root } from '../../support/docs/markdown.ts';
 import { unionMembers } from '../../fixtures/union-members.ts';
@@ -67,6 +68,38 @@ describe('the documentation', () => {
     const page = readText('docs/reference/routers.md');
     const missing = PLANES.map(({ name }) => name).filter((name) => !page.includes(`\n| \`${name}\` |`));
     expect(missing, 'data planes of pkg/diagnosis/routers/planes.ts to add to docs/reference/routers.md').to.be.empty;
+  });
+
+  it('the page of check has each reason in the row of its severity', () => {
+    const rows = readText('docs/usage/check.md').split('\n');
+    const written = [...readText('pkg/diagnosis/check/check.ts').matchAll(/said\('(\w+)', '(\w+)'/g)];
+    const notForZones = Object.values(TRAFFIC_DISTRIBUTIONS).filter(({ mode }) => mode === 'none');
+    const said = [
+      ...written.map(([, severity = '', reason = '']) => ({ severity, reason })),
+      ...notForZones.map(({ reason }) => ({ severity: 'warning', reason })),
+    ];
+    expect(said).to.not.deep.equal([]);
+    const missing = said.filter(
+      ({ severity, reason }) =>
+        !rows.some((row) => row.startsWith(`| \`${severity}\` |`) && row.includes(`\`${reason}\``)),
+    );
+    expect(missing, 'reasons to add to the table of docs/usage/check.md').to.deep.equal([]);
+  });
+
+  it('the page of tests names the suites left to make soak, and pages name only suites that there are', () => {
+    const files = globSync('test/e2e/suites/*.test.ts', { cwd: root });
+    const nameOf = (file: string): string => /([\w-]+)\.test\.ts$/.exec(file)?.[1] ?? '';
+    const [, list = ''] = /^Left to `make soak`([\s\S]*?)\n\n/m.exec(readText('docs/development/testing.md')) ?? [];
+    const soak = files.filter((file) => /^\/\/ Soak: /m.test(readText(file))).map(nameOf);
+    const unnamed = soak.filter((name) => !list.includes(`\`${name}\``));
+    expect(unnamed, 'suites to name below "Left to `make soak`" of docs/development/testing.md').to.deep.equal([]);
+    const stale = markdownPages().flatMap((path) =>
+      [...readText(path).matchAll(/\bmake (?:e2e|soak) SUITES=([\w,-]+)/g)]
+        .flatMap(([, suites = '']) => suites.split(','))
+        .filter((suite) => !files.some((file) => nameOf(file).startsWith(suite)))
+        .map((suite) => `${path}: ${suite}`),
+    );
+    expect(stale, 'suites that test/e2e/suites does not have').to.deep.equal([]);
   });
 
   const reasons = [

@@ -15,20 +15,23 @@ const pinned = (version: string): string | undefined =>
 const versions = readdirSync(join(root, 'hack/kubernetes')).filter((name) => /^1\.\d+$/.test(name));
 const measured = JSON.parse(readText('test/e2e/results/measured-versions.json')) as MeasuredVersion[];
 
+/** Parts of these are what commands print, and what make generate writes. */
+const WRITTEN = ['README.md', 'docs/reference/reasons.md', 'docs/usage/audit.md', 'test/e2e/README.md'];
+
 describe('pages that name versions of kube-proxy', () => {
   const newest = formatVersion(NEWEST_KNOWN_VERSION);
-  for (const [pattern, expected, constant] of [
-    [/kube-proxy (?:of )?1\.34 to [\d.]+\d/g, LATE_ZONE_VERSIONS, 'MISSES_LATE_ZONE of pkg/upstream/features.ts'],
-    [/kube-proxy 1\.21 to [\d.]+\d/g, `1.21 to ${newest}`, 'NEWEST_KNOWN_VERSION of pkg/routing/version.ts'],
-  ] as const) {
-    it(`say ${expected} where they mean it, as ${constant}`, () => {
-      const pages = markdownPages().filter((page) => page !== 'CHANGELOG.md');
-      const found = pages.flatMap((page) => [...readText(page).matchAll(pattern)].map(([text]) => `${page}: ${text}`));
-      expect(found).to.not.deep.equal([]);
-      const other = found.filter((text) => !text.endsWith(expected));
-      expect(other, `write "${expected}" there`).to.deep.equal([]);
-    });
-  }
+  it('leave the newest known one to the pages that make generate writes', () => {
+    const named = new RegExp(
+      `kube-proxy (?:of )?(?:from )?1\\.\\d+ to (?:${newest}|${LATE_ZONE_VERSIONS.slice(-4)})`,
+      'g',
+    );
+    const pages = markdownPages().filter((page) => !['CHANGELOG.md', ...WRITTEN].includes(page));
+    const found = pages.flatMap((page) => [...readText(page).matchAll(named)].map(([text]) => `${page}: ${text}`));
+    expect(
+      found,
+      'a new version would have to be written there too: link the reason in docs/reference/reasons.md, or the table of versions in README.md',
+    ).to.deep.equal([]);
+  });
 });
 
 describe('the support matrix', () => {
