@@ -1,14 +1,10 @@
 // How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  type TrafficDistribution,
-} from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { isAuto } from '../../routing/slots.ts';
-import { fullName } from '../features.ts';
+import { type TrafficDistribution, fullName } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';

@@ -97,7 +97,12 @@ describe('etcdFieldSupportFromCrd', () => {
 
 describe('etcdSettings', () => {
   const sameNode = strategySettings({ major: 1, minor: 34 }, 'same-node');
-  const fallbacks: { name: string; settings: RoutingSettings; values: string[]; expected: string | undefined }[] = [
+  const fallbacks: {
+    name: string;
+    settings: RoutingSettings;
+    values: readonly string[];
+    expected: string | undefined;
+  }[] = [
     {
       name: 'PreferSameZone stays',
       settings: routingSettings({ major: 1, minor: 34 }),
