@@ -2,7 +2,7 @@
 // one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
 import { type Fields, defined, isFields, sumBy } from '../apis/values.ts';
 import { GROUP } from '../apis/names.ts';
-import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
+import { bytesOf, connectionsOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
 import type { Direct, DirectFlow, Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
@@ -54,10 +54,9 @@ const LONG_ENOUGH = 600;
 export const measuredPast = ({ flows, direct }: Measured, service: string, nodes: number) => {
   if (direct === undefined) return undefined;
   const own = direct.flows.filter((flow) => flow.service === service);
-  const counts = flows.flatMap((flow) => (flow.service === service ? [flow.connections] : []));
+  const through = connectionsOf(flows.filter((flow) => flow.service === service));
   // Beside bytes alone they are no share of anything.
-  if (counts.includes(null)) return undefined;
-  const through = sumBy(counts, (count) => count ?? 0);
+  if (through === null) return undefined;
   const connections = sumBy(own, (flow) => flow.connections);
   return {
     /** A second. */
@@ -79,14 +78,14 @@ export type MeasuredPast = NonNullable<ReturnType<typeof measuredPast>>;
 export type MeasuredPart = ReturnType<typeof partOf>;
 
 export const measuredService = (flows: readonly MeasuredFlow[]) => {
-  const [known, counts] = [sum(flows.filter(hasZones)), flows.map(({ connections }) => connections)];
+  const known = sum(flows.filter(hasZones));
   const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
   return {
     gigabytesPerDay: gigabytesPerDay(sum(flows)),
     /** Of the bytes between known zones; null where there are none. */
     crossZoneShare: known === 0 ? null : sum(flows.filter(crosses)) / known,
     /** A second; null where the source counts none. */
-    connections: counts.includes(null) ? null : counts.reduce<number>((all, count) => all + (count ?? 0), 0),
+    connections: connectionsOf(flows),
     /** Bytes a second by client zone, then endpoint zone; zones that are known. */
     matrix: Object.fromEntries(rows),
   };

@@ -128,9 +128,7 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
 
 /** Of the marks in the table. */
 const inPartText = ({ effectiveInPart }: AuditSum): string =>
-  effectiveInPart === 0
-    ? ''
-    : '* Through the cluster IP: a client is known, or was measured, to go around it; explain says more.';
+  effectiveInPart === 0 ? '' : '* Through the cluster IP: a client is known, or was measured, to go around it.';
 
 const savingText = ({ saving, promised, promisedInPart, services, unpredicted }: AuditSum): string => {
   if (saving === null) return '';

@@ -1,10 +1,10 @@
-// Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
-// Measured traffic as it is: zone by zone, and the Services that carry most of it.
-import { firstFew } from '../apis/values.ts';
+// Measured traffic as text: zone by zone and the Services that carry most of it, what it comes to, and whether Services can save it.
+import { byText, firstFew, sumBy } from '../apis/values.ts';
 import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { MeasuredPart } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
-import { type Measured, type MeasuredFlow, bytesOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
+import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
+import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import {
   type Column,
   type Screen,
@@ -158,10 +158,8 @@ export const explainedTraffic = (
 };
 
 const sum = (flows: readonly MeasuredFlow[]) => ({
-  bytes: flows.reduce((all, flow) => all + bytesOf(flow), 0),
-  connections: flows.some(({ connections }) => connections === null)
-    ? null
-    : flows.reduce((all, { connections }) => all + (connections ?? 0), 0),
+  bytes: sumBy(flows, bytesOf),
+  connections: connectionsOf(flows),
 });
 
 /** Connections a second: `3.2`, `0.05`. */
@@ -201,9 +199,7 @@ const servicesOf = (flows: readonly MeasuredFlow[]) =>
         crossZoneShare: known === 0 ? null : sum(own.filter(crosses)).bytes / known,
       };
     })
-    .sort(
-      (a, b) => b.bytes - a.bytes || (b.connections ?? 0) - (a.connections ?? 0) || (a.service < b.service ? -1 : 1),
-    );
+    .sort((a, b) => b.bytes - a.bytes || (b.connections ?? 0) - (a.connections ?? 0) || byText(a.service, b.service));
 
 const SERVICES: readonly Column<ReturnType<typeof servicesOf>[number]>[] = [
   ['SERVICE', ({ service }) => service],

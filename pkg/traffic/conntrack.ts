@@ -6,7 +6,7 @@
 // A list has no event, a new flow has no counters, and `zone=`, `zone-orig=` or `zone-reply=` stand where there are conntrack zones.
 // Which Service a flow asked for and which zones it connects, and whether this node is the one that counts it.
 import { staysOnLink } from './addresses.ts';
-import type { Directory } from './directory.ts';
+import type { Directory, EndpointClaim } from './directory.ts';
 
 /** One direction of a flow; counters where the kernel accounts. */
 interface Direction {
@@ -170,11 +170,7 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
  * The endpoint that was asked by its own address and port, as each of its Services has it. Kubelets probe Pods of their own Node, so what
  * comes from this Node's address to one of its Pods, or to one whose Node no slice names, is none.
  */
-export const askedDirectly = (
-  { protocol, original }: Flow,
-  node: string,
-  directory: Directory,
-): ReturnType<Directory['claimsOf']> => {
+export const askedDirectly = ({ protocol, original }: Flow, node: string, directory: Directory): EndpointClaim[] => {
   const port = `${protocol} ${original.destinationPort}`;
   const ofNode = directory.isNode(original.source);
   return directory

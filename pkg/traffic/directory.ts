@@ -47,7 +47,7 @@ interface SliceOwner extends Owner {
   readonly version: string;
 }
 
-interface EndpointClaim extends Claim {
+export interface EndpointClaim extends Claim {
   readonly by: SliceOwner;
   readonly endpoint: Endpoint;
 }

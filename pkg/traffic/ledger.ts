@@ -167,9 +167,7 @@ export const createLedger = (
       if (isOfService({ service }) && !directory.hasService(service))
         missing.set(service, (before.get(service) ?? 0) + 1);
     const isGone = ({ service }: { readonly service: string }) => (missing.get(service) ?? 0) >= LISTS_UNTIL_GONE;
-    series.release(isGone);
-    direct.release(isGone);
-    proofs.release(isGone);
+    for (const each of [series, direct, proofs]) each.release(isGone);
   };
 
   const countersOf = (entry: Living): Counter | undefined => {

@@ -102,6 +102,10 @@ export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen
   return { seconds, throughServices: connections(true), pastServices: connections(false) };
 };
 
+/** A second; null where the source counts none. */
+export const connectionsOf = (flows: readonly Pick<MeasuredFlow, 'connections'>[]): number | null =>
+  flows.some(({ connections }) => connections === null) ? null : sumBy(flows, ({ connections }) => connections ?? 0);
+
 const rate = (value: number): string => (value === 0 || value >= 10 ? String(Math.round(value)) : value.toFixed(1));
 
 export const stillSeenText = ({ throughServices, pastServices, seconds }: StillSeen, zone: string): string =>

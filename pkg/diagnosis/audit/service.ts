@@ -185,8 +185,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
   // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
-  const shown = facts.bypasses.filter(({ possible }) => !possible);
-  const bypasses = [...new Set(shown.map(({ client }) => client))];
+  const bypasses = [...new Set(facts.bypasses.flatMap(({ client, possible }) => (possible ? [] : [client])))];
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',

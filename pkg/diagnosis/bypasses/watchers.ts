@@ -28,18 +28,14 @@ const accountOf = ({ namespace, serviceAccount }: Pick<Runner, 'namespace' | 'se
 
 /** DaemonSets that are no data plane: an ingress controller may well be one. They are read in every namespace. */
 const daemonSetsOf = ({ routers }: ClusterSnapshot): Runner[] =>
-  itemsOf(routers).flatMap((set) =>
-    set.kind !== 'DaemonSet' || isAnyAgent(set)
-      ? []
-      : [
-          {
-            ...set,
-            podLabels: set.labels,
-            serviceAccount: set.serviceAccount ?? '',
-            images: set.containers.map(({ image }) => image),
-          },
-        ],
-  );
+  itemsOf(routers)
+    .filter((set) => set.kind === 'DaemonSet' && !isAnyAgent(set))
+    .map(({ serviceAccount = '', ...set }) => ({
+      ...set,
+      podLabels: set.labels,
+      serviceAccount,
+      images: set.containers.map(({ image }) => image),
+    }));
 
 /** Workloads, and Pods of ServiceAccounts that no workload seen has, each of these once. */
 const runnersOf = (snapshot: ClusterSnapshot): Runner[] => {
