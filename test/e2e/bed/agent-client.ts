@@ -25,6 +25,7 @@ export type AgentTask =
       readonly count: number;
       readonly parallel: number;
       readonly timeoutMs: number;
+      readonly from: string | undefined;
     } & Endpoint)
   /** Forward connections to a Unix socket, which is reachable from every network namespace, to the endpoint. */
   | ({ readonly task: 'relay'; readonly socketPath: string } & Endpoint);
@@ -127,6 +128,8 @@ export interface ConnectOptions {
   readonly family?: 'IPv4' | 'IPv6';
   /** Default: the Service's port. */
   readonly port?: number;
+  /** Address of a Pod of the node. Default: the node's own. */
+  readonly from?: string;
   /** How many are open at a time. Default 8. */
   readonly parallel?: number;
   /** After this time a connection counts as failed, in milliseconds. Default 5,000. */
@@ -165,5 +168,6 @@ export const connectTo = async (options: ConnectOptions): Promise<Traffic> => {
   const { node, service, count, family = 'IPv4', port = service.port, parallel = 8, timeoutMs = 30_000 } = options;
   const address = service.clusterIPs.find((ip) => ip.includes(':') === (family === 'IPv6'));
   if (address === undefined) throw new Error(`Service ${service.namespace}/${service.name} has no ${family} address`);
-  return summarise(await node.agent.count({ task: 'connect', address, port, count, parallel, timeoutMs }));
+  const { from } = options;
+  return summarise(await node.agent.count({ task: 'connect', address, port, count, parallel, timeoutMs, from }));
 };

@@ -52,10 +52,11 @@ const createAgent = (): ((task: AgentTask) => Promise<ConnectionCounts | undefin
 };
 
 /** One new connection: kube-proxy chooses an endpoint for each of them. */
-const ask = ({ address, port }: Endpoint, timeoutMs: number): Promise<{ answer: string } | { error: string }> =>
+const ask = (task: TaskOf<'connect'>): Promise<{ answer: string } | { error: string }> =>
   new Promise((resolve) => {
     let answer = '';
-    const socket = connect(port, address).setEncoding('utf8').setTimeout(timeoutMs);
+    const { address: host, port, from: localAddress, timeoutMs } = task;
+    const socket = connect({ host, port, localAddress }).setEncoding('utf8').setTimeout(timeoutMs);
     socket.on('data', (chunk: string) => (answer += chunk));
     socket.on('timeout', () => {
       socket.destroy();
@@ -71,7 +72,7 @@ const countConnections = async (task: TaskOf<'connect'>): Promise<ConnectionCoun
   let left = task.count;
   const lane = async (): Promise<void> => {
     while (left-- > 0) {
-      const outcome = await ask(task, task.timeoutMs);
+      const outcome = await ask(task);
       if ('answer' in outcome) answers[outcome.answer] = (answers[outcome.answer] ?? 0) + 1;
       else errors[outcome.error] = (errors[outcome.error] ?? 0) + 1;
     }

@@ -1,9 +1,11 @@
 // Measures where connections go, zone by zone, for every way a Service can ask for locality, on the real kube-proxy, and
-// holds the models of pkg/upstream against it.
+// holds the models of pkg/upstream against it; and a traffic-meter beside it.
+// Needs: conntrack
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Node } from '../../../pkg/apis/core.ts';
-import { type BedNode, type BedService, useBed } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/pod.ts';
 import { startWebhook } from '../commands.ts';
@@ -19,6 +21,7 @@ import {
   readStoredObjects,
 } from '../traffic-agreement.ts';
 import type { StoredObjects } from '../traffic-agreement.ts';
+import { startMeter } from '../traffic-meter-world.ts';
 
 const namespace = 'shop';
 const strategyLabel = 'topology.extensions.gardener.cloud/strategy';
@@ -85,6 +88,8 @@ const modesWithStray: readonly Mode[] = [
 describe('traffic between zones', () => {
   const bed = useBed();
   const nodes = new Map<string, BedNode>();
+  /** By app and node, `four a1`. */
+  const pods = new Map<string, BedPod>();
   const measurements: Measurement[] = [];
   const clients = (): BedNode[] => [...nodes.values()].filter(({ zone }) => zone !== undefined);
 
@@ -115,7 +120,8 @@ describe('traffic between zones', () => {
   };
 
   const startPods = async (app: keyof typeof apps): Promise<void> => {
-    for (const name of apps[app]) await bed().pod({ node: nodes.get(name)!, app: appLabel(app), namespace });
+    for (const name of apps[app])
+      pods.set(`${app} ${name}`, await bed().pod({ node: nodes.get(name)!, app: appLabel(app), namespace }));
   };
 
   const declare = (mode: Mode, name: string): void => {
@@ -162,6 +168,40 @@ describe('traffic between zones', () => {
     expect(await warning('4 endpoints, 3 zones')).to.contain(
       'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold',
     );
+  });
+
+  it('a meter counts what goes past the cluster IP, beside what goes through it, as the Pods do', async () => {
+    const node = nodes.get('a1')!;
+    const service = await serviceOf({ name: 'past', app: 'four', hinted: 0 }, 'past');
+    await proxiesFollow(await readStoredObjects(bed().api, namespace, 'past'), service);
+    const meter = await startMeter(bed(), node);
+    const ask = ({ addresses: { ipv4 } }: BedPod, own = {}) =>
+      bed().connect({ node, service: { ...service, clusterIPs: [ipv4] }, port: 8_080, count: 50, ...own });
+    const all = apps.four.map((name) => pods.get(`four ${name}`)!);
+    const from = pods.get('six a1')!.addresses.ipv4;
+    const [through, probes, ...past] = await Promise.all([
+      bed().connect({ node, service, count: connections }),
+      // A kubelet would ask so, and counts for none.
+      ask(all[0]!),
+      ...all.slice(1).map((pod) => ask(pod)),
+      ...all.map((pod) => ask(pod, { from })),
+    ]);
+    const answered = { a: 0, b: 0, c: 0 };
+    for (const { byZone } of past) for (const zone of ['a', 'b', 'c'] as const) answered[zone] += byZone[zone] ?? 0;
+    expect([probes.byZone, answered]).to.deep.equal([{ a: 50 }, { a: 50, b: 200, c: 100 }]);
+    const counted = async (metric: string, name: string): Promise<object> => {
+      const own = (await meter.read(metric)).filter(({ labels }) => labels['service_name'] === name);
+      return Object.fromEntries(own.map(({ labels, value }) => [labels['destination_zone'], value]));
+    };
+    // Each Service of these Pods went unused.
+    for (const name of ['past', 'web-0'])
+      await waitFor(
+        `${JSON.stringify(answered)} past ${name}`,
+        () => counted('topology_traffic_direct_connections_total', name),
+        (found) => isDeepStrictEqual(found, answered),
+        { timeoutSeconds: 30 },
+      );
+    expect(await counted('topology_traffic_connections_total', 'past')).to.deep.equal({ ...through.byZone });
   });
 
   describe('with one Node that has no zone', () => {
