@@ -1,4 +1,4 @@
-// Help and commands on files start fast because they never load the client of a cluster.
+// Help and commands on files start fast because they load neither the client of a cluster nor JSON Schema.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -36,14 +36,17 @@ describe('kubectl topology, loading', () => {
   const loadedBy = async (...commands: (readonly string[])[]): Promise<string[]> => {
     const log = folder.write('loaded', '');
     const script = folder.write('run.mjs', SCRIPT);
-    await run(process.execPath, ['--import', folder.at('hook.mjs'), script, JSON.stringify(commands)], {
+    const running = run(process.execPath, ['--import', folder.at('hook.mjs'), script, JSON.stringify(commands)], {
       env: { ...process.env, LOADED: log, KUBECONFIG: folder.at('none') },
     });
+    running.child.stdin?.end();
+    await running;
     return readFileSync(log, 'utf8').split('\n');
   };
   const CLIENT = /\/pkg\/kubernetes\/|\/node_modules\/(?:undici|@kubernetes\/client-node)\//;
+  const SCHEMA = /\/node_modules\/(?:ajv|@sinclair\/typebox|yaml)\//;
 
-  it('is without the client of a cluster for help and for files, whatever the command', async () => {
+  it('is without the client of a cluster and JSON Schema for help and for files, whatever the command', async () => {
     const loaded = await loadedBy(
       ['--help'],
       ['audit', '--help'],
@@ -56,11 +59,12 @@ describe('kubectl topology, loading', () => {
     expect(loaded.filter((url) => url.startsWith('ran '))).to.deep.equal(
       ['--help', 'audit', 'audit', 'explain', 'hints', 'route', 'simulate'].map((name) => `ran ${name}`),
     );
-    expect(loaded.filter((url) => CLIENT.test(url))).to.deep.equal([]);
+    expect(loaded.filter((url) => CLIENT.test(url) || SCHEMA.test(url))).to.deep.equal([]);
   });
 
-  it('has the client where a cluster is asked, so that the pattern above finds it', async () => {
-    expect((await loadedBy(['audit'])).filter((url) => CLIENT.test(url))).not.to.deep.equal([]);
+  it('has both where a cluster or the loop is asked, so that the patterns above find them', async () => {
+    const loaded = await loadedBy(['audit'], ['replay']);
+    expect([CLIENT, SCHEMA].map((pattern) => loaded.some((url) => pattern.test(url)))).to.deep.equal([true, true]);
   });
 });
 

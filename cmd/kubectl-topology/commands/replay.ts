@@ -1,8 +1,6 @@
 // `kubectl topology replay`: what the closed loop would have decided on observations, one JSON line each.
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
-import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
-import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { renderJsonLine } from '../../../pkg/report/text.ts';
 import { flag, topologyCommand } from '../command.ts';
@@ -11,7 +9,6 @@ import { UsageError } from '../io.ts';
 /** The loop's policy of a FlowPolicy in a file; without a file, the defaults. */
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;
-  // With its YAML parser and JSON Schema it would triple the start of every command.
   const [{ readFlowPolicy }, { readNamed }] = await Promise.all([
     import('../../../pkg/apis/flow-policy.ts'),
     import('../input/files.ts'),
@@ -35,7 +32,12 @@ export const replay = topologyCommand({
   ],
   flags: { policy: flag('--policy <file>', 'FlowPolicy (YAML or JSON) whose spec is used; default: an empty one') },
   async run(io, { policy: file }) {
-    const policy = await policyFrom(file);
+    // With the YAML parser and JSON Schema they would nearly double the start of every command.
+    const [policy, { parseObservation }, { step }] = await Promise.all([
+      policyFrom(file),
+      import('../../../pkg/flow/loop/parse-observation.ts'),
+      import('../../../pkg/flow/loop/step.ts'),
+    ]);
     let state: LoopState | undefined;
     let line = 0;
     for await (const text of io.lines()) {
