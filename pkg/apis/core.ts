@@ -25,6 +25,7 @@ export interface Service extends KubernetesObject {
     externalTrafficPolicy?: string;
     loadBalancerClass?: string;
     trafficDistribution?: string;
+    topologyKeys?: string[];
     [field: string]: unknown;
   };
   status?: { conditions?: Condition[]; [field: string]: unknown } | undefined;

@@ -214,6 +214,10 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
     labels['app.kubernetes.io/managed-by'] === 'Helm' ||
     annotations['meta.helm.sh/release-name'] !== undefined ||
     managers.has('helm');
+  const manager = labels['app.kubernetes.io/managed-by'] ?? '';
+  // Whatever it is: kOps, k0s, operators that set no ownerReferences.
+  if (!isHelms && !/^(?:|kubectl|kustomize.*)$/.test(manager))
+    return reverts(`${manager} manages it, and probably writes it back: make the change there`);
   if (!isHelms) return undefined;
   const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];
   if (value !== undefined && about !== 'service')

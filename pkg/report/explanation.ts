@@ -129,6 +129,7 @@ const scopedText = (report: Explanation, alone: string): string => {
   const { around, unseen, past } = report.scope;
   const enters = entersText(report);
   const limits = [
+    ...(report.causes.some(({ reason }) => reason === 'NodeIgnored') ? ['not on their own Node, as asked'] : []),
     ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];

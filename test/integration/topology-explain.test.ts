@@ -23,6 +23,8 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NoHints: 'what proxies do; explain says why there are none',
   ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
+  NodeIgnored: 'in topology-reported-services.test.ts',
+  PodsWaiting: 'in topology-reported-services.test.ts',
   ApiServer: 'only of default/kubernetes, in test/unit/diagnosis/explain/objects.test.ts',
 };
 

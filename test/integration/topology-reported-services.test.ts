@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import { type Reported, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { type Reported, daemonSet, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -12,6 +12,25 @@ const CLOSE = { trafficDistribution: 'PreferClose' };
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
+const ZONES = {
+  maxSkew: 1,
+  topologyKey: 'topology.kubernetes.io/zone',
+  whenUnsatisfiable: 'DoNotSchedule',
+  labelSelector: { matchLabels: { app: 'web' } },
+};
+const WAITING = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'shop', name: 'web-9', labels: { app: 'web' } },
+  spec: { containers: [] },
+  status: { phase: 'Pending' },
+};
+const BY_SIZE = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { namespace: 'shop', name: 'autoscaler' },
+  spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
+};
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
 interface Objects extends Reported {
@@ -375,6 +394,99 @@ const ROWS: readonly Row[] = [
     'UnevenLoad',
     /^✓ .*100 % of connections stay in their zone/,
     /in a gets 67 % of all connections, 4\.7 times an even share .*kubectl topology simulate/,
+  ],
+  // Nodes, Pods and data planes of other kinds.
+  [
+    'https://github.com/k3s-io/k3s/issues/4748',
+    {
+      version: '1.22.4',
+      endpoints: ['a', 'b', 'c'],
+      service: {
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"topologyKeys":["*"]}}' },
+      },
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /topologyKeys, an alpha field .*topology-aware-hints: Auto.*of kube-apiserver, kube-controller-manager and kube-proxy/,
+    /topology-mode|"trafficDistribution"/,
+  ],
+  [
+    'https://github.com/kubernetes/autoscaler/issues/5489',
+    {
+      version: '1.27.2',
+      nodes: ['a', 'a'],
+      annotations: MODE,
+      endpoints: ['a'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, minDomains: 2 }] },
+      extra: [WAITING],
+    },
+    'Effective',
+    'NodesInOneZone',
+    /^✓ effective: 100 %/,
+    /PodsWaiting Pod web-9 waits for a Node: minDomains of its topologySpreadConstraint asks for Nodes in 2 zones/,
+    /kubectl (?:scale|patch)/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/3239',
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING] },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /Pod web-9 waits for a Node\. .*one that a pool or `minDomains` names and cannot have/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/descheduler/issues/1138',
+    {
+      version: '1.24.10',
+      annotations: HINTS,
+      endpoints: ['a', 'a', 'a', 'a'],
+      pods: { nodeSelector: { pool: 'assets' } },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /every Node of b keeps them away .*counts only zones of Nodes that a nodeSelector or node affinity allows/,
+    /kubectl (?:scale|patch|rollout)/,
+  ],
+  [
+    'https://github.com/kubernetes/kops/pull/17554',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+      extra: [BY_SIZE],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /StatefulSet autoscaler sets their number where it targets them: \{"min":3\} in its ConfigMap/,
+    /--replicas=/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/116629',
+    { version: '1.26.4', annotations: MODE, endpoints: ['b', 'b', 'c'] },
+    'NotWanted',
+    'AnnotationKeyNotRead',
+    /^✗ not wanted: /,
+    /topology-aware-hints=auto .*No ready endpoint of Service shop\/web serves a/,
+  ],
+  [
+    'https://github.com/kubernetes/enhancements/pull/5140',
+    { version: '1.34.1', plane: [kubeProxy('1.32.6')], spec: { trafficDistribution: 'PreferSameNode' } },
+    'Effective',
+    'NodeIgnored',
+    /^✓ effective: 100 % of connections stay in their zone; not on their own Node/,
+    /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
+  ],
+  [
+    'https://github.com/openshift/sdn/pull/426',
+    { version: '1.24.6', plane: [daemonSet('sdn', 'quay.io/openshift/sdn@sha256:aa')], annotations: HINTS },
+    'Unknown',
+    'RouterUnknown',
+    /^\? not known: .*no share can be predicted/,
+    /its documentation may say whether this release follows hints/,
+    /snapshot >|effective if/,
   ],
 ];
 

@@ -14,7 +14,7 @@ import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/vers
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
-import { type Autoscaler, type ClusterSnapshot, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
+import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
 export const SEVERITIES = ['error', 'warning', 'note'] as const;
@@ -125,19 +125,19 @@ const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): n
 
 const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
-const overZones = ({ spread }: Workload): SpreadConstraint[] =>
-  spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-
 /** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
 const spreadRules = (workload: Workload, replicas: number): Said[] =>
-  overZones(workload).flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable }): Said[] => {
+  workload.spread.flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable, topologyKey }): Said[] => {
     const title = workloadTitle(workload);
+    const which = topologyKey === LABEL_ZONE ? 'zone' : topologyKey;
     if (!selectsOwn)
-      return [said('error', 'SpreadSelectsNothing', `the zone constraint of ${title} selects none of its own Pods`)];
-    if (replicas <= 1 || maxSkew < replicas || whenUnsatisfiable !== 'DoNotSchedule') return [];
-    return [
-      said('warning', 'SpreadTooWide', `maxSkew ${maxSkew} of ${title} allows all ${replicas} replicas in one zone`),
-    ];
+      return [
+        said('error', 'SpreadSelectsNothing', `the ${which} constraint of ${title} selects none of its own Pods`),
+      ];
+    if (topologyKey !== LABEL_ZONE || replicas <= 1 || maxSkew < replicas || whenUnsatisfiable !== 'DoNotSchedule')
+      return [];
+    const message = `maxSkew ${maxSkew} of ${title} allows all ${replicas} replicas in one zone`;
+    return [said('warning', 'SpreadTooWide', message)];
   });
 
 /** Of a workload behind a Service that asks for routing by zone. */
@@ -151,7 +151,7 @@ const placementRules = (workload: Workload, replicas: number): Said[] => {
   if (new Set(allowedZones).size === 1)
     return [said('warning', 'PinnedToOneZone', `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`)];
   if (zoneAntiAffinity || replicas === Infinity) return [];
-  const constraints = overZones(workload);
+  const constraints = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   if (constraints.length === 0) {
     const message = `${has} up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
     return [said('warning', 'PodsNotSpread', message)];

@@ -17,6 +17,7 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
+import { settingsFor } from './ask.ts';
 import { entryOf } from './entry.ts';
 import {
   type ExplainOptions,
@@ -196,16 +197,26 @@ const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): 
   return [cause('used', 'ProxyMissedItsZone', evidence)];
 };
 
+/** Who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
+const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Cause[] => {
+  const near = new Set(wish.mode === 'same-node' ? endpoints.map(({ nodeName }) => nodeName) : []);
+  const own = nodes.filter((node) => near.has(nameOf(node)) && routers.of(node).behaviour.hints === 'zone');
+  const who = listed(own.map((node) => routers.of(node).title));
+  const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads hints for zones only.`;
+  return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
+};
+
 /** Without what this version does not have. */
-const remedyFor = (remedy: string, { version, options }: Facts): string =>
-  isEnabled('ServiceTrafficDistribution', version, options.gates)
+const remedyFor = (remedy: string, facts: Facts): string =>
+  isEnabled('ServiceTrafficDistribution', facts.version, facts.options.gates)
     ? remedy
     : remedy
         .replace(
           /`spec\.trafficDistribution` \(.*?\) or (the strategy `same-zone`): neither looks/,
           '$1, which does not look',
         )
-        .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '');
+        .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '')
+        .replace(/^Set `spec\.trafficDistribution`, or .*$/, `Set the annotation \`${settingsFor(facts).key}: Auto\`.`);
 
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
@@ -235,7 +246,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     // Proxies never look at hints of a headless Service or one with the policy Local.
-    ...(isRouted ? [...usedCauses(facts), ...spreadCauses(facts)] : []),
+    ...(isRouted ? [...usedCauses(facts), ...nodeCauses(facts), ...spreadCauses(facts)] : []),
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),

@@ -28,6 +28,12 @@ const scalerOf = (workload: Workload, { autoscalers }: Facts) => {
 
 const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step[] => {
   if (facts.workloads.length === 0) return [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`];
+  // kubernetes-sigs/cluster-proportional-autoscaler names its target in its arguments.
+  const bySize = facts.index.workloads
+    .get(facts.ref.namespace)
+    ?.find(({ images }) => images.some((image) => image.includes('cluster-proportional-autoscaler')));
+  if (bySize !== undefined)
+    return [`# ${titleOf(bySize)} sets their number where it targets them: {"min":${replicas}} in its ConfigMap`];
   return few.map((workload) => {
     const { kind, name, maxReplicas = replicas } = scalerOf(workload, facts) ?? {};
     if (kind === undefined || name === undefined)

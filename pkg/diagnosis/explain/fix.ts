@@ -38,13 +38,15 @@ const LABEL_ZONE_BETA = 'failure-domain.beta.kubernetes.io/zone';
 /** An invented zone is in no command. */
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
 
-const labelNode: Fix = ({ nodes, index, endpoints }) => {
+const labelNode: Fix = (facts) => {
+  const { nodes, index, endpoints } = facts;
   if (nodes.length === 0) return [SNAPSHOT];
   const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
   if (unlabelled.length === 0) return [SHOW_SLICES];
   const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
   const zoneless = endpoints.some(({ zone }) => zone === '');
   const names = unlabelled.map(nameOf).sort();
+  const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
   const older = [...Map.groupBy(unlabelled, ({ metadata }) => metadata?.labels?.[LABEL_ZONE_BETA] ?? '')];
   const label = older.every(([zone]) => zone !== '')
     ? older.map(
@@ -55,6 +57,8 @@ const labelNode: Fix = ({ nodes, index, endpoints }) => {
       ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
       : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=${names.length === 1 ? '<its zone>' : '<their zone>'}`];
   return [
+    ...(vain ? ['# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events'] : []),
+    ...(vain ? [askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && older.some(([zone]) => zone === '') ? [LABEL_KUBELET] : label),
     ...(zoneless
       ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
@@ -99,6 +103,10 @@ const growth: Fix = ({ workloads, version, clientZones }) =>
       return `# if its Pods have CPU requests: kubectl autoscale ${object} --min=${min} --max=${min * 2} ${cpu}`;
     });
 
+const GATES_OF_ALL = [
+  '# --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
+];
+
 /** Where the gate is set; what is static lies in a file of the Node. */
 const switchGateOn: Fix = ({ routes, index, version }) => {
   const off = routes.filter(({ reason }) => reason === 'HintsGateOff').flatMap(({ nodes }) => nodes);
@@ -108,8 +116,7 @@ const switchGateOn: Fix = ({ routes, index, version }) => {
   const objects = [...new Set(places.map(({ object }) => object))];
   // One that lags behind has the gate on by default once it does not.
   const update = `# update kube-proxy to ${formatVersion(version)}, the version of the cluster (on EKS its add-on, unless you manage the DaemonSet yourself)`;
-  if (objects.length === 0)
-    return [atLeast(version, 24) ? update : '# --feature-gates of kube-proxy: TopologyAwareHints=true'];
+  if (objects.length === 0) return atLeast(version, 24) ? [update] : GATES_OF_ALL;
   return objects.flatMap((object) => {
     const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]+)\/(.+)$/.exec(object) ?? [];
     if (kind === 'Pod')
@@ -179,9 +186,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   AnnotationKeyNotRead: ask,
   AnnotationWins: useField,
   TrafficDistributionNotRecognized: ask,
-  HintsControllerGateOff: [
-    '# --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
-  ],
+  HintsControllerGateOff: GATES_OF_ALL,
   CiliumNotOptedIn: ask,
   RouterNotOptedIn: annotate,
   ProxyNeedsAnnotation: annotate,
@@ -229,8 +234,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   // Whether that proxy is there is not known.
   NotProxied: [`# if no such proxy serves it: ${commandOf(setKeys('labels', { [LABEL_PROXY_NAME]: null }))}`],
   HintsGateOff: switchGateOn,
-  RouterUnknown: [
-    SNAPSHOT,
+  RouterUnknown: ({ nodes, index: { routers } }) => [
+    // What is named is not known any better with more objects.
+    ...(nodes.some((node) => routers.of(node).router === 'unknown') ? [SNAPSHOT] : []),
     '# kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>',
   ],
   UnreadyForZone: showPods,

@@ -135,10 +135,18 @@ export const DIAGNOSIS_REASONS = {
     'Azure gives Nodes of pools without zones the number of a fault domain as zone: hints keep traffic among Nodes that may be in different zones.',
     'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   ),
+  PodsWaiting: says(
+    'Pods of the Service wait for a Node: what is shown is of the others.',
+    'See why in their events (`kubectl describe pod`): taints, requests, volumes, constraints. Autoscalers add Nodes in zones that a pool has; one that a pool or `minDomains` names and cannot have keeps Pods waiting.',
+  ),
   SingleZone: says('All Nodes are in one zone: nothing can cross.', 'Nothing to do.'),
   NoNodes: says(
     'No ready Node is known, so no statement is possible about clients and proxies.',
     'Include the Nodes: `kubectl get nodes,services,endpointslices -A -o yaml`.',
+  ),
+  NodeIgnored: says(
+    "The Service asks for endpoints on the client's own Node, and the data plane reads hints for zones only: connections stay in the zone, not on the Node.",
+    'Update the data plane: kube-proxy (on EKS an add-on) reads hints for Nodes from 1.34 on, Calico eBPF from 3.31.5, Cilium from 1.20. On a DaemonSet `internalTrafficPolicy: Local` keeps them there without fallback.',
   ),
   ProxyMissedItsZone: says(
     `All objects are correct, yet traffic crosses zones: a kube-proxy of ${LATE_ZONE_VERSIONS} that read its Node before the zone label was set ignores zones until it restarts.`,
@@ -160,7 +168,7 @@ export const CHECK_REASONS = {
     'Remove the policy, or the setting that requests routing by zone.',
   ),
   SpreadSelectsNothing: says(
-    "The selector of a constraint that spreads over zones does not match the workload's own Pods, so the constraint counts none of them and spreads nothing.",
+    "The selector of a constraint that spreads Pods does not match the workload's own Pods, so the constraint counts none of them and spreads nothing.",
     'Set `labelSelector` of the constraint to labels of the Pod template.',
   ),
   SpreadTooWide: says(

@@ -226,6 +226,8 @@ const zonesOf = ({ facts }: Judged): number => new Set(facts.endpoints.map(({ zo
 
 const ROUNDING = 1e-9;
 
+const share = ({ effective }: Judged): number => effective.inZoneShare ?? 0;
+
 /** Three times its even share. */
 const TOO_MUCH = 2;
 
@@ -235,7 +237,7 @@ type Worse = 'fails' | 'crosses' | 'overloads';
 const worseOf = (before: Judged, after: Judged): Worse | undefined => {
   if (failing(after) > failing(before) || (zonesOf(after) === 1 && zonesOf(before) > 1)) return 'fails';
   if (failing(after) < failing(before)) return undefined;
-  if ((after.effective.inZoneShare ?? 0) < (before.effective.inZoneShare ?? 0) - ROUNDING) return 'crosses';
+  if (share(after) < share(before) - ROUNDING) return 'crosses';
   const overload = overloadOf(after);
   return overload > TOO_MUCH - ROUNDING && overload > overloadOf(before) + ROUNDING ? 'overloads' : undefined;
 };
@@ -291,7 +293,8 @@ export const tryChanges = (
     const isEffective =
       failing(after) < failing(before) ||
       after.effective.effective ||
-      after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason));
+      (after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason)) &&
+        share(after) > share(before) + ROUNDING);
     if (!isEffective) return 'useless';
     for (const other of others) {
       const beside = changed(other.facts, [], places);

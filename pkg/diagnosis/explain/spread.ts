@@ -7,6 +7,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
+import { selectsNode } from '../routers/kube-proxy.ts';
 import { entryOf } from './entry.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
@@ -62,11 +63,14 @@ export const barrier = (node: Node, workload: Workload): string | undefined => {
   return `taint ${taintText(taint)}, which the Pods do not tolerate`;
 };
 
+const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
+
 /** Zones that are empty because every Node there keeps these Pods away. */
 const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string[]): string => {
   const reasons = zones.flatMap((zone) => {
     const own = nodes.filter((node) => zoneOfNode(node) === zone);
-    const barriers = own.map((node) => barrier(node, workload));
+    const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
+    const barriers = own.map((node) => (selectsNode(terms, node) ? barrier(node, workload) : UNSELECTED));
     const [first] = barriers;
     if (first === undefined || barriers.includes(undefined)) return [];
     return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];
@@ -113,15 +117,28 @@ const rollingText = (workload: Workload): string =>
 const nameIn = ({ name }: { readonly name: string }): string => name;
 
 /** Pods that would serve the zone if they were ready. */
-const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
+const idlePods = (facts: Facts, zones: readonly string[]): string => {
+  const { pods, nodes } = facts;
   const idle = pods.filter(
     ({ nodeName, ready }) =>
       !ready && nodes.some((node) => nameOf(node) === nodeName && zones.includes(zoneOfNode(node))),
   );
-  const pending = pods.filter(({ nodeName }) => nodeName === '');
   const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(nameIn))} there is not ready.`;
-  return pending.length === 0 ? there : `${there} Pod ${listed(pending.map(nameIn))} waits for a Node.`;
+  return `${there}${waitingText(facts)}`;
 };
+
+/** Pods that wait for a Node, and for which; empty: none does. */
+const waitingText = (facts: Facts): string => {
+  const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
+  if (pending.length === 0) return '';
+  const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
+  const lacks = wanted > facts.clientZones.length;
+  const why = lacks ? `: minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones` : '';
+  return ` Pod ${listed(pending.map(nameIn))} waits for a Node${why}.`;
+};
+
+const UNSELECTED_REMEDY =
+  'Give these zones Nodes with those labels (a node pool in each), or ask for labels that Nodes of all zones have, then restart the workload: a topologySpreadConstraint counts only zones of Nodes that a nodeSelector or node affinity allows.';
 
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
@@ -165,8 +182,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const served = new Set(
     facts.idealRoutes
       .filter((route) => route.family === family && route.reason !== 'ZoneNotHinted')
-      // Also where the router is not known, as on a virtual kubelet: a zone without endpoint is not served by its own.
-      .filter(({ reason, zone }) => reason !== 'RouterUnknown' || counts.has(zone))
+      // Also where hints are not followed, or the router is not known: a zone without endpoint is not served by its own.
+      .filter(({ mode, zone }) => mode !== '' || counts.has(zone))
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));
@@ -196,9 +213,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
-  const bars = workloads.some((workload) => barredText(facts, workload, empty) !== '');
+  const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
   const [placed] = workloads.map((workload) => placedRemedy(workload, empty, clientZones.length));
-  const other = misses ? remedyOf('SpreadSelectsNothing') : bars ? BARRED_REMEDY : placed;
+  const barred = bars === '' ? placed : bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
+  const other = misses ? remedyOf('SpreadSelectsNothing') : barred;
   return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : other)];
 };
 
@@ -264,6 +282,8 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
     const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(named))}${only}.`;
     causes.push(cause('prerequisite', 'NoGrowth', evidence));
   }
+  const waiting = waitingText(facts).trimStart();
+  if (waiting !== '') causes.push(cause('prerequisite', 'PodsWaiting', waiting));
   const entry = entryOf(facts);
   if (entry !== undefined && externalTrafficPolicy !== 'Local') {
     const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';

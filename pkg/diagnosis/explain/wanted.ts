@@ -175,6 +175,11 @@ const spellingHint = (value: string, planned: boolean): string => {
 const ETCD_REMEDY =
   'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. only etcd-druid may write the Service; the setting follows with its next write.';
 
+/** In its spec, or as it was applied: the API server drops it from 1.22 on. */
+const KEYS = /"topologyKeys\\*":\s*\[/;
+const GONE_KEYS =
+  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), are read by no release since and give no hints.';
+
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
   if (wish.reason === 'AnnotationNotRecognized') {
@@ -188,7 +193,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
-  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
+  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
   if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;

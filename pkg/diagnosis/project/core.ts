@@ -82,6 +82,7 @@ const readService = shape({
     loadBalancerClass: asText,
     trafficDistribution: asText,
     publishNotReadyAddresses: asFlag,
+    topologyKeys: listReader(asText),
   }),
   status: shape({ loadBalancer: shape({ ingress: listReader(asFields) }) }),
 });

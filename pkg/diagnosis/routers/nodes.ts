@@ -51,6 +51,11 @@ const SIGNS = [
   },
   {
     ...KUBE_PROXY,
+    source: 'canonical/microk8s: kube-proxy runs inside kubelite, on the Node',
+    shown: labelled('microk8s.io/cluster', 'true'),
+  },
+  {
+    ...KUBE_PROXY,
     source: 'Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node',
     shown: labelled(COMPUTE_TYPE, 'auto'),
   },

@@ -88,6 +88,18 @@ const tableOf = <Name extends string>(rows: readonly DataPlane<Name>[]): readonl
 /** Who routes where more than one agent runs on a Node: the first. */
 export const PLANES = tableOf([
   {
+    name: 'unexamined',
+    title: 'a data plane that was not examined',
+    agent: { names: /^(?:sdn|aci-containers-(?:host|openvswitch)|calico-vpp-node|nsx-node-agent|everoute-agent)$/ },
+    shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OpenShiftSDN' },
+    // No object shows it.
+    follows: { hints: ['true'] },
+    versions: [
+      { rule: {}, assumed: 'its documentation may say whether this release follows hints; none was examined' },
+    ],
+    source: 'openshift/sdn#426; noironetworks/aci-containers#832, #1308; Calico VPP, NSX and Everoute: not read',
+  },
+  {
     name: 'gke-dataplane-v2',
     title: 'GKE Dataplane V2',
     agent: { names: /^anetd/ },

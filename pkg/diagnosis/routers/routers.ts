@@ -225,7 +225,7 @@ const doubtsAbout = (absent: readonly RouterObject[], agent: DataPlane['agent'])
 
 /** What would show more, for the sentence of an assumption. */
 const WOULD_SHOW =
-  'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
+  'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system if they are missing (kubectl topology snapshot collects them)';
 
 const answerFor = (node: Node, context: Context): RouterAnswer => {
   const { stated, objects } = context;

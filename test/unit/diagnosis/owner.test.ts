@@ -27,6 +27,11 @@ describe('the owner of an object', () => {
   const rows: readonly (readonly [name: string, marks: Marks, want: RegExp | undefined, change?: typeof REPLICAS])[] = [
     ['no one where nothing marks it', labels({ app: 'web' }), undefined],
     ['Helm by its label', labels({ 'app.kubernetes.io/managed-by': 'Helm' }), /^# Helm owns it: set it in the values/],
+    [
+      'kOps by its label',
+      labels({ 'app.kubernetes.io/managed-by': 'kops' }),
+      /^# kops manages it, and probably writes it back/,
+    ],
     ['Helm by its annotation', annotated({ 'meta.helm.sh/release-name': 'web' }), /^# Helm owns it/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [

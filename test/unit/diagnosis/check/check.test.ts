@@ -133,6 +133,17 @@ const ROWS: readonly Row[] = [
     'error SpreadSelectsNothing',
   ],
   [
+    // GluuFederation/cloud-native-edition#564
+    'a constraint on Nodes for other Pods',
+    [
+      workload(
+        3,
+        spread(constraint({ topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'x' } } })),
+      ),
+    ],
+    'error SpreadSelectsNothing',
+  ],
+  [
     'a constraint without selector',
     [workload(3, spread(constraint({ labelSelector: undefined })))],
     'error SpreadSelectsNothing',

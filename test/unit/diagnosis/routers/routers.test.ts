@@ -127,6 +127,12 @@ const CASES: readonly Case[] = [
     [custom('operator.openshift.io/v1', 'Network', 'cluster', { defaultNetwork: { type: 'OVNKubernetes' } })],
   ],
   [
+    'OpenShift SDN',
+    'unexamined * unknown unknown',
+    [daemonSet('sdn', 'quay.io/openshift/sdn@sha256:aa')],
+    { says: /its documentation may say/ },
+  ],
+  [
     'Kube-OVN',
     'kube-ovn * assumed none',
     [daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.14.0', { labels: { app: 'kube-ovn-cni' } })],
