@@ -179,7 +179,7 @@ const byOperator: By = ({ owner, about }) => {
   const who = `${owner.kind} ${owner.name}`;
   const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
   return field?.[about] === undefined
-    ? keeps(`${who} owns it, and its operator may revert the command: make the change there if it has a field for it`)
+    ? keeps(`${who} owns it, and its operator may revert a change: make it there if it has a field for it`)
     : reverts(`${who} owns it, and its operator reverts other changes: make it under ${field[about]} there`);
 };
 
@@ -209,6 +209,10 @@ const byRke2: By = ({ labels, annotations }) => {
     : undefined;
 };
 
+/** Who writes a field or the status of objects of others, or any object for a person. */
+const PASSERS_BY =
+  /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|manager$|controller$|speaker$)|cloud-controller/;
+
 const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   const isHelms =
     labels['app.kubernetes.io/managed-by'] === 'Helm' ||
@@ -218,6 +222,9 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   // Whatever it is: kOps, k0s, operators that set no ownerReferences.
   if (!isHelms && !/^(?:|kubectl|kustomize.*)$/.test(manager))
     return reverts(`${manager} manages it, and probably writes it back: make the change there`);
+  const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
+  if (!isHelms && writer !== undefined && more.length === 0 && ![...managers].some((name) => /^kubectl/.test(name)))
+    return keeps(`${writer} wrote it (managedFields), and may write it back`);
   if (!isHelms) return undefined;
   const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];
   if (value !== undefined && about !== 'service')

@@ -207,7 +207,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /# OpenSearchCluster logs owns it, and its operator may revert the command: make the change there/,
+    /# OpenSearchCluster logs owns it, and its operator may revert a change: make it there/,
   ],
   [
     'https://github.com/red-hat-storage/ocs-operator/issues/2292',

@@ -252,7 +252,12 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
   ];
-  return firstOfEach(found).map((each) => ({ ...each, remedy: remedyFor(each.remedy, facts) }));
+  // Who waits is part of why Pods are not spread.
+  const unsaid = found.some(({ reason }) => reason === 'PodsNotSpread') ? 'PodsWaiting' : '';
+  return firstOfEach(found.filter(({ reason }) => reason !== unsaid)).map((each) => ({
+    ...each,
+    remedy: remedyFor(each.remedy, facts),
+  }));
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -313,6 +313,21 @@ const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undef
   return note?.reverts === true ? note : (otherwise ?? note);
 };
 
+const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
+const OF_PODS: ReadonlySet<CauseReason> = new Set([
+  'PodsNotSpread',
+  'SingleEndpoint',
+  'TooFewEndpoints',
+  'PodsWaiting',
+]);
+
+/** Whose the objects are, where no command is left that would say it. */
+const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
+  if (reason === 'NotRequested') return [askingNote(facts)?.line ?? []].flat();
+  if (!OF_PODS.has(reason)) return [];
+  return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
+};
+
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice. */
 export const fixOf = (
   reason: CauseReason,
@@ -327,7 +342,8 @@ export const fixOf = (
   // Of what is denied nothing is left to do there.
   const reverted = steps.filter(({ note }) => note?.reverts === true && note.line !== DRUID_NOTE);
   const kept = steps.filter(({ note }) => note?.reverts !== true).map(({ step }) => step);
-  const notes = new Set(steps.flatMap(({ note }) => note?.line ?? []));
+  const advised = steps.some(({ step }) => isChange(step)) ? [] : ownersFor(reason, facts);
+  const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);
   return [...kept, ...notes, ...reverted.map(({ step }) => asAdvice(step))].map((step) =>
     (isChange(step) ? commandOf(step) : step)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)

@@ -133,8 +133,10 @@ const waitingText = (facts: Facts): string => {
   if (pending.length === 0) return '';
   const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
   const lacks = wanted > facts.clientZones.length;
+  const held = facts.workloads.some(({ volumes }) => volumes === true);
+  const volume = held ? ' (its volume may hold it to a zone without room, or where a constraint lets none in)' : '';
   const why = lacks ? `: minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones` : '';
-  return ` Pod ${listed(pending.map(nameIn))} waits for a Node${why}.`;
+  return ` Pod ${listed(pending.map(nameIn))} waits for a Node${why}${volume}.`;
 };
 
 const UNSELECTED_REMEDY =

@@ -32,6 +32,12 @@ describe('the owner of an object', () => {
       labels({ 'app.kubernetes.io/managed-by': 'kops' }),
       /^# kops manages it, and probably writes it back/,
     ],
+    [
+      'what alone wrote it (k0s)',
+      managers('coredns', 'k0s', 'kube-controller-manager'),
+      /^# k0s wrote it \(managedFields\), and may/,
+    ],
+    ['no one where a person wrote it as well', managers('coredns', 'k0s', 'kubectl-edit'), undefined],
     ['Helm by its annotation', annotated({ 'meta.helm.sh/release-name': 'web' }), /^# Helm owns it/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
