@@ -263,6 +263,24 @@ const ROWS: readonly Row[] = [
     /--replicas|topologySpreadConstraint|replicas,/,
   ],
   [
+    'https://github.com/CrunchyData/postgres-operator/issues/2933',
+    {
+      spec: { ...CLOSE, selector: { cluster: 'pg', role: 'replica' } },
+      endpoints: ['b:b', 'c:c'],
+      extra: ['master', 'replica', 'replica'].map((role, index) => ({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
+        spec: { nodeName: `node-${index}` },
+      })),
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /picks them among others by the label role\. → What writes that label .*kubectl get pods -n shop -l/,
+    /scale what runs|topologySpreadConstraint|kubectl patch/,
+  ],
+  [
     'https://github.com/aws/containers-roadmap/issues/1125',
     {
       version: '1.32.3',

@@ -293,8 +293,8 @@ const ROWS: readonly Row[] = [
     { spec: CLOSE, extra: route('kgateway.dev/kgateway') },
     'Effective',
     undefined,
-    maybeAround('gateway'),
-    /its controller \(kgateway\.dev\/kgateway\) is not known here/,
+    around('kgateway'),
+    /then a restart of the gateway \(kgateway-dev\/kgateway#11952\), or a BackendConfigPolicy/,
   ],
   [
     'https://github.com/solo-io/gloo/issues/10807',
@@ -504,6 +504,15 @@ const beside = (apiVersion: string, kind: string, spec: object, metadata: object
 });
 const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
 const RBAC = 'rbac.authorization.k8s.io';
+const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
+const GRPC_AGENT = { 'inject.istio.io/templates': 'grpc-agent' };
+const rule = (trafficPolicy: object) =>
+  beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy });
+const members = (image: string) => {
+  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } };
+  return { extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, template })] };
+};
+const MEMBERS = maybeAround('members');
 
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
@@ -661,6 +670,95 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     /; ingress-nginx \(Ingress shop\/web\) goes around it, by the same hints$/,
     /answer 503.*service-upstream=true/,
+  ],
+  // What a proxy is set to: its objects and its version.
+  [
+    'https://github.com/istio/istio/issues/31735',
+    { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } })] },
+    around('istio'),
+    /Envoy follows `localityLbSetting\.distribute` of DestinationRule shop\/web, which says/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/39792',
+    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
+    around('istio'),
+    /by `outlierDetection` in DestinationRule shop\/web, where Istio before 1\.20 knows it → a Service that selects/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/4702',
+    { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
+    around('istio'),
+    /Envoy prefers its own zone by `outlierDetection` in DestinationRule shop\/web(?! →|,)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/17802',
+    { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { enabled: false } }, outlierDetection: {} })] },
+    around('istio'),
+    /DestinationRule shop\/web switches locality off → `localityLbSetting\.enabled: true`/,
+  ],
+  [
+    'https://github.com/istio/istio/pull/54715',
+    { extra: [ISTIO_1_26, rule({ tls: { mode: 'ISTIO_MUTUAL' } })] },
+    around('istio'),
+    /then the mesh; PreferClose counts in the version seen(?! →)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/53055',
+    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.24.3')] },
+    around('istio'),
+    /PreferClose counts from 1\.25 on; seen: \S+:1\.24\.3\) → a DestinationRule for host/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/55466',
+    {
+      extra: [
+        beside('gateway.networking.k8s.io/v1', 'Gateway', { gatewayClassName: 'istio-waypoint' }, { name: 'waypoint' }),
+      ],
+    },
+    /; istio-waypoint \(Gateway shop\/waypoint\) may go around it$/,
+    /Pods of the waypoint in every zone \(see `kubectl topology explain shop\/waypoint`\)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/48022',
+    { extra: [{ ...ISTIO_1_26, metadata: { ...ISTIO_1_26.metadata, annotations: GRPC_AGENT } }] },
+    around('istio-grpc'),
+    /the gRPC library of the client chooses by xDS from istiod, without an Envoy/,
+  ],
+  [
+    'https://github.com/kumahq/kuma/issues/8303',
+    { extra: [beside('v1', 'Pod', { containers: [{ name: 'kuma-gateway', image: 'kumahq/kuma-dp:2.5.0' }] })] },
+    around('kuma'),
+    /Kuma's Envoy, in a sidecar or its builtin gateway/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/27315',
+    {
+      annotations: { 'service.cilium.io/lb-l7': 'enabled' },
+      plane: cilium('1.18.13', { 'enable-service-topology': 'true' }),
+    },
+    around('cilium-envoy'),
+    /Envoy of the client's Node, which ignores hints in 1\.18 to 1\.20 → without `service\.cilium\.io\/lb-l7`/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/29832',
+    { extra: [beside('cilium.io/v2', 'CiliumEnvoyConfig', { services: [{ namespace: 'shop', name: 'web' }] })] },
+    around('cilium-envoy'),
+    /cilium-envoy \(CiliumEnvoyConfig shop\/web\)/,
+  ],
+  ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
+  ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],
+  ['https://github.com/apache/pulsar-helm-chart/issues/437', members('apachepulsar/pulsar'), MEMBERS, /none is known/],
+  [
+    'https://github.com/knative/serving/issues/14615',
+    members('x/serving/cmd/activator'),
+    MEMBERS,
+    /of Revisions, not here/,
+  ],
+  [
+    'https://github.com/skupperproject/skupper/issues/581',
+    members('x/skupper-router:3.4'),
+    MEMBERS,
+    /send on to sites/,
   ],
 ];
 

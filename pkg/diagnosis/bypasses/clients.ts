@@ -37,11 +37,42 @@ export interface Client {
   readonly kept?: RegExp;
   /** From this version on it keeps to `internalTrafficPolicy: Local`, as the Service's proxies do. */
   readonly localSince?: KubernetesVersion;
+  /** From this version on `spec.trafficDistribution` makes it prefer its zone. */
+  readonly fieldSince?: KubernetesVersion;
+  /** The same, for values of it other than `PreferClose`. */
+  readonly namesSince?: KubernetesVersion;
+  /** Images that show its version. */
+  readonly image?: RegExp;
+  /** A DestinationRule for the Service decides first. */
+  readonly byRule?: true;
 }
+
+/** What Envoy does by the DestinationRule for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
+export const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
+  off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
+  distribute: {
+    decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
+    setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
+  },
+  kept: { decides: 'Envoy prefers its own zone by `outlierDetection` in {rule}', setting: '' },
+  // Before 1.20 (istio/istio#39792, #46326).
+  'old-kept': {
+    decides: 'Envoy prefers its own zone by `outlierDetection` in {rule}, where Istio before 1.20 knows it',
+    setting: 'a Service that selects the Pods of the client: without one their zone is not known',
+  },
+  unset: { setting: '`outlierDetection` in {rule}' },
+};
+
+/** From this version on Istio knows the zone of Pods that no Service selects. */
+export const LOCALITY_OF_PODS: KubernetesVersion = { major: 1, minor: 20 };
 
 /** The host of a rule has to be the Service's (istio/istio#27552). */
 const ISTIO_SETTING =
   '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting` and `outlierDetection`';
+
+/** istio/istio#54715, #56042 */
+const ISTIO = { image: /\/(?:pilot|proxyv2|ztunnel):/, namesSince: { major: 1, minor: 27 } };
+const ISTIO_ENVOY = { ...ISTIO, fieldSince: { major: 1, minor: 25 }, byRule: true } as const;
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
@@ -126,6 +157,8 @@ export const CLIENTS = clients({
   },
   'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
+    fieldSince: { major: 1, minor: 4 },
+    image: /envoyproxy\/gateway:/,
     setting:
       '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
@@ -133,11 +166,24 @@ export const CLIENTS = clients({
   'istio-gateway': {
     decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
     setting: ISTIO_SETTING,
+    ...ISTIO_ENVOY,
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
   'cilium-gateway': {
     decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
     source: 'cilium#48738 (open)',
+  },
+  'cilium-envoy': {
+    decides: "Cilium hands its connections to the Envoy of the client's Node, which ignores hints in 1.18 to 1.20",
+    setting:
+      'without `service.cilium.io/lb-l7` and CiliumEnvoyConfigs that name it, Cilium balances connections itself, by hints',
+    source: 'cilium/cilium#48738 (open), #21244',
+  },
+  kgateway: {
+    decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
+    setting:
+      '`spec.trafficDistribution` of the Service, then a restart of the gateway (kgateway-dev/kgateway#11952), or a BackendConfigPolicy with zone-aware balancing (#13978)',
+    source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
   'openshift-router': {
     source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template',
@@ -174,6 +220,10 @@ export const CLIENTS = clients({
     decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
+  members: {
+    decides: 'its clients learn the addresses of its members from one of them and connect to those, whatever hints say',
+    source: "documentation of the clients' protocols",
+  },
   knative: {
     decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
     source: 'knative/serving#13581',
@@ -185,8 +235,21 @@ export const CLIENTS = clients({
     source: 'cilium/cilium#29200, #31609',
     unless: ['service.cilium.io/affinity', 'local'],
   },
+  'istio-waypoint': {
+    decides: 'requests go to a waypoint first, in whatever zone its Pods are; its Envoy then chooses, not by hints',
+    setting:
+      'Pods of the waypoint in every zone (see `kubectl topology explain {namespace}/{value}`), and `spec.trafficDistribution: PreferClose` of this one (waypoints of Istio from 1.26)',
+    source: 'istio/istio istio-discovery/files/waypoint.yaml; #54715, #55466',
+  },
+  'istio-grpc': {
+    decides:
+      'the gRPC library of the client chooses by xDS from istiod, without an Envoy; which settings of zones it follows is not known here',
+    source: 'istio/istio#48022, #58052; istio.io "gRPC Proxyless Service Mesh"',
+  },
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
+    ...ISTIO,
+    fieldSince: { major: 1, minor: 23 },
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service, or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
@@ -195,6 +258,7 @@ export const CLIENTS = clients({
     decides:
       "the sidecar's Envoy chooses by locality, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
     setting: ISTIO_SETTING,
+    ...ISTIO_ENVOY,
     localSince: { major: 1, minor: 17 },
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
@@ -206,7 +270,7 @@ export const CLIENTS = clients({
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   kuma: {
-    decides: "the sidecar's Envoy chooses by tags",
+    decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags",
     setting:
       'a MeshLoadBalancingStrategy with `localityAwareness.localZone.affinityTags` on topology.kubernetes.io/zone',
     source: 'kumahq/kuma policies/meshloadbalancingstrategy',
@@ -218,8 +282,9 @@ export const CLIENTS = clients({
   },
   headless: {
     decides: 'clients choose among the addresses that DNS returns',
-    setting: 'a Service with a cluster IP beside it, or a mesh; trafficDistribution has no effect',
-    source: 'Kubernetes documentation "Headless Services"',
+    setting:
+      'a Service with a cluster IP beside it, a headless one for each zone, names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08), or a mesh; trafficDistribution has no effect',
+    source: 'Kubernetes documentation "Headless Services"; coredns/coredns#6406, #8388',
   },
   'node-local-dns': {
     decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
@@ -249,6 +314,7 @@ export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^k8s\.io\/ingress-gce/, 'gke-neg', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
   [/^azure\/application-gateway/, 'azure-application-gateway', /^azure[-/]application-gateway$/],
+  [/^cilium\.io\/ingress-controller/, 'cilium-gateway', /^cilium$/],
 ];
 
 export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName])[] = [
@@ -259,6 +325,7 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^projectcontour\.io\//, 'contour'],
   [/^networking\.gke\.io\//, 'gke-neg'],
   [/^konghq\.com\//, 'kong'],
+  [/^kgateway\.dev\//, 'kgateway'],
 ];
 
 /** Routes of one controller alone, and what the API server calls, by kind. */
@@ -269,6 +336,8 @@ export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
   TraefikService: 'traefik/route',
   Route: 'openshift-router',
   VirtualService: 'istio-gateway',
+  CiliumEnvoyConfig: 'cilium-envoy',
+  CiliumClusterwideEnvoyConfig: 'cilium-envoy',
   ServiceExport: 'clusterset',
   VirtualServer: 'f5-nginx-ingress/route',
   MutatingWebhookConfiguration: 'kube-apiserver',
@@ -283,4 +352,21 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
   ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
+  ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
+  ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
+];
+
+/** By the image of its Pods: what makes zones count for clients that learn addresses of its members; `always`: without a headless Service too. */
+export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always?: true, decides?: string])[] = [
+  [/kafka|redpanda|cp-server|automq/, 'rack awareness (KIP-392): `client.rack` of consumers, `broker.rack`', true],
+  [/pulsar/, 'none is known: one broker serves a topic, in whatever zone it is', true],
+  [/\bnats\b/, '`no_advertise: true` of the servers: then clients know no address but this Service', true],
+  [/cassandra|scylla/, 'a policy of the driver that prefers its own zone as local rack', true],
+  [/mongo/, '`readPreference=nearest`, or tags of its zone', true],
+  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
+  // knative/serving#14615
+  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
+  [/redis|valkey|keydb/, 'in a cluster a client that reads from replicas of its zone'],
+  [/elasticsearch|opensearch/, 'clients without sniffing keep to the cluster IP'],
+  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];

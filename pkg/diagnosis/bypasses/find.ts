@@ -1,6 +1,7 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
@@ -8,6 +9,7 @@ import { imageVersion, routerObjectTitle, versionText } from '../routers/kube-pr
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
+  BY_RULE,
   CLIENTS,
   CLIENT_OF_KIND,
   type Client,
@@ -15,10 +17,12 @@ import {
   type EntryObject,
   GATEWAY_CONTROLLERS,
   INGRESS_CONTROLLERS,
+  LOCALITY_OF_PODS,
+  MEMBERS,
   SERVICE_MARKS,
 } from './clients.ts';
-import { byText } from '../../apis/values.ts';
-import { watcherIndex, watchersOf } from './watchers.ts';
+import { byText, defined } from '../../apis/values.ts';
+import { maySelect, watcherIndex, watchersOf } from './watchers.ts';
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
 const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
@@ -33,17 +37,22 @@ const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
-  const entries = itemsOf(snapshot.ingresses);
+  const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
+  const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
-    headless: Map.groupBy(itemsOf(snapshot.services).filter(isHeadless), (service) => serviceRefOf(service).namespace),
+    headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     watchers: watcherIndex(snapshot),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
-    daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
+    daemonSets,
+    images: [
+      ...itemsOf(snapshot.workloads).flatMap(({ images }) => images),
+      ...daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image)),
+    ],
     /** What ingress-nginx was started with, where it is a Deployment. */
     nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
     isGke: itemsOf(snapshot.nodes).some(({ metadata }) =>
@@ -71,6 +80,7 @@ interface Found {
   readonly controller?: string | undefined;
   readonly all?: boolean;
   readonly possible?: boolean;
+  readonly image?: string | undefined;
   /** What differs for this Service. */
   readonly own?: Partial<Client> | undefined;
 }
@@ -107,6 +117,7 @@ const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
+  if (entry.kind === 'DestinationRule') return undefined;
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? 'aws-ip-targets' : undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
@@ -151,13 +162,31 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), own }];
   });
 
-const byTwins = (service: Service, { headless }: BypassIndex): Found[] => {
-  const near = isHeadless(service) ? [] : (headless.get(serviceRefOf(service).namespace) ?? []);
-  const twin = near.find((each) => isTwin(service, each));
-  if (twin === undefined) return [];
+/** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
+const byTwins = (service: Service, { headless, watchers }: BypassIndex): Found[] => {
+  const { namespace } = serviceRefOf(service);
+  const own = (watchers.runners.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
+  const images = own.flatMap(({ kind, name, images: all }) =>
+    all.map((value) => ({ value, object: `${kind} ${namespace}/${name}` })),
+  );
+  const image = images.find(({ value }) => MEMBERS.some(([pattern]) => pattern.test(value)));
+  const [, setting, always, decides] = MEMBERS.find(([pattern]) => pattern.test(image?.value ?? '')) ?? [];
+  const twin = headless.get(namespace)?.find((each) => isTwin(service, each));
+  const more = { possible: true, own: defined({ setting, decides }) };
+  if (isHeadless(service)) return [];
+  if (twin === undefined)
+    return image && always ? [{ client: 'members', evidence: { ...image, field: 'image' }, ...more }] : [];
   const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
   const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
-  return [{ client: 'headless-twin', evidence, possible: true }];
+  return [{ client: 'headless-twin', evidence, ...more }];
+};
+
+/** A Gateway for the Services of its namespace, which may name it on the namespace. */
+const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
+  const waypoint = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
+  if (waypoint === undefined || metadata?.labels?.['istio.io/use-waypoint'] !== undefined) return [];
+  const evidence = { object: entryName(waypoint), field: 'metadata.name', value: waypoint.name };
+  return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
 const byMarks = ({ metadata }: Service, name: string): Found[] =>
@@ -186,6 +215,30 @@ const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client>
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
 };
 
+/** What is set already is no remedy, and neither is what the version seen does not know. A DestinationRule for the Service decides first. */
+const asSet = (row: Client, { spec }: Service, rule: EntryObject | undefined, image = ''): Partial<Client> => {
+  const { setting = '', decides = NO_ZONES } = row;
+  const { trafficDistribution: asked = 'PreferClose' } = spec ?? {};
+  const fieldSince = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
+  const seen = imageVersion(image);
+  const isBefore = (version: KubernetesVersion): boolean => seen !== undefined && compareVersions(seen, version) < 0;
+  const counts = fieldSince !== undefined && seen !== undefined && !isBefore(fieldSince);
+  const { locality = '' } = rule?.settings ?? {};
+  if (counts && spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
+    return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
+  const by = row.byRule && ((isBefore(LOCALITY_OF_PODS) && BY_RULE[`old-${locality}`]) || BY_RULE[locality]);
+  if (rule !== undefined && by) {
+    const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
+    return defined({ decides: ruled, setting: set });
+  }
+  if (fieldSince === undefined || seen === undefined || counts) return {};
+  const since = `${asked} counts from ${versionText(fieldSince)} on; seen: ${image}`;
+  return {
+    decides: `${decides} (${since})`,
+    setting: fieldSince === row.fieldSince ? setting.replace(NEW_FIELD, '') : setting,
+  };
+};
+
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
 const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
   const isLocal = spec?.internalTrafficPolicy === 'Local';
@@ -198,7 +251,8 @@ const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: 
     if (pod === undefined) return [];
     const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${pod.namespace}/${pod.name}`, field: 'sidecar', value };
-    return [{ client, evidence, possible: near === undefined, own: isLocal ? underLocal(row, pod.meshImage) : {} }];
+    const own = isLocal ? underLocal(row, pod.meshImage) : {};
+    return [{ client, evidence, possible: near === undefined, image: pod.meshImage, own }];
   });
   return [...sidecars, ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets)];
 };
@@ -216,10 +270,17 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     ...byMeshes(service, namespace, index),
+    ...byWaypoint(service, namespace, index),
     ...byTwins(service, index),
   ];
-  const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {} }) => {
-    const row: Client = { ...CLIENTS[client], ...own };
+  const hasWaypoint = found.some(({ client, possible }) => client === 'istio-waypoint' && possible !== true);
+  const rule = index.byService.get(key)?.find(({ entry }) => entry.kind === 'DestinationRule')?.entry;
+  // Whoever sends to a waypoint leaves the choice to that.
+  const shown = found.filter(({ client }) => client !== 'istio-ambient' || !hasWaypoint);
+  const known = shown.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
+    const plain: Client = CLIENTS[client];
+    const image = seen.image ?? index.images.find((each) => plain.image?.test(each));
+    const row: Client = { ...plain, ...asSet(plain, service, rule, image), ...own };
     const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
@@ -230,6 +291,7 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replaceAll('{service}', name)
+        .replace('{value}', evidence.value)
         .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
         .replaceAll('{namespace}', namespace),
       /** Every client of the Service goes this way. */
@@ -246,4 +308,4 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */
 export const connectsToPods = (bypass: ReturnType<typeof bypassesOf>[number]): boolean =>
-  'watches' in bypass || bypass.client === 'headless-twin';
+  'watches' in bypass || ['headless-twin', 'members'].includes(bypass.client);

@@ -88,11 +88,21 @@ const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner):
 /** Scrapes what it watches, and sends no traffic of others. */
 const SCRAPER = /prometheus|vmagent|grafana-agent/;
 
+/** Some of its Pods, where others add labels to them: the name of a member, or its role. */
+export const maySelect = ({ spec }: Service, { podLabels }: Runner): boolean => {
+  const wanted = Object.entries(spec?.selector ?? {});
+  return (
+    wanted.some(([key]) => podLabels[key] !== undefined) &&
+    wanted.every(([key, value]) => (podLabels[key] ?? value) === value)
+  );
+};
+
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const rights = rightsOf(snapshot);
   const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
-  const all = runnersOf(snapshot).map((runner) => {
+  const runners = runnersOf(snapshot);
+  const all = runners.map((runner) => {
     const own = rights.of(runner);
     const wide = own.filter(({ within }) => within === '');
     const may = wide.find(({ everything }) => !everything) ?? wide[0];
@@ -120,6 +130,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     return { runner, may, near, routed, entrance, suspected };
   });
   return {
+    runners: Map.groupBy(runners, ({ namespace }) => namespace),
     /** By namespace: who may watch the endpoints of that one alone, and does not write them. */
     near: Map.groupBy(
       all.flatMap(({ near }) => near),

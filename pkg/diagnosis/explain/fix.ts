@@ -258,7 +258,11 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   ],
   SingleEndpoint: [(facts) => (chosenBy(facts) === '' ? [] : showPods(facts)), ...SPREADING, showPods],
   // What Nodes there are says nothing of where Fargate makes others.
-  PodsNotSpread: [(facts) => (runsOnFargate(facts) ? showPods(facts) : []), ...SPREADING, showPods],
+  PodsNotSpread: [
+    (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
+    ...SPREADING,
+    showPods,
+  ],
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),

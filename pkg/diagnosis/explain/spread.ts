@@ -163,12 +163,15 @@ const placedRemedy = (workload: Workload, zones: readonly string[], wanted: numb
 };
 
 const LEADER_REMEDY =
-  'More replicas give the Service no endpoint as long as one Pod has that label (a leader): let clients that may read elsewhere use a Service of the other Pods.';
+  'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service of the other Pods.';
 
-/** The label by which a Service takes one of several Pods, where no template gives it to all; empty: it does not. */
+const ROLE_REMEDY =
+  'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them: both are set where the operator takes replicas and constraints.';
+
+/** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads, index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
-  if (pods.length !== 1 || workloads.length > 0 || selector.length < 2) return '';
+  if (pods.length === 0 || workloads.length > 0 || selector.length < 2) return '';
   const others = (index.pods.get(ref.namespace) ?? []).flatMap(({ labels }) => {
     const unlike = selector.filter(([key, value]) => labels[key] !== value);
     return unlike.length === 1 ? (unlike[0]?.[0] ?? '') : [];
@@ -195,12 +198,15 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const evidence = `${drainedText(drained)}: no new connection of clients in ${listed(empty)} stays there.`;
     return [cause('effective', 'ZoneNotHinted', evidence, UNDRAIN)];
   }
+  const role = chosenBy(facts);
+  const [by] = facts.service.metadata?.ownerReferences ?? [];
+  const who = by === undefined ? '' : `, which the operator of ${by.kind} ${by.name} decides`;
+  const picks = `picks ${endpoints.length === 1 ? 'it' : 'them'} among others by the label ${role}${who}`;
+  const chosen = role === '' ? '' : ` Its selector ${picks}.`;
   if (endpoints.length === 1) {
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
-    const role = chosenBy(facts);
-    const one = role === '' ? '' : ` Its selector picks it among others by the label ${role}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
-    return [cause(stage, 'SingleEndpoint', `${evidence}${one}`, role === '' ? undefined : LEADER_REMEDY)];
+    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, chosen === '' ? undefined : LEADER_REMEDY)];
   }
   if (empty.length === 0) return [];
   const unseen =
@@ -213,13 +219,14 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const byZone = [...counts]
     .sort(([a], [b]) => byText(a, b))
     .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
-  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}`;
+  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}${chosen}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
   const [placed] = workloads.map((workload) => placedRemedy(workload, empty, clientZones.length));
-  const barred = bars === '' ? placed : bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
-  const other = misses ? remedyOf('SpreadSelectsNothing') : barred;
-  return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : other)];
+  const other = chosen === '' ? placed : ROLE_REMEDY;
+  const barred = bars === '' ? other : bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
+  const remedy = misses ? remedyOf('SpreadSelectsNothing') : barred;
+  return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : remedy)];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

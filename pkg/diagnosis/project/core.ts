@@ -188,7 +188,22 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
   ),
 ];
 
-/** What an exported Service, a Route of OpenShift and a VirtualService of a gateway name. */
+/** Of Istio: `service`, or with its namespace and more. */
+const hostOf = (object: Fields) => {
+  const [name = '', namespace = ''] = textIn(object, 'host').split('.');
+  return { name, namespace };
+};
+
+/** What a DestinationRule makes of zones; Istio looks at them only with outlier detection, unless something else asks for it. */
+const localityOf = (object: Fields): string => {
+  const policy = fieldsIn(object, 'spec.trafficPolicy');
+  const setting = fieldsIn(policy, 'loadBalancer.localityLbSetting');
+  if (setting['enabled'] === false) return 'off';
+  if (listIn(setting, 'distribute').length > 0) return 'distribute';
+  return policy['outlierDetection'] === undefined ? 'unset' : 'kept';
+};
+
+/** What an exported Service, a Route of OpenShift, and Istio's objects for a gateway and for a host name. */
 const moreReferences = (object: Fields, name: string, all: readonly Fields[]): Fields[] => {
   const spec = fieldsIn(object, 'spec');
   switch (object['kind']) {
@@ -200,9 +215,10 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
       // Without a gateway it is for sidecars.
       const gateways = Array.isArray(spec['gateways']) ? spec['gateways'] : [];
       if (!gateways.some((gateway) => gateway !== 'mesh')) return [];
-      const hosts = all.map((inner) => textIn(fieldsIn(inner, 'destination'), 'host').split('.'));
-      return hosts.map(([service = '', within = '']) => ({ name: service, namespace: within }));
+      return all.map((inner) => hostOf(fieldsIn(inner, 'destination')));
     }
+    case 'DestinationRule':
+      return [hostOf(spec)];
     default:
       return [];
   }
@@ -215,7 +231,7 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
 export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
   const all = objectsIn([object['spec'], object['webhooks']]);
   const under = (key: string): Fields[] => all.flatMap((inner) => listIn(inner, key));
-  const [services, upstreams] = [under('services'), under('upstreams')];
+  const [services, upstreams] = [[...under('services'), ...under('backendServices')], under('upstreams')];
   const references = [
     ...all.flatMap((inner) => [fieldsIn(inner, 'service'), fieldsIn(inner, 'serviceRef')]),
     ...under('backendRefs'),
@@ -229,6 +245,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
   const { kind, targetType } = pickTexts(object, 'kind', 'spec.targetType');
+  const locality = kind === 'DestinationRule' ? { locality: localityOf(object) } : {};
   return {
     kind,
     namespace,
@@ -238,6 +255,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
     parents: placesOf(listIn(object, 'spec.parentRefs'), namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => KEPT_ANNOTATIONS.has(key))),
-    settings: { ...(native ? { nativeLB: 'true' } : {}), ...(targetType === '' ? {} : { targetType }) },
+    settings: { ...locality, ...(native ? { nativeLB: 'true' } : {}), ...(targetType === '' ? {} : { targetType }) },
   };
 };

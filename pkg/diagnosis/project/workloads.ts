@@ -17,20 +17,23 @@ const requestOf = (object: Fields): number | undefined => {
 };
 
 /** Sidecars by the name of their container. */
-const SIDECARS: Readonly<Record<string, 'istio' | 'linkerd' | 'kuma' | 'consul'>> = {
+const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'kuma' | 'consul'>> = {
   'istio-proxy': 'istio',
   'linkerd-proxy': 'linkerd',
   'kuma-sidecar': 'kuma',
+  'kuma-gateway': 'kuma',
   'consul-dataplane': 'consul',
 };
 
-/** Whose sidecar it carries, with its image. It may be an init container that goes on running; alone it is a gateway, or ztunnel. */
+/** Whose sidecar it carries, with its image. It may be an init container that goes on running; Istio's alone is a gateway, whose routes are read. */
 const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   const containers = listIn(object, 'spec.containers');
-  const named = [...(containers.length === 1 ? [] : containers), ...listIn(object, 'spec.initContainers')];
+  const isGateway = containers.length === 1 && textIn(containers[0], 'name') === 'istio-proxy';
+  const named = [...(isGateway ? [] : containers), ...listIn(object, 'spec.initContainers')];
   const found = named.find((container) => SIDECARS[textIn(container, 'name')] !== undefined);
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
-  const mesh = found === undefined ? consul : SIDECARS[textIn(found, 'name')];
+  const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
+  const mesh = isGrpc ? 'istio-grpc' : found === undefined ? consul : SIDECARS[textIn(found, 'name')];
   return defined({ mesh, meshImage: found && textIn(found, 'image') });
 };
 
