@@ -682,13 +682,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by `outlierDetection` in DestinationRule shop\/web, where Istio before 1\.20 knows it → a Service that selects/,
+    /by DestinationRule shop\/web, where Istio before 1\.20 knows it → a Service that selects/,
   ],
   [
     'https://github.com/istio/istio/issues/4702',
     { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
     around('istio'),
-    /Envoy prefers its own zone by `outlierDetection` in DestinationRule shop\/web(?! →|,)/,
+    /Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',
@@ -744,6 +744,48 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [beside('cilium.io/v2', 'CiliumEnvoyConfig', { services: [{ namespace: 'shop', name: 'web' }] })] },
     around('cilium-envoy'),
     /cilium-envoy \(CiliumEnvoyConfig shop\/web\)/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/issues/6669',
+    {
+      extra: [
+        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
+        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
+          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
+          loadBalancer: { zoneAware: { preferLocal: {} } },
+        }),
+      ],
+    },
+    around('envoy-gateway'),
+    /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
+  ],
+  [
+    'https://github.com/kumahq/kuma/issues/11966',
+    {
+      extra: [
+        sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.9.0'),
+        beside('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', {
+          to: [
+            {
+              default: { localityAwareness: { localZone: { affinityTags: [{ key: 'topology.kubernetes.io/zone' }] } } },
+            },
+          ],
+        }),
+      ],
+    },
+    around('kuma'),
+    /Envoy prefers its own zone by MeshLoadBalancingStrategy shop\/web/,
+  ],
+  [
+    'https://github.com/dapr/dapr/issues/3794',
+    {
+      extra: inbound({ clusterIP: 'None' }).map((each) => ({
+        ...each,
+        metadata: { ...each.metadata, name: 'web-dapr' },
+      })),
+    },
+    maybeAround('headless-twin'),
+    /none of Dapr: a call by the name of the Service takes its cluster IP/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],

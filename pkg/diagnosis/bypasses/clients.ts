@@ -43,21 +43,21 @@ export interface Client {
   readonly namesSince?: KubernetesVersion;
   /** Images that show its version. */
   readonly image?: RegExp;
-  /** A DestinationRule for the Service decides first. */
-  readonly byRule?: true;
+  /** Objects of this kind decide first. */
+  readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
 }
 
-/** What Envoy does by the DestinationRule for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
+/** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
 export const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
   off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
   distribute: {
     decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
     setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
   },
-  kept: { decides: 'Envoy prefers its own zone by `outlierDetection` in {rule}', setting: '' },
+  kept: { decides: 'Envoy prefers its own zone by {rule}', setting: '' },
   // Before 1.20 (istio/istio#39792, #46326).
   'old-kept': {
-    decides: 'Envoy prefers its own zone by `outlierDetection` in {rule}, where Istio before 1.20 knows it',
+    decides: 'Envoy prefers its own zone by {rule}, where Istio before 1.20 knows it',
     setting: 'a Service that selects the Pods of the client: without one their zone is not known',
   },
   unset: { setting: '`outlierDetection` in {rule}' },
@@ -72,7 +72,7 @@ const ISTIO_SETTING =
 
 /** istio/istio#54715, #56042 */
 const ISTIO = { image: /\/(?:pilot|proxyv2|ztunnel):/, namesSince: { major: 1, minor: 27 } };
-const ISTIO_ENVOY = { ...ISTIO, fieldSince: { major: 1, minor: 25 }, byRule: true } as const;
+const ISTIO_ENVOY = { ...ISTIO, fieldSince: { major: 1, minor: 25 }, byRule: 'DestinationRule' } as const;
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
@@ -159,6 +159,7 @@ export const CLIENTS = clients({
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
     fieldSince: { major: 1, minor: 4 },
     image: /envoyproxy\/gateway:/,
+    byRule: 'BackendTrafficPolicy',
     setting:
       '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
@@ -180,6 +181,7 @@ export const CLIENTS = clients({
     source: 'cilium/cilium#48738 (open), #21244',
   },
   kgateway: {
+    byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
     setting:
       '`spec.trafficDistribution` of the Service, then a restart of the gateway (kgateway-dev/kgateway#11952), or a BackendConfigPolicy with zone-aware balancing (#13978)',
@@ -270,6 +272,7 @@ export const CLIENTS = clients({
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   kuma: {
+    byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags",
     setting:
       'a MeshLoadBalancingStrategy with `localityAwareness.localZone.affinityTags` on topology.kubernetes.io/zone',
@@ -366,6 +369,8 @@ export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#14615
   [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
+  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
   [/redis|valkey|keydb/, 'in a cluster a client that reads from replicas of its zone'],
   [/elasticsearch|opensearch/, 'clients without sniffing keep to the cluster IP'],
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],

@@ -43,6 +43,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
+    rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
@@ -81,6 +82,7 @@ interface Found {
   readonly all?: boolean;
   readonly possible?: boolean;
   readonly image?: string | undefined;
+  readonly entry?: EntryObject;
   /** What differs for this Service. */
   readonly own?: Partial<Client> | undefined;
 }
@@ -117,7 +119,7 @@ const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
-  if (entry.kind === 'DestinationRule') return undefined;
+  if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? 'aws-ip-targets' : undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
@@ -159,19 +161,20 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
     const own = ifKept(client, entry.annotations, service.metadata?.annotations);
-    return [{ client, evidence, controller: controllerOf(entry, index), own }];
+    return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
 const byTwins = (service: Service, { headless, watchers }: BypassIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
   const own = (watchers.runners.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
+  const twin = headless.get(namespace)?.find((each) => isTwin(service, each));
   const images = own.flatMap(({ kind, name, images: all }) =>
     all.map((value) => ({ value, object: `${kind} ${namespace}/${name}` })),
   );
-  const image = images.find(({ value }) => MEMBERS.some(([pattern]) => pattern.test(value)));
+  const named = [...images, ...(twin === undefined ? [] : [{ value: serviceRefOf(twin).name, object: '' }])];
+  const image = named.find(({ value }) => MEMBERS.some(([pattern]) => pattern.test(value)));
   const [, setting, always, decides] = MEMBERS.find(([pattern]) => pattern.test(image?.value ?? '')) ?? [];
-  const twin = headless.get(namespace)?.find((each) => isTwin(service, each));
   const more = { possible: true, own: defined({ setting, decides }) };
   if (isHeadless(service)) return [];
   if (twin === undefined)
@@ -215,7 +218,20 @@ const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client>
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
 };
 
-/** What is set already is no remedy, and neither is what the version seen does not know. A DestinationRule for the Service decides first. */
+/** The object that decides first: for the Service, the route or its Gateway. What Kuma's are for is not looked at. */
+const ruleOf = (
+  { byRule }: Client,
+  key: string,
+  { rules }: BypassIndex,
+  entry?: EntryObject,
+): EntryObject | undefined => {
+  const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
+  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
+    kind === 'MeshLoadBalancingStrategy' || services.includes(key) || parents.some((each) => targets.includes(each));
+  return rules.find((each) => each.kind === byRule && isFor(each));
+};
+
+/** What is set already is no remedy, and neither is what the version seen does not know. */
 const asSet = (row: Client, { spec }: Service, rule: EntryObject | undefined, image = ''): Partial<Client> => {
   const { setting = '', decides = NO_ZONES } = row;
   const { trafficDistribution: asked = 'PreferClose' } = spec ?? {};
@@ -226,8 +242,9 @@ const asSet = (row: Client, { spec }: Service, rule: EntryObject | undefined, im
   const { locality = '' } = rule?.settings ?? {};
   if (counts && spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
     return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
-  const by = row.byRule && ((isBefore(LOCALITY_OF_PODS) && BY_RULE[`old-${locality}`]) || BY_RULE[locality]);
-  if (rule !== undefined && by) {
+  const isOld = rule?.kind === 'DestinationRule' && isBefore(LOCALITY_OF_PODS);
+  const by = BY_RULE[isOld ? `old-${locality}` : locality] ?? BY_RULE[locality];
+  if (rule !== undefined && by !== undefined) {
     const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
     return defined({ decides: ruled, setting: set });
   }
@@ -274,13 +291,12 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
     ...byTwins(service, index),
   ];
   const hasWaypoint = found.some(({ client, possible }) => client === 'istio-waypoint' && possible !== true);
-  const rule = index.byService.get(key)?.find(({ entry }) => entry.kind === 'DestinationRule')?.entry;
   // Whoever sends to a waypoint leaves the choice to that.
   const shown = found.filter(({ client }) => client !== 'istio-ambient' || !hasWaypoint);
   const known = shown.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     const image = seen.image ?? index.images.find((each) => plain.image?.test(each));
-    const row: Client = { ...plain, ...asSet(plain, service, rule, image), ...own };
+    const row: Client = { ...plain, ...asSet(plain, service, ruleOf(plain, key, index, seen.entry), image), ...own };
     const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),

@@ -194,8 +194,11 @@ const hostOf = (object: Fields) => {
   return { name, namespace };
 };
 
-/** What a DestinationRule makes of zones; Istio looks at them only with outlier detection, unless something else asks for it. */
-const localityOf = (object: Fields): string => {
+/** What a DestinationRule makes of zones (Istio looks at them only with outlier detection, unless something else asks for it), or another policy. */
+const localityOf = (object: Fields, all: readonly Fields[]): string | undefined => {
+  const keeps = (inner: Fields): boolean =>
+    fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined || listIn(inner, 'localZone.affinityTags').length > 0;
+  if (object['kind'] !== 'DestinationRule') return all.some(keeps) ? 'kept' : undefined;
   const policy = fieldsIn(object, 'spec.trafficPolicy');
   const setting = fieldsIn(policy, 'loadBalancer.localityLbSetting');
   if (setting['enabled'] === false) return 'off';
@@ -235,6 +238,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const references = [
     ...all.flatMap((inner) => [fieldsIn(inner, 'service'), fieldsIn(inner, 'serviceRef')]),
     ...under('backendRefs'),
+    ...under('targetRefs'),
     ...services,
     ...upstreams.map((upstream) => ({ name: upstream['service'] })),
     ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
@@ -245,7 +249,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
   const { kind, targetType } = pickTexts(object, 'kind', 'spec.targetType');
-  const locality = kind === 'DestinationRule' ? { locality: localityOf(object) } : {};
   return {
     kind,
     namespace,
@@ -253,8 +256,12 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     services: direct ? [] : placesOf(references, namespace),
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-    parents: placesOf(listIn(object, 'spec.parentRefs'), namespace),
+    parents: placesOf([...listIn(object, 'spec.parentRefs'), ...listIn(object, 'spec.targetRefs')], namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => KEPT_ANNOTATIONS.has(key))),
-    settings: { ...locality, ...(native ? { nativeLB: 'true' } : {}), ...(targetType === '' ? {} : { targetType }) },
+    settings: defined({
+      locality: localityOf(object, all),
+      nativeLB: native ? 'true' : undefined,
+      targetType: targetType || undefined,
+    }),
   };
 };
