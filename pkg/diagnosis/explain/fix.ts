@@ -183,9 +183,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   NotRequested: ask,
   AnnotationRemoved: ask,
   AnnotationNotRecognized: ask,
-  AnnotationKeyNotRead: ask,
   AnnotationWins: useField,
-  TrafficDistributionNotRecognized: ask,
   HintsControllerGateOff: GATES_OF_ALL,
   CiliumNotOptedIn: ask,
   RouterNotOptedIn: annotate,
@@ -279,7 +277,8 @@ const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typ
 
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
-  const fix = FIXES[reason] ?? [];
+  // A wish of which nothing comes is asked in other words.
+  const fix = FIXES[reason] ?? (reason === facts.wish.reason ? ask : []);
   const tries: readonly Fix[] = typeof fix === 'function' ? [fix] : isFixes(fix) ? fix : [() => fix];
   let later: readonly Step[] = [];
   for (const attempt of tries) {
