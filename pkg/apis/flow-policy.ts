@@ -14,6 +14,7 @@ import {
   generation,
   listOf,
   oneOf,
+  optional,
   rule,
   rules,
   dateTime,
@@ -29,41 +30,35 @@ const secondsOf = (text: unknown, fallback: string): number =>
 
 /** Go's, as metav1.Duration prints them. */
 const duration = (description: string) =>
-  Type.Optional(
-    Type.String({
-      description,
-      maxLength: 32,
-      pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s|ms))+$',
-      ...rules(
-        rule<string>("duration(self) >= duration('1s')", 'must be at least 1s', (self) => secondsOf(self, '') >= 1),
-      ),
-    }),
-  );
+  Type.String({
+    description,
+    maxLength: 32,
+    pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s|ms))+$',
+    ...rules(
+      rule<string>("duration(self) >= duration('1s')", 'must be at least 1s', (self) => secondsOf(self, '') >= 1),
+    ),
+  });
 
 const zoneName = (description: string) => Type.String({ minLength: 1, maxLength: 63, description });
 
 const metrics = fields(
   'Where load comes from.',
-  {
-    source: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 63,
-        description:
-          "`metrics.k8s.io`, or the name of a source in the flow controller's configuration. Default: the first one there.",
-      }),
-    ),
-    query: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        description: 'PromQL for a Prometheus source: one sample for each Pod, or for each pair of zones.',
-      }),
-    ),
+  optional({
+    source: Type.String({
+      minLength: 1,
+      maxLength: 63,
+      description:
+        "`metrics.k8s.io`, or the name of a source in the flow controller's configuration. Default: the first one there.",
+    }),
+    query: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: 'PromQL for a Prometheus source: one sample for each Pod, or for each pair of zones.',
+    }),
     interval: duration(
       'How often it is read. Default: about every 15s, when its samples are due; traffic meters every 2s.',
     ),
-  },
+  }),
   rules(
     rule<{ query?: unknown; source?: unknown }>(
       "!has(self.query) || (has(self.source) && self.source != 'metrics.k8s.io')",
@@ -75,21 +70,17 @@ const metrics = fields(
 
 const capacity = fields(
   'What one endpoint can serve.',
-  {
-    from: Type.Optional(
-      oneOf(['Requests', 'Limits', 'Value'], {
-        description: "CPU requests or limits of the Pod's containers, or `value`. Default `Requests`.",
-      }),
-    ),
-    value: Type.Optional(
-      Type.String({
-        description: 'Capacity of every Pod, with from: Value. In cores, or in the unit that the samples have.',
-        maxLength: 32,
-        pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M)?$',
-        ...rules(rule<string>("self.matches('[1-9]')", 'must be above 0', (self) => /[1-9]/.test(self))),
-      }),
-    ),
-  },
+  optional({
+    from: oneOf(['Requests', 'Limits', 'Value'], {
+      description: "CPU requests or limits of the Pod's containers, or `value`. Default `Requests`.",
+    }),
+    value: Type.String({
+      description: 'Capacity of every Pod, with from: Value. In cores, or in the unit that the samples have.',
+      maxLength: 32,
+      pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M)?$',
+      ...rules(rule<string>("self.matches('[1-9]')", 'must be above 0', (self) => /[1-9]/.test(self))),
+    }),
+  }),
   rules(
     rule<{ from?: unknown; value?: unknown }>(
       "(has(self.from) && self.from == 'Value') == has(self.value)",
@@ -117,10 +108,10 @@ const zoneCost = fields(
 
 const staleness = fields(
   'When metrics are too old to act on.',
-  {
+  optional({
     holdAfter: duration('From this age on zones get endpoints for four times the demand last seen. Default 2m.'),
     safeModeAfter: duration('From this age on `safeMode` is in force. Default 10m.'),
-  },
+  }),
   rules(
     rule<{ holdAfter?: unknown; safeModeAfter?: unknown }>(
       "duration(has(self.safeModeAfter) ? self.safeModeAfter : '10m') > duration(has(self.holdAfter) ? self.holdAfter : '2m')",
@@ -133,16 +124,12 @@ const staleness = fields(
 /** Every field has a default that the controller knows, so that an empty spec says all. */
 const spec = fields(
   'Settings of the closed loop of the Service with the same name.',
-  {
-    mode: Type.Optional(
-      oneOf(['Enforce', 'Observe'], {
-        description: '`Observe` plans and reports, and writes no hints. Default `Enforce`.',
-      }),
-    ),
-    targetUtilizationPercent: Type.Optional(whole(1, 95, 'Load that plans aim for, percent of capacity. Default 70.')),
-    upperUtilizationPercent: Type.Optional(
-      whole(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
-    ),
+  optional({
+    mode: oneOf(['Enforce', 'Observe'], {
+      description: '`Observe` plans and reports, and writes no hints. Default `Enforce`.',
+    }),
+    targetUtilizationPercent: whole(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
+    upperUtilizationPercent: whole(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
     upDwell: duration(
       'How long load has to stay above it if noise could explain that. Jumps, saturation and load far above it do not wait. Default 30s.',
     ),
@@ -152,32 +139,23 @@ const spec = fields(
     planInterval: duration(
       'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
     ),
-    metrics: Type.Optional(metrics),
-    capacity: Type.Optional(capacity),
-    minEndpointsPerZone: Type.Optional(
-      whole(1, 1_000, 'Least number of endpoints for every zone with clients. Default 1.'),
+    metrics,
+    capacity,
+    minEndpointsPerZone: whole(1, 1_000, 'Least number of endpoints for every zone with clients. Default 1.'),
+    worthwhileSavingPercent: whole(
+      0,
+      100,
+      'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',
     ),
-    worthwhileSavingPercent: Type.Optional(
-      whole(
-        0,
-        100,
-        'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',
-      ),
-    ),
-    zoneCosts: Type.Optional(
-      listOf('What traffic between zones costs; a pair that is not listed costs 1.', zoneCost, {
-        maxItems: 900,
-        ...byKeys('from', 'to'),
-      }),
-    ),
-    staleness: Type.Optional(staleness),
-    safeMode: Type.Optional(
-      oneOf(['Spread', 'SameZone'], {
-        description:
-          'What to do when metrics are lost: no hints, or every endpoint for its own zone. Default `Spread`.',
-      }),
-    ),
-  },
+    zoneCosts: listOf('What traffic between zones costs; a pair that is not listed costs 1.', zoneCost, {
+      maxItems: 900,
+      ...byKeys('from', 'to'),
+    }),
+    staleness,
+    safeMode: oneOf(['Spread', 'SameZone'], {
+      description: 'What to do when metrics are lost: no hints, or every endpoint for its own zone. Default `Spread`.',
+    }),
+  }),
   rules(
     rule<Record<string, unknown>>(
       '(has(self.upperUtilizationPercent) ? self.upperUtilizationPercent : 80) > (has(self.targetUtilizationPercent) ? self.targetUtilizationPercent : 70)',
@@ -254,41 +232,36 @@ const change = written(
 );
 
 /** The flow controller is its only author. */
-const status = fields('Observed by the flow-controller.', {
-  observedGeneration: Type.Optional(generation('Generation of the spec that the status refers to.')),
-  source: Type.Optional(text('Where load comes from.')),
-  // Decimal text, as all numbers of a status that are no integers.
-  demand: Type.Optional(text('Of all zones, in the unit of capacity.')),
-  endpoints: Type.Optional(integer('Ready endpoints.')),
-  inZonePercent: Type.Optional(integer('Share of the demand that stays in its zone under the plan.')),
-  maxUtilizationPercent: Type.Optional(integer('Load of the busiest endpoint under the plan, by its capacity.')),
-  bounds: Type.Optional(
-    written('Largest share of the demand that could stay in its zone, at the target.', {
+const status = fields(
+  'Observed by the flow-controller.',
+  optional({
+    observedGeneration: generation('Generation of the spec that the status refers to.'),
+    source: text('Where load comes from.'),
+    // Decimal text, as all numbers of a status that are no integers.
+    demand: text('Of all zones, in the unit of capacity.'),
+    endpoints: integer('Ready endpoints.'),
+    inZonePercent: integer('Share of the demand that stays in its zone under the plan.'),
+    maxUtilizationPercent: integer('Load of the busiest endpoint under the plan, by its capacity.'),
+    bounds: written('Largest share of the demand that could stay in its zone, at the target.', {
       lpPercent: integer('If traffic could be divided arbitrarily.'),
       integralityPercent: integer('As it is divided: evenly over a whole number of endpoints.'),
     }),
-  ),
-  zones: Type.Optional(
-    listOf('By zone, in name order: zones with clients and zones with endpoints.', zone, byKeys('zone')),
-  ),
-  learned: Type.Optional(
-    written('CPU of one unit that a TrafficMeter source counts, as learned from the Pods.', {
+    zones: listOf('By zone, in name order: zones with clients and zones with endpoints.', zone, byKeys('zone')),
+    learned: written('CPU of one unit that a TrafficMeter source counts, as learned from the Pods.', {
       unit: text('`Connection`, or `Megabyte` of requests and responses.'),
       cores: text('For one a second.'),
       uncertaintyPercent: integer('Standard deviation; above 30 the load of the endpoints decides instead.'),
     }),
-  ),
-  plan: Type.Optional(plan),
-  conditions: Type.Optional(
-    listOf(
+    plan,
+    conditions: listOf(
       '`Observed`: load is known. `Effective`: the plan is in force. `Stable`: it has not changed lately, and fits. ' +
         '`TrafficDistributionHonored`: measured connections follow the hints.',
       condition,
       byKeys('type'),
     ),
-  ),
-  lastChanges: Type.Optional(listOf('The newest first, ten at most.', change)),
-});
+    lastChanges: listOf('The newest first, ten at most.', change),
+  }),
+);
 
 export const FLOW_POLICY_SPEC_SCHEMA = spec;
 export const FLOW_POLICY_STATUS_SCHEMA = status;

@@ -11,6 +11,12 @@ export const CLOSED = { additionalProperties: false };
 export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
   Type.Object(properties, { ...CLOSED, ...more });
 
+/** These fields, each of which may be left out. */
+export const optional = <P extends TProperties>(properties: P) =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])) as {
+    [K in keyof P]: Type.TOptional<P[K]>;
+  };
+
 /** One of a few words. */
 export const oneOf = <const V extends readonly string[]>(values: V, more: SchemaOptions = {}) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...more });

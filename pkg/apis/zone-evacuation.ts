@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { ObjectMeta } from './meta.ts';
-import { byKeys, dateTime, fields, generation, labelSelector, oneOf, rule, rules, whole } from './schema.ts';
+import { byKeys, dateTime, fields, generation, labelSelector, oneOf, optional, rule, rules, whole } from './schema.ts';
 
 const text = (maxLength: number, description: string, more: Type.StringOptions = {}) =>
   Type.String({ maxLength, description, ...more });
@@ -67,52 +67,43 @@ const left = fields('A Service that still gets connections in the zone.', {
   message: text(1024, 'Why, as a sentence.'),
 });
 
-const status = fields('Written by the settings-reconciler.', {
-  observedGeneration: Type.Optional(generation('Generation of the spec that the status refers to.')),
-  phase: Type.Optional(
-    oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
+const status = fields(
+  'Written by the settings-reconciler.',
+  optional({
+    observedGeneration: generation('Generation of the spec that the status refers to.'),
+    phase: oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
       description: 'The state as one word; the conditions give details.',
     }),
-  ),
-  startedAt: Type.Optional(dateTime('When the first slice was written.')),
-  expiresAt: Type.Optional(dateTime('When it ends: creation and duration.')),
-  clientZones: Type.Optional(
-    Type.Array(text(63, 'A zone.'), {
+    startedAt: dateTime('When the first slice was written.'),
+    expiresAt: dateTime('When it ends: creation and duration.'),
+    clientZones: Type.Array(text(63, 'A zone.'), {
       maxItems: 64,
       description: 'Zones with Nodes, for which admission hints the endpoints of new slices.',
       'x-kubernetes-list-type': 'set',
     }),
-  ),
-  services: Type.Optional(
-    fields('Services with endpoints in the zone and in scope.', {
+    services: fields('Services with endpoints in the zone and in scope.', {
       total: count('All.'),
       moved: count('Whose slices send no new connection to evacuated endpoints.'),
       pending: count('Whose slices are not written yet.'),
       left: count('That stay as they are, for the reasons listed.'),
     }),
-  ),
-  endpoints: Type.Optional(
-    fields('Endpoints in the zone, of Services in scope.', {
+    endpoints: fields('Endpoints in the zone, of Services in scope.', {
       total: count('All that are ready.'),
       evacuated: count('That get no new connections.'),
     }),
-  ),
-  left: Type.Optional(
-    Type.Array(left, {
+    left: Type.Array(left, {
       maxItems: 100,
       description: 'Services that stay, at most 100.',
       ...byKeys('namespace', 'name'),
     }),
-  ),
-  omitted: Type.Optional(count('Number of Services missing from this list.')),
-  conditions: Type.Optional(
-    Type.Array(condition, {
+    omitted: count('Number of Services missing from this list.'),
+    conditions: Type.Array(condition, {
       description:
         '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: every slice is restored.',
       ...byKeys('type'),
     }),
-  ),
-});
+  }),
+);
 
 export const ZONE_EVACUATION_SPEC_SCHEMA = spec;
 export const ZONE_EVACUATION_STATUS_SCHEMA = status;

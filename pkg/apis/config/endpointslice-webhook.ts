@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { flag, object, oneOf, text, whole } from '../schema.ts';
+import { flag, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
@@ -18,24 +18,20 @@ import {
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 
 const address = object(
-  {
-    service: Type.Optional(
-      object(
-        {
-          namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
-          name: objectName('Name of the Service.', { default: COMMANDS.endpointSliceWebhook }),
-          port: whole(1, 65_535, 'Port of the Service.', { default: 443 }),
-        },
-        { description: 'Service in the cluster of the API server.' },
-      ),
+  optional({
+    service: object(
+      {
+        namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
+        name: objectName('Name of the Service.', { default: COMMANDS.endpointSliceWebhook }),
+        port: whole(1, 65_535, 'Port of the Service.', { default: 443 }),
+      },
+      { description: 'Service in the cluster of the API server.' },
     ),
-    url: Type.Optional(
-      Type.String({
-        pattern: '^https://[^/?#@]+$',
-        description: '`https://host:port` without path; for a webhook outside the cluster.',
-      }),
-    ),
-  },
+    url: Type.String({
+      pattern: '^https://[^/?#@]+$',
+      description: '`https://host:port` without path; for a webhook outside the cluster.',
+    }),
+  }),
   { default: {}, description: 'Where API servers reach the webhook; default: the Service `endpointslice-webhook`.' },
 );
 

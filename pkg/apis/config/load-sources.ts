@@ -2,7 +2,7 @@
 import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { CrossFieldProblem } from './load.ts';
-import { flag, mapOf, object, oneOf, text, whole } from '../schema.ts';
+import { flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
 
 /** Name of the source that is always there: the metrics API of the cluster. */
 export const RESOURCE_METRICS = 'metrics.k8s.io';
@@ -21,21 +21,17 @@ export const PROMETHEUS_DEFAULTS = {
 const DEFAULTS = PROMETHEUS_DEFAULTS;
 
 const label = (name: string, description: string) =>
-  Type.Optional(text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' }));
+  text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' });
 
 const promql = (description: string) => Type.Optional(text(description, { maxLength: 16_384 }));
 
-const file = (description: string) => Type.Optional(text(description));
-
 const tls = object(
-  {
-    caFile: file('PEM of the authorities that may sign the server; default: those of the system.'),
-    serverName: Type.Optional(
-      text("Name in the server's certificate; default: the host of the URL.", { maxLength: 253 }),
-    ),
-    certFile: file('PEM of the client certificate; needs keyFile.'),
-    keyFile: file('PEM of the key of the client certificate.'),
-  },
+  optional({
+    caFile: text('PEM of the authorities that may sign the server; default: those of the system.'),
+    serverName: text("Name in the server's certificate; default: the host of the URL.", { maxLength: 253 }),
+    certFile: text('PEM of the client certificate; needs keyFile.'),
+    keyFile: text('PEM of the key of the client certificate.'),
+  }),
   { description: 'Files are read again when they change.' },
 );
 
@@ -48,12 +44,12 @@ const headers = mapOf<string>(
 );
 
 const labels = object(
-  {
+  optional({
     namespace: label(DEFAULTS.labels.namespace, 'Namespace of a Pod.'),
     pod: label(DEFAULTS.labels.pod, 'Name of a Pod.'),
     sourceZone: label(DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
     destinationZone: label(DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
-  },
+  }),
   { description: 'Labels that identify the object of a sample.' },
 );
 
@@ -76,37 +72,27 @@ const url = text('`http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.
 });
 
 /** How a Prometheus is asked. */
-const asked = {
-  method: Type.Optional(
-    oneOf(['GET', 'POST'], {
-      description: 'How queries are sent. Default `POST`, and `GET` where the server refuses that.',
-    }),
+const asked = optional({
+  method: oneOf(['GET', 'POST'], {
+    description: 'How queries are sent. Default `POST`, and `GET` where the server refuses that.',
+  }),
+  tls,
+  bearerTokenFile: text('File with a bearer token, read again when it changes.'),
+  headers,
+  windowSeconds: whole(1, 3_600, `Window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+  lookbackSeconds: whole(
+    1,
+    300,
+    'Samples older than this are not found by instant selectors, where the server knows ' +
+      `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
   ),
-  tls: Type.Optional(tls),
-  bearerTokenFile: file('File with a bearer token, read again when it changes.'),
-  headers: Type.Optional(headers),
-  windowSeconds: Type.Optional(
-    whole(1, 3_600, `Window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+  maxResponseBytes: whole(
+    1_024,
+    268_435_456,
+    'Largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
   ),
-  lookbackSeconds: Type.Optional(
-    whole(
-      1,
-      300,
-      'Samples older than this are not found by instant selectors, where the server knows ' +
-        `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
-    ),
-  ),
-  maxResponseBytes: Type.Optional(
-    whole(
-      1_024,
-      268_435_456,
-      'Largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
-    ),
-  ),
-  maxConcurrentQueries: Type.Optional(
-    whole(1, 100, `Queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
-  ),
-};
+  maxConcurrentQueries: whole(1, 100, `Queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
+});
 
 const resourceMetrics = source('ResourceMetrics', {});
 

@@ -3,7 +3,7 @@ import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
-import { flag, mapOf, object, oneOf, text, whole } from '../schema.ts';
+import { flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
@@ -52,18 +52,16 @@ const secondsWithin = (minimum: number, maximum: number, value: number, descript
   whole(minimum, maximum, description, { default: value });
 
 const gardener = object(
-  {
-    version: Type.Optional(text('Version of gardenlet or gardener-operator (chart value `gardener.version`).')),
-    featureGates: Type.Optional(
-      mapOf<boolean>(
-        { type: 'boolean' },
-        { description: 'Gates of gardenlet or gardener-operator; only `IstioTLSTermination` is read.' },
-      ),
+  optional({
+    version: text('Version of gardenlet or gardener-operator (chart value `gardener.version`).'),
+    featureGates: mapOf<boolean>(
+      { type: 'boolean' },
+      { description: 'Gates of gardenlet or gardener-operator; only `IstioTLSTermination` is read.' },
     ),
-    layerSevenDefault: Type.Optional(
-      flag('Whether kube-apiservers count as L7 load-balanced where that cannot be determined; unset: they do.'),
+    layerSevenDefault: flag(
+      'Whether kube-apiservers count as L7 load-balanced where that cannot be determined; unset: they do.',
     ),
-  },
+  }),
   { default: {}, description: 'About the Gardener of this cluster.' },
 );
 
@@ -116,16 +114,14 @@ const seedMode = object(
 export type SeedModeConfiguration = Static<typeof seedMode>;
 
 const modes = object(
-  {
-    garden: Type.Optional(gardenMode),
-    seed: Type.Optional(seedMode),
-    cluster: Type.Optional(
-      object(
-        { namespaces: namespaceList('Only these namespaces; empty: all that no other mode owns.') },
-        { description: 'No Gardener: zones from Nodes, Services by label or annotation.' },
-      ),
+  optional({
+    garden: gardenMode,
+    seed: seedMode,
+    cluster: object(
+      { namespaces: namespaceList('Only these namespaces; empty: all that no other mode owns.') },
+      { description: 'No Gardener: zones from Nodes, Services by label or annotation.' },
     ),
-  },
+  }),
   { minProperties: 1, description: 'At least one; each namespace is owned by exactly one mode.' },
 );
 
