@@ -1,5 +1,4 @@
-// Flags of the endpointslice-webhook, and how they and the configuration file become one configuration.
-// What the server needs from around it, and how it has that without a cluster: from files and flags.
+// Flags of the endpointslice-webhook, how they and its file become one configuration, and what its server needs from around it.
 import { Command } from 'commander';
 import { CONFIG_API_VERSION, loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
@@ -16,7 +15,6 @@ import type { AdmissionInputs } from '../../pkg/webhook/review.ts';
 import { parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
 import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
-/** Flags as given; what is not given stays undefined, so that the configuration file decides. */
 export interface Flags extends CommonFlags {
   config?: string;
   port?: number;
@@ -58,7 +56,6 @@ const createCommand = (): Command => {
     .addHelpText('after', EXAMPLES);
 };
 
-/** Reads the flags (without the program's name); never exits by itself. */
 export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);
 
 const EMPTY_FILE = `apiVersion: ${CONFIG_API_VERSION}\nkind: ${ENDPOINTSLICE_WEBHOOK_CONFIGURATION.kind}\n`;

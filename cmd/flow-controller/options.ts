@@ -33,7 +33,6 @@ const createCommand = (): Command => {
   return withServing(command, unelected).addHelpText('after', EXAMPLES);
 };
 
-/** Reads the flags (without the program's name); never exits by itself. */
 export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);
 
 /**
@@ -46,7 +45,6 @@ export const configurationOf = (flags: Flags, text: string): FlowControllerConfi
 };
 
 export interface Session extends ControllerSession<FlowControllerConfiguration> {
-  /** Where load comes from, by name, the default first. */
   sources: ReadonlyMap<string, LoadSource>;
   /** The file that the thread for planning is started from; absent: plans are made in the main thread. */
   planner?: URL;

@@ -66,11 +66,8 @@ export const openSettingsSession = async (flags: Flags, env: NodeJS.ProcessEnv):
 export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
   const { config, gardenClient } = session;
   const set = createCaches(session);
-  const caches = openSettingsCaches(set.open, {
-    gardenClient,
-    modes: config.modes,
-    extensions: config.extensions.enabled,
-  });
+  const { modes, extensions } = config;
+  const caches = openSettingsCaches(set.open, { gardenClient, modes, extensions: extensions.enabled });
   const version = followVersion(session);
   const stop = new AbortController();
   const running = set.run(AbortSignal.any([signal, stop.signal]));
@@ -153,13 +150,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
     claim === undefined ? soleInstallation() : createClusterLock({ ...common, lease: claim, installation: namespace });
   manager.whileLeading(lock.run);
   const isHeld = (): boolean => lock.known() && lock.held();
-  const evacuation = createEvacuation({
-    ...common,
-    cache,
-    caches,
-    routers,
-    isHeld,
-  });
+  const evacuation = createEvacuation({ ...common, cache, caches, routers, isHeld });
   manager.controller('evacuation', evacuation.objects);
   manager.controller('evacuated-services', evacuation.services);
   manager.whileLeading(evacuation.run);

@@ -40,7 +40,6 @@ const createCommand = (): Command => {
   );
 };
 
-/** Reads the flags (without the program's name); never exits by itself. */
 export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -12,7 +12,6 @@ import { type RunOptions, runToExitCode } from './run.ts';
 
 export type OutputFormat = 'table' | 'json';
 
-/** Flags as given; what is not given stays undefined, so that the configuration file decides. */
 export interface ControllerFlags extends CommonFlags {
   config: string;
   dryRun?: boolean;
@@ -53,7 +52,6 @@ export const withServing = (command: Command, unelected: string): Command =>
 /** The blocks that flags win over. */
 type Flagged = Omit<ControllerConfiguration, 'installation'>;
 
-/** The blocks of a configuration that these flags win over, with the flags on top. */
 export const withControllerFlags = (flags: ControllerFlags, config: Flagged): Flagged => ({
   ...withCommonFlags(flags, config),
   leaderElection: {

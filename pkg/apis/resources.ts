@@ -14,7 +14,13 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-const resource = (group: string, version: string, kind: string, plural: string, namespaced: boolean): Resource => ({
+export const resource = (
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  namespaced: boolean,
+): Resource => ({
   group,
   version,
   kind,

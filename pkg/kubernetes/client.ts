@@ -1,5 +1,4 @@
-// The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
-// Clients whose every write is checked first, and again each time before it is sent: by any rule, or by leadership.
+// The client of the Kubernetes API, raw JSON over one pooled HTTP/2 connection; and clients that check every write before it is sent.
 import { defined, scopedRefOf } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';

@@ -1,5 +1,4 @@
-// What the client needs from a kubeconfig: where the server is, and how to authenticate the next request.
-// Contents of small files that rotate under us (tokens, certificates), read again only when they changed on disk.
+// What the client needs of a kubeconfig, where the server is and how to authenticate, and of files that rotate under us.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

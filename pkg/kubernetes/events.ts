@@ -1,5 +1,4 @@
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
-// Builds the core/v1 Event for something that happened to an object.
 import { defined, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';

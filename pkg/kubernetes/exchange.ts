@@ -1,6 +1,4 @@
-// One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
-// Which refused requests are sent again, and after how long.
-// Joins the chunks of a stream up to a limit, at a cost that depends on their bytes and not on how many they are.
+// One request and its answer: authentication, deadline, size limit, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
 import { parseJson } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';

@@ -1,5 +1,4 @@
-// Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
-// Work that only the holder of the Lease does: for as long as it serves, or once, for a cleanup.
+// Leader election on a Lease by client-go's protocol, and work that only the holder does: for as long as it serves, or once.
 import type { Logger } from '../telemetry/log.ts';
 import { type Deadline, aborted, createDeadline, sleep, within } from './wait.ts';
 import { type Attempt, type LeaseLockOptions, createLeaseLock } from './lease.ts';

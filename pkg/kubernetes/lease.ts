@@ -1,6 +1,4 @@
-// The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
-// One try to take or renew a Lease, judged by when this process saw it change and never by the times written in it.
-// Follows one Lease and says whether its holder is alive: the dead man's switch of what the holder leaves behind.
+// A Lease: what a holder writes, one try to take or renew it by when this process saw it change, and whether its holder is alive.
 import type { Lease } from '../apis/core.ts';
 import type { ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
@@ -45,12 +43,7 @@ const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMet
 export const claimLease = (
   ref: ObjectRef,
   current: Lease | undefined,
-  {
-    identity,
-    leaseDurationMs,
-    now,
-    marks,
-  }: {
+  options: {
     readonly identity: string;
     readonly leaseDurationMs: number;
     /** Wall clock, milliseconds since the epoch. */
@@ -59,6 +52,7 @@ export const claimLease = (
     readonly marks?: HolderMarks | undefined;
   },
 ): Lease => {
+  const { identity, leaseDurationMs, now, marks } = options;
   const spec = current?.spec;
   const renews = current !== undefined && holderOf(current) === identity;
   const time = microTime(now);

@@ -1,6 +1,4 @@
-// The overall limit of client-go's default controller rate limiter: a token bucket.
-// A map that forgets what was used longest ago once it is full.
-// Limits log lines by what they are about: an object that changes again and again gets no more than a few.
+// A token bucket as in client-go's default rate limiter, a map that forgets what was used longest ago, and a limit on log lines.
 import type { LogFields, Logger } from '../telemetry/log.ts';
 import type { Clock } from './types.ts';
 

@@ -1,6 +1,4 @@
-// Builds paths, queries and content types of Kubernetes REST requests; nothing here sends anything.
-// What counts as an answer of the API server: any other JSON with status 200 comes from something in between.
-// Follows the continue tokens of a list, within limits, and lets the event loop breathe between two pages.
+// Paths and queries of Kubernetes REST requests, what counts as an answer of the API server, and lists page by page.
 import { setImmediate } from 'node:timers/promises';
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';

@@ -1,5 +1,4 @@
-// The indexed cache behind an informer: takes lists and watch events and passes changes, and only those, to its handlers.
-// Remembers what the API server answered to our own writes until the cache has caught up, so that nothing is written twice.
+// The indexed cache behind an informer, and the answers to our own writes until it has caught up with them.
 import { defined } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/log.ts';

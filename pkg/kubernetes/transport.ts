@@ -1,5 +1,4 @@
-// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or a caller asks for it.
-// Breaks a connection whose other end is gone without a word: a watch on it would be quiet until its deadline.
+// Sends HTTP requests over one pooled undici agent, and breaks connections whose other end is gone without a word.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { Agent, Client, type Dispatcher, ProxyAgent, buildConnector, request } from 'undici';

@@ -1,5 +1,4 @@
-// Waits for a signal to abort, or for something else until then, even if that does not notice.
-// Joins a caller's AbortSignal with a deadline of our own on an injected clock.
+// Waits for signals, deadlines and promises on an injected clock.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, TimerHandle } from './types.ts';
 

@@ -1,5 +1,4 @@
 // Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
-// Splits a byte stream into lines, wherever the network cut it.
 import type { KubernetesObject, Status } from '../apis/meta.ts';
 import { invalidAnswer as invalid } from './request.ts';
 import { ConnectionError, type RequestIdentity, apiErrorOf } from './errors.ts';

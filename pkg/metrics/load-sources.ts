@@ -25,15 +25,14 @@ interface TrafficSourceOptions {
   cpu: LoadSource;
 }
 
+interface Read<S> {
+  readonly samples: readonly S[];
+  readonly problems: readonly string[];
+}
+
 /** How the pairs of zones are read; rejects with a `LoadError` as sources do. */
 interface PairReader {
-  read(
-    query: LoadQuery,
-    signal: AbortSignal,
-  ): Promise<{
-    readonly samples: readonly ZonePairSample[];
-    readonly problems: readonly string[];
-  }>;
+  read(query: LoadQuery, signal: AbortSignal): Promise<Read<ZonePairSample>>;
   close(): Promise<void>;
 }
 
@@ -120,9 +119,9 @@ const fromPrometheus = (
 /** A part that cannot be read is a problem of the whole: without CPU nothing new is learned, without meters CPU decides alone. */
 const orNothing = async <S>(
   what: string,
-  part: Promise<{ readonly samples: readonly S[]; readonly problems: readonly string[] }>,
+  part: Promise<Read<S>>,
   signal: AbortSignal,
-): Promise<{ samples: readonly S[]; problems: readonly string[]; failure?: unknown }> => {
+): Promise<Read<S> & { readonly failure?: unknown }> => {
   try {
     return await part;
   } catch (error) {

@@ -1,5 +1,4 @@
-// Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number, or a LoadError.
-// Counts what is wrong with samples, and says it in a few sentences whose length does not depend on the answer.
+// Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number with a few sentences on the rest, or a LoadError.
 import { type Fields, isFields, parseJson } from '../apis/values.ts';
 import { LoadError, type LoadFailure } from './types.ts';
 
@@ -57,12 +56,11 @@ const MAX_MESSAGE = 300;
 const messageOf = (answer: Fields): string => {
   const { errorType, error } = answer;
   const said = [errorType, error].filter((part) => typeof part === 'string').join(': ');
-  return said === ''
-    ? ''
-    : `: ${said
-        .slice(0, MAX_MESSAGE)
-        .toWellFormed()
-        .replaceAll(/\p{Cc}+/gu, ' ')}`;
+  const line = said
+    .slice(0, MAX_MESSAGE)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}+/gu, ' ');
+  return line === '' ? '' : `: ${line}`;
 };
 
 /** `errorType` of Prometheus' HTTP API. */

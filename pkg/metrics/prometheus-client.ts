@@ -1,5 +1,4 @@
-// Sends instant queries to one Prometheus: deadline, size limit, no redirects, a fresh token after a refusal.
-// What authenticates queries to Prometheus: files that are read again when they change.
+// Sends instant queries to one Prometheus: deadline, size limit, no redirects, credentials from files, read again after a refusal.
 import type { Dispatcher } from 'undici';
 import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { defined } from '../apis/values.ts';

@@ -4,7 +4,7 @@ import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.
 import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
 import { defined, isFields, sumBy } from '../apis/values.ts';
 import { nanoOf, parseDuration } from '../apis/quantity.ts';
-import type { Resource } from '../apis/resources.ts';
+import { resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
 import { ApiError, ConnectionError, type ConnectionErrorReason } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
@@ -213,13 +213,7 @@ export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelS
 };
 
 /** PodMetrics have the name of their Pod. */
-export const POD_METRICS: Resource = {
-  group: 'metrics.k8s.io',
-  version: 'v1beta1',
-  kind: 'PodMetrics',
-  plural: 'pods',
-  namespaced: true,
-};
+export const POD_METRICS = resource('metrics.k8s.io', 'v1beta1', 'PodMetrics', 'pods', true);
 
 /** Lists at the same time: enough for a second of a thousand namespaces, and few enough answers in memory at once. */
 const CONCURRENCY = 8;

@@ -1,5 +1,4 @@
-// Answers that several readers share: one request in flight for a key, and its answer again for a while.
-// Lets so many tasks run at a time; the others wait in the order they came.
+// Answers that several readers share: one request in flight for a key, so many at a time, and its answer again for a while.
 import { abortable } from '../kubernetes/wait.ts';
 import type { Clock } from '../kubernetes/types.ts';
 

@@ -1,5 +1,4 @@
-// A check of manifests as text: a paragraph a finding, worst first, as compilers print them.
-// SARIF 2.1.0 of the same findings is what code scanning takes; severities have the names of its levels.
+// A check of manifests as text, a paragraph a finding, as compilers print them; and as SARIF 2.1.0, which code scanning takes.
 import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/check.ts';
 import { type Screen, type Style, clean, countText, renderJson, screenFor } from './text.ts';
 

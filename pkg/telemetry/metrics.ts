@@ -1,7 +1,4 @@
-// Metrics of one process: a prom-client registry of its own, typed creation, and the list of definitions that docs are made from.
-// The metrics every controller and work queue shares; their hooks fit the hooks of pkg/kubernetes.
-// What every long-running command says about itself: its release, whether it is ready, and whether it leads.
-// Bounds how many series a Service owner can cause: of the Services that could have series of their own, some are chosen.
+// Metrics of one process: a prom-client registry of its own, what all commands and controllers show, and bounds on series of Services.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { RELEASE } from '../apis/release.ts';
 import { byText } from '../apis/values.ts';
@@ -154,11 +151,7 @@ export const createControllerMetrics = (metrics: Metrics) => {
 
 export const createProcessMetrics = (
   metrics: Metrics,
-  {
-    command,
-    readiness,
-    leads,
-  }: {
+  options: {
     /** Name of the command, on every series: it distinguishes the components of one release, whatever a scraper calls its jobs. */
     command: string;
     /** The checks behind /readyz. */
@@ -167,6 +160,7 @@ export const createProcessMetrics = (
     leads?: () => boolean;
   },
 ): void => {
+  const { command, readiness, leads } = options;
   metrics.gauge({
     name: 'build_info',
     help: 'Always 1; the labels are command and version.',
@@ -205,13 +199,10 @@ export const SERVICES_IN_ALL = 1_000;
 /** Labels of a single Service's series; scrapers put `namespace` and `service` of the process itself on every series. */
 export const SERVICE_LABELS = ['service_namespace', 'service_name'] as const;
 
-export const seriesLabels = ({
-  namespace,
-  service,
-}: {
-  readonly namespace: string;
-  readonly service: string;
-}): Record<(typeof SERVICE_LABELS)[number], string> => ({ service_namespace: namespace, service_name: service });
+export const seriesLabels = ({ namespace, service }: Readonly<Record<'namespace' | 'service', string>>) => ({
+  service_namespace: namespace,
+  service_name: service,
+});
 
 /**
  * The first ones in the order given, which must not change from scrape to scrape: series that come and go are worse than none.

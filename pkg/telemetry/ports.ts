@@ -1,5 +1,4 @@
-// The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
-// The small server under health and metrics: GET only, a table of paths, closes without waiting for idle clients.
+// The two ports of every long-running command, health for the kubelet and metrics for Prometheus, and the small server under them.
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';

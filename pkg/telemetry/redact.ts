@@ -1,5 +1,4 @@
-// Masks what looks like a secret: keys, tokens, credentials in URLs, and values named as a secret.
-// Turns log fields into plain JSON values: secrets masked, errors flattened, size and depth bounded, cycles cut.
+// Turns log fields into plain JSON values, bounded in size and depth, with what looks like a secret masked.
 
 export const REDACTED = '[redacted]';
 

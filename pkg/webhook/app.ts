@@ -1,5 +1,4 @@
-// The Express application: which path is served by what, and a Status for everything that is served by nothing.
-// The TLS server under the admission application: timeouts, certificate changes, and the way down.
+// The Express application of admission and the TLS server under it: paths, timeouts, certificate changes, and the way down.
 import { STATUS_CODES } from 'node:http';
 import { createServer } from 'node:https';
 import type { Duplex } from 'node:stream';

@@ -1,7 +1,4 @@
-// Reads the raw body of an admission request, within the largest size that a review can have.
-// Keeps the memory of bodies small: buffers are lent and used again, and the young generation is collected between reviews.
-// Bounds how many requests, and how many bytes of their bodies, are held at the same time.
-// Lets large reviews run one at a time, and small ones in between.
+// Reads the raw body of an admission request within its largest size, and bounds what all bodies together take of memory and time.
 import type { IncomingMessage } from 'node:http';
 import { createItemLimit } from '../apis/json-items.ts';
 
@@ -229,12 +226,7 @@ const gather = (announced: number, budget: Budget, buffers: BodyBuffers) => {
  */
 export const readBody = (
   request: IncomingMessage,
-  {
-    budget,
-    buffers,
-    takeTurn,
-    timeoutMs,
-  }: {
+  options: {
     budget: Budget;
     buffers: BodyBuffers;
     takeTurn: TakeTurn;
@@ -243,6 +235,7 @@ export const readBody = (
   },
   done: (body: Body) => void,
 ): void => {
+  const { budget, buffers, takeTurn, timeoutMs } = options;
   const header = request.headers['content-length'];
   if (header === undefined) return done({ kind: 'unannounced' });
   const announced = Number(header);

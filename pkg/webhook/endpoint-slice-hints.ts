@@ -1,5 +1,4 @@
-// Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
-// How the hints of EndpointSlices are registered: path, rules, and which slices are asked about.
+// Answers reviews of EndpointSlices with the hints that their labels ask for, and how these reviews are registered.
 import type { GroupVersionKind } from '../apis/admission.ts';
 import {
   ETCD_CLIENT_SERVICES,

@@ -1,8 +1,7 @@
-// Builds the MutatingWebhookConfiguration by which API servers know the webhook, keeps it so in the cluster, or takes it away.
-// Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
+// Builds the MutatingWebhookConfiguration by which API servers know the webhook, keeps it so in the cluster with what others tightened, or takes it away.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
-import { defined, isFields, nameOf } from '../apis/values.ts';
+import { defined, isFields, nameOf, parseJson } from '../apis/values.ts';
 import { ANNOTATION_REGISTERED, COMMANDS, EXTENSION_NAME, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS as RESOURCE, apiVersionOf } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
@@ -70,8 +69,7 @@ type Narrowing = Pick<MutatingWebhook, 'namespaceSelector' | 'objectSelector' | 
 
 const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
   const { namespaceSelector, objectSelector, matchConditions, timeoutSeconds } = webhook;
-  const parts = { namespaceSelector, objectSelector, matchConditions, timeoutSeconds };
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+  return defined({ namespaceSelector, objectSelector, matchConditions, timeoutSeconds });
 };
 
 const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
@@ -79,12 +77,8 @@ const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
 
 /** Anything unreadable counts as never written: then everything that differs is another writer's and stays. */
 const parseRegistered = (text: string | undefined): Registered => {
-  try {
-    const parsed: unknown = JSON.parse(text ?? '{}');
-    return isFields(parsed) ? (parsed as Registered) : {};
-  } catch {
-    return {};
-  }
+  const parsed = parseJson(text ?? '{}');
+  return isFields(parsed) ? (parsed as Registered) : {};
 };
 
 /** The wanted items, and those that are there but neither wanted nor written by us. */
@@ -191,12 +185,7 @@ const MAX_ROUNDS = 10;
 
 /** Creates or updates the configuration once; writes nothing where nothing differs. Rejects with what the API server says. */
 export const register = async (
-  {
-    client,
-    wanted,
-    keepFailurePolicy,
-    logger,
-  }: {
+  options: {
     client: Pick<Client, 'get' | 'create' | 'update'>;
     wanted: MutatingWebhookConfiguration;
     /** Leave the failure policy of slices as it is in the cluster. */
@@ -205,6 +194,7 @@ export const register = async (
   },
   signal?: AbortSignal,
 ): Promise<void> => {
+  const { client, wanted, keepFailurePolicy, logger } = options;
   const name = nameOf(wanted);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const current = await ifFound(client.get<MutatingWebhookConfiguration>(RESOURCE, { name }, signal));

@@ -1,6 +1,4 @@
-// Reads an AdmissionReview out of a body: what is no review at all, what cannot be served, and what a handler may see.
-// The contract between the admission server and its handlers.
-// Prints what the admission server answers: an AdmissionReview, or a Status where there was no review to answer.
+// Reads an AdmissionReview out of a body, prints the answer to it, and the contract between the admission server and its handlers.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isFields } from '../apis/values.ts';
 import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';

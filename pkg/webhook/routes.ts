@@ -15,29 +15,19 @@ import {
   createEtcdClientsHandler,
   createRoutingSettingsHandler,
 } from './routing-settings.ts';
-import type { AdmissionHandler, AdmissionInputs, AdmissionRoute } from './review.ts';
+import type { AdmissionInputs, AdmissionRoute } from './review.ts';
 import { EVACUATION_NAME, EVACUATION_PATH, createEvacuationHandler } from './zone-evacuation.ts';
 
 export const admissionRoutes = (inputs: AdmissionInputs): AdmissionRoute[] => {
-  const hints = (path: string, chosen: boolean) => ({
-    name: HINTS_NAME,
-    path,
-    kinds: HINTS_KINDS,
-    handle: createEndpointSliceHintsHandler(inputs, chosen),
-  });
-  const settings = (path: string, handle: AdmissionHandler) => ({
-    name: SETTINGS_NAME,
-    path,
-    kinds: SETTINGS_KINDS,
-    handle,
-  });
+  const hints = { name: HINTS_NAME, kinds: HINTS_KINDS };
+  const settings = { name: SETTINGS_NAME, kinds: SETTINGS_KINDS };
   const routes: AdmissionRoute[] = [
-    hints(HINTS_PATH, false),
-    hints(CHOSEN_HINTS_PATH, true),
+    { ...hints, path: HINTS_PATH, handle: createEndpointSliceHintsHandler(inputs, false) },
+    { ...hints, path: CHOSEN_HINTS_PATH, handle: createEndpointSliceHintsHandler(inputs, true) },
     { name: EVACUATION_NAME, path: EVACUATION_PATH, kinds: HINTS_KINDS, handle: createEvacuationHandler(inputs) },
-    settings(SETTINGS_PATH, createRoutingSettingsHandler(inputs)),
-    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler(inputs, true)),
-    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler(inputs, false)),
+    { ...settings, path: SETTINGS_PATH, handle: createRoutingSettingsHandler(inputs) },
+    { ...settings, path: ETCD_CLIENTS_PATH, handle: createEtcdClientsHandler(inputs, true) },
+    { ...settings, path: ETCD_CLIENTS_RELEASED_PATH, handle: createEtcdClientsHandler(inputs, false) },
   ];
   const { off = () => false } = inputs;
   return routes.map((route) => ({

@@ -1,8 +1,4 @@
-// Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings.
-// Checks the few fields of a Service that carry routing settings, in an object that may hold anything.
-// Applies JSON merge patches (RFC 7386) and writes the result down as the JSON Patch (RFC 6902) that admission answers with.
-// Decides what admission changes about the routing settings of a Service.
-// How the routing settings of Services are registered: path, rules, and which objects are asked about.
+// Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings; how these are registered.
 import type { GroupVersionKind, JsonPatchOperation } from '../apis/admission.ts';
 import { isAbsent, isFields, applyMergePatch } from '../apis/values.ts';
 import {

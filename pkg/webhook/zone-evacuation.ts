@@ -1,5 +1,4 @@
-// Answers reviews of evacuated slices with the patch that keeps them so, or ends it, and of those that bring endpoints of the zone.
-// How evacuated slices are registered: all that have the mark, whatever their labels and wherever they are.
+// Answers reviews of slices while zones are evacuated with the patch that keeps, ends or joins it; how these are registered.
 import { ANNOTATION_EVACUATED, GROUP } from '../apis/names.ts';
 import { decideEvacuated, decideJoining } from '../evacuation/admit.ts';
 import { isZoneName } from '../hints/readiness.ts';

@@ -1,6 +1,4 @@
-// Reads objects from YAML and JSON text, document by document. Messages quote nothing of the text: it may be no manifest at all.
-// Lists hold objects, and the items of typed lists leave out what they are.
-// Says what is wrong with an object of a file: which object, which field, what was expected there.
+// Reads objects from YAML and JSON text, lists included, and says which field of which object is wrong, quoting nothing of the text.
 import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
 import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';

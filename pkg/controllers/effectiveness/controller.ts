@@ -82,7 +82,6 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
 export const createEffectivenessController = (
   options: Pick<EffectivenessOptions, 'events' | 'logger'> & {
     readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
-    /** Which settings are on, by namespace. */
     readonly enabled: Table<EnabledSettings>;
     readonly routers: RouterEvidence;
     readonly clock: Clock;

@@ -53,7 +53,6 @@ interface AcceptOptions {
   readonly client: Client;
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
   readonly logger: Logger;
-  /** Who load-balances Services, as far as that is known. */
   readonly routers: { objects(): readonly RouterObject[] | undefined };
   /** Key of the webhook's own Service, whose slices are written first. */
   readonly own: string;

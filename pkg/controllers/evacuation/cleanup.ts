@@ -56,19 +56,20 @@ const AT_A_TIME = 16;
 /** More than once: slices that were made meanwhile, that another writer was faster with or wrote again, or that could not be written then. */
 const ROUNDS = 10;
 
-interface ReturnOptions {
-  readonly client: Pick<Client, 'pages' | 'patch'>;
-  /** Default: all zones. What slices show of others stays. */
-  readonly zone?: string;
-  /** What is removed from a slice; empty: nothing. Default: the evacuation. */
-  readonly operationsOf?: (slice: EndpointSlice) => JsonPatchOperation[];
-  readonly fieldManager?: string;
-  /** Called with how many are done of how many. */
-  readonly onDone?: (done: number, all: number) => void;
-}
-
 /** One slice that cannot be written keeps no other from being written: `left` still have it, and `errors` are those of the last round. */
-export const returnSlices = async (options: ReturnOptions, signal: AbortSignal) => {
+export const returnSlices = async (
+  options: {
+    readonly client: Pick<Client, 'pages' | 'patch'>;
+    /** Default: all zones. What slices show of others stays. */
+    readonly zone?: string;
+    /** What is removed from a slice; empty: nothing. Default: the evacuation. */
+    readonly operationsOf?: (slice: EndpointSlice) => JsonPatchOperation[];
+    readonly fieldManager?: string;
+    /** Called with how many are done of how many. */
+    readonly onDone?: (done: number, all: number) => void;
+  },
+  signal: AbortSignal,
+) => {
   const { client, zone, onDone } = options;
   const ofEvacuation = (slice: EndpointSlice): JsonPatchOperation[] =>
     isMarkedFor(slice, zone) ? returnPatch(slice, (other) => zone !== undefined && other !== zone) : [];

@@ -82,7 +82,7 @@ const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';
 const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
 
-interface EvacuationOptions {
+export const createEvacuation = (options: {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
   readonly cache: OpenCache;
@@ -98,9 +98,7 @@ interface EvacuationOptions {
   random: () => number;
   readonly metrics: Metrics;
   readonly logger: Logger;
-}
-
-export const createEvacuation = (options: EvacuationOptions) => {
+}) => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, {});
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;

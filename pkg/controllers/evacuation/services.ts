@@ -27,19 +27,6 @@ type Next = Evacuated | undefined;
 const leavingIn = ({ endpoints }: EndpointSlice, next: Next): number =>
   next === undefined ? 0 : (endpoints ?? []).filter((endpoint) => isLeaving(endpoint, next)).length;
 
-interface ServicesOptions {
-  readonly client: Pick<Client, 'patch'>;
-  /** Undefined while nothing is read. */
-  view(): View | undefined;
-  /** Zones with Nodes, in name order. */
-  clientZones(): readonly string[];
-  /** Of the evacuations that are about this Service, oldest first. */
-  requestsOf(service: string): readonly ZoneRequest[];
-  readonly clock: Clock;
-  readonly events: Pick<EventRecorder, 'record'>;
-  onWrite(slices: number): void;
-}
-
 /** The watch brings the newer slice; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
@@ -51,7 +38,18 @@ const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 
-export const createServices = (options: ServicesOptions) => {
+export const createServices = (options: {
+  readonly client: Pick<Client, 'patch'>;
+  /** Undefined while nothing is read. */
+  view(): View | undefined;
+  /** Zones with Nodes, in name order. */
+  clientZones(): readonly string[];
+  /** Of the evacuations that are about this Service, oldest first. */
+  requestsOf(service: string): readonly ZoneRequest[];
+  readonly clock: Clock;
+  readonly events: Pick<EventRecorder, 'record'>;
+  onWrite(slices: number): void;
+}) => {
   const { client, clock, events } = options;
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
   /** By Service, then by zone; Services that no evacuation is about are not there. */

@@ -15,7 +15,6 @@ export interface SubjectsOptions {
   readonly caches: Pick<SettingsCaches, 'namespaces' | 'extensions'>;
   decide: Decider;
   readonly effects: Pick<Effects, 'effectOf' | 'onChange'>;
-  /** Which settings are on, by namespace. */
   readonly enabled: Table<EnabledSettings>;
 }
 

@@ -177,11 +177,9 @@ const UNKNOWN: PodCpu = { requests: null, limits: null };
 
 export const createSnapshots = (
   { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
-  {
-    namespaceSelector,
-    excludedNamespaces,
-  }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
+  options: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
 ) => {
+  const { namespaceSelector, excludedNamespaces } = options;
   let looked: { readonly zones: ClientZones; readonly any: boolean } | undefined;
   nodes.onChange((node, previous, deleted) => {
     if (deleted || hasChanged(node, previous)) looked = undefined;

@@ -15,20 +15,6 @@ import type { Planning } from './planning.ts';
 import type { FlowReporter } from './reporter.ts';
 import { type OnWrite, createFlowWriter } from './write.ts';
 
-interface FlowReconcilerOptions {
-  snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
-  reporter: Pick<FlowReporter, 'report' | 'released'>;
-  client: Pick<Client, 'patch'>;
-  loads: LoadReader;
-  planning: Planning;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** In [0, 1): spreads the Services over their interval. */
-  random: () => number;
-  /** Hints are switched off in the whole cluster. Default: never. */
-  off?(): boolean;
-  onWrite?: OnWrite;
-}
-
 const DONE: Result = { kind: 'done' };
 /** Plans without load are looked at this often even if nothing happens. */
 const QUIET_MS = 60_000;
@@ -43,7 +29,18 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 /** Nothing was planned. */
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
-export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
+export const createFlowReconciler = (options: {
+  snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
+  reporter: Pick<FlowReporter, 'report' | 'released'>;
+  client: Pick<Client, 'patch'>;
+  loads: LoadReader;
+  planning: Planning;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  random: () => number;
+  /** Hints are switched off in the whole cluster. Default: never. */
+  off?(): boolean;
+  onWrite?: OnWrite;
+}): Reconciler => {
   const { snapshots, reporter, clock, loads, planning, random } = options;
   const checkSpec = createSpecCheck();
   const writer = createFlowWriter(options);

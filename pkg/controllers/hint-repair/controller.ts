@@ -1,5 +1,4 @@
-// Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
-// Metrics of resyncs (EndpointSlices written so that admission sees them again, and whether that helps) and of the planner.
+// Repairs hints after an outage of admission, and removes those that nothing asks for any more, of plans and of Etcds' clients; their metrics.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { type EndpointSlice, type Namespace, type Service, isSwitchedOff, isSwitching } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
@@ -54,7 +53,6 @@ interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' 
     readonly services: Pick<Cache<Service>, 'get'>;
   };
   readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
-  /** Whether slices are this installation's to change. */
   isHeld(): boolean;
   /** Whether the namespace of a slice is one of this installation's. */
   isOwned(slice: EndpointSlice): boolean;

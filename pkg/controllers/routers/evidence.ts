@@ -2,7 +2,7 @@
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
-import { CONFIG_MAPS, DAEMON_SETS, PODS, type Resource } from '../../apis/resources.ts';
+import { CONFIG_MAPS, DAEMON_SETS, PODS, resource } from '../../apis/resources.ts';
 import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
 import { FieldError } from '../../diagnosis/project/fields.ts';
 import { routerOf } from '../../diagnosis/project/routers.ts';
@@ -15,13 +15,7 @@ import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 const SYSTEM = 'kube-system';
-const FELIX: Resource = {
-  group: 'crd.projectcalico.org',
-  version: 'v1',
-  kind: 'FelixConfiguration',
-  plural: 'felixconfigurations',
-  namespaced: false,
-};
+const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', 'felixconfigurations', false);
 /** Data planes change with an upgrade of the cluster. */
 const PERIOD_MS = 600_000;
 const RETRY_MS = 15_000;

@@ -257,16 +257,13 @@ const sliceIndex: Indexers<EndpointSlice> = {
  */
 export const openSettingsCaches = (
   open: OpenCache,
-  {
-    gardenClient,
-    modes,
-    extensions = true,
-  }: {
+  options: {
     gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
     modes: SettingsReconcilerConfiguration['modes'];
     extensions?: boolean;
   },
 ) => {
+  const { gardenClient, modes, extensions = true } = options;
   const gardener = modes.garden !== undefined || modes.seed !== undefined;
   const seedName = modes.seed?.seedName;
   return {

@@ -117,15 +117,10 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
       // A repair restores what was reported already.
       announce(decision, summary, written.length > 0 && !isSame(before?.summary, summary));
       for (const { kind, ref, plan } of written) {
-        const changes = plan.kind === 'patch' ? plan.changes : [];
-        logger.info('settings written', {
-          kind,
-          namespace,
-          name: ref.name,
-          changes: changes.map(
-            ({ field, before: from, after }) => `${field}: ${from ?? '(unset)'} -> ${after ?? '(unset)'}`,
-          ),
-        });
+        const changes = (plan.kind === 'patch' ? plan.changes : []).map(
+          ({ field, before: from, after }) => `${field}: ${from ?? '(unset)'} -> ${after ?? '(unset)'}`,
+        );
+        logger.info('settings written', { kind, namespace, name: ref.name, changes });
       }
       if (fighting.length > 0 && before?.fighting !== true) {
         const event = fightOf(decision, fighting);

@@ -66,15 +66,10 @@ export const followVersion = (options: {
     }
     state = next;
     if (current === undefined || (before !== undefined && compareVersions(before, current) === 0)) return;
-    logger.info('Kubernetes version', {
-      version: formatVersion(current),
-      ...(before === undefined ? {} : { before: formatVersion(before) }),
-    });
-    if (isNewerThanKnown(current)) {
-      logger.warn('Kubernetes is newer than the newest known version and is treated as that one', {
-        version: formatVersion(current),
-      });
-    }
+    const version = formatVersion(current);
+    logger.info('Kubernetes version', { version, ...(before && { before: formatVersion(before) }) });
+    if (isNewerThanKnown(current))
+      logger.warn('Kubernetes is newer than the newest known version and is treated as that one', { version });
     for (const callback of callbacks) callback(current);
   };
 

@@ -1,6 +1,4 @@
-// Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
-// The planner's hints for a Service as it is, at a demand or in proportion to weights: the report of `kubectl topology plan`.
-// The names most like one that does not exist, by edit distance.
+// Finds what belongs together in a snapshot, the names most like one that does not exist, and the hints that the planner gives a Service.
 import { type EndpointSlice, type Node, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';

@@ -1,5 +1,4 @@
-// Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
-// Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
+// Which endpoints the clients of each Node get, by which rule, and whether the data planes of a cluster follow the hints of a Service.
 import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';

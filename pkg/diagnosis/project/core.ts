@@ -1,6 +1,4 @@
-// Nodes and Services reduced to what the models look at.
-// EndpointSlices reduced to what the models look at, v1 and v1beta1; names that repeat are kept once.
-// Ingresses, routes, Gateways, classes and registrations, reduced to the Services that they send to and who acts on them.
+// Nodes, Services, EndpointSlices (v1 and v1beta1) and what sends to Services from outside, reduced to what the models look at.
 import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';

@@ -1,5 +1,4 @@
-// FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
-// ZoneEvacuations that have not been deleted.
+// FlowPolicies, reduced to what was observed and what the loop says of itself, and ZoneEvacuations that have not been deleted.
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import { type Fields, defined } from '../../apis/values.ts';

@@ -1,5 +1,4 @@
-// Objects that show who load-balances Services, reduced to agents' images, arguments and Nodes, and to settings.
-// Webhook configurations and events, reduced to what shows whether hints are written and used.
+// What shows who load-balances Services and whether hints are written and used: agents, their settings, webhooks and events.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';

@@ -1,6 +1,4 @@
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
-// How clients are spread over the zones: as given, or by Nodes; and what endpoints can serve.
-// What each endpoint of a Service can serve: as given, else what its Pod requests.
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';

@@ -1,6 +1,4 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
-// The planned strategies: the flow planner's hints, laid over slices as the flow controller would write them.
-// One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { defined, sumOf } from '../../apis/values.ts';
 import { ANNOTATION_PLAN } from '../../apis/names.ts';

@@ -1,6 +1,4 @@
-// What `kubectl topology simulate` takes.
-// Verdicts on modes and reasons of recommendations that only a simulation knows, beside the rules of the models.
-// The ways to keep a Service's traffic in its zone, as settings of the Service, and which version knows them.
+// What `kubectl topology simulate` takes, the ways to keep a Service's traffic in its zone, and the verdicts that only it knows.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import {

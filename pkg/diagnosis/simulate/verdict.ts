@@ -1,5 +1,4 @@
-// Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
-// What stored slices lead to: every client Node's route by the exact models, and from those the traffic matrix.
+// What stored slices lead to by the exact models, and what that says of a mode in one sentence.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { byText, sumBy } from '../../apis/values.ts';

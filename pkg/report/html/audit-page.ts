@@ -1,6 +1,4 @@
-// The audit as one self-contained page, for people who decide about money and have no terminal.
-// What runs in the page of an audit: sorting by header, filtering by text, verdict and cause. Without it all rows are there, worst first.
-// Style of the page of an audit: light and dark by preference, cards instead of rows where it is narrow, landscape on paper.
+// The audit as one self-contained page, with its style and script, for people who decide about money and have no terminal.
 import type { AuditReport } from '../../diagnosis/audit/audit.ts';
 import { clientsText, costText, verdictsText } from '../audit.ts';
 import { routerHead } from '../routers.ts';

@@ -1,5 +1,4 @@
-// The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
-// The upper half of the page of an audit: what it comes to, where traffic goes, what to fix first.
+// The parts of the page of an audit: what it comes to, where traffic goes, what to fix first, and the table of Services.
 import { AUDIT_GROUPS, type Part, type ServiceAudit, isEffectiveInPart } from '../../diagnosis/audit/service.ts';
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';

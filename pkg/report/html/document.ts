@@ -1,5 +1,4 @@
-// A whole page in one file: style and script inside, and a policy that lets nothing else in and nothing out.
-// HTML and SVG as tagged templates that escape all values: the content of objects is untrusted.
+// A whole page in one file under a policy that lets nothing in and nothing out, of templates that escape all values.
 import { createHash } from 'node:crypto';
 
 /** Text that is markup already. Only `markup` and `trusted` make it. */

@@ -1,5 +1,4 @@
-// Certificates from mounted files: loaded at start, polled for changes, and never given up for a pair that does not fit.
-// Holds the certificate in use and notifies listeners when it changes; the common half of both certificate sources.
+// Certificates from mounted files, polled for changes, and what holds the certificate in use for both sources.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '../../apis/values.ts';

@@ -1,5 +1,4 @@
-// Issues the two certificates of the built-in authority: a P-256 certificate authority, and server certificates signed by it.
-// The few DER encodings (ITU-T X.690) that an X.509 certificate needs, and enough of a reader to take one apart again.
+// Issues the two certificates of the built-in authority, a P-256 authority and the server certificates that it signs, in DER (ITU-T X.690).
 import { type KeyObject, createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Pair, Pem } from './pair.ts';

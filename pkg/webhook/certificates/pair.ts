@@ -1,5 +1,4 @@
-// Reads a PEM certificate and its key and makes sure that they belong together.
-// The contract between where a serving certificate comes from and the HTTPS server that uses it.
+// A PEM certificate with the key that belongs to it, and the contract between its source and the HTTPS server.
 import { type KeyObject, X509Certificate, createPrivateKey } from 'node:crypto';
 import { type SecureContextOptions, createSecureContext } from 'node:tls';
 

@@ -1,4 +1,3 @@
-// How authority and server certificate are laid out in their two Secrets.
 // Certificates from the built-in authority, kept in two Secrets that all replicas share and agree on by optimistic locking.
 import { isIP } from 'node:net';
 import { defined } from '../../apis/values.ts';
