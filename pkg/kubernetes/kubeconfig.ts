@@ -21,7 +21,8 @@ export class KubeConfigError extends Error {
   readonly code = 'KubeConfigError';
 }
 
-const DEFAULT_CHECK_INTERVAL_MS = 5_000;
+/** How often kubeconfig, token and certificate files are looked at. A 401 looks at once. */
+const CHECK_INTERVAL_MS = 5_000;
 const MAX_LISTED = 20;
 /** Names in messages; longer ones are a mistake. */
 const MAX_SHOWN = 100;
@@ -284,8 +285,6 @@ export interface LoadKubeConfigOptions {
   /** Path of a kubeconfig; omitted: `$KUBECONFIG`, `~/.kube/config`, then the Pod's service account. */
   kubeconfig?: string;
   context?: string;
-  /** How often kubeconfig, token and certificate files are looked at, milliseconds; default 5 s. A 401 looks at once. */
-  fileCheckIntervalMs?: number;
   clock?: Clock;
 }
 
@@ -306,11 +305,11 @@ const ofPod = ({ context, clock = systemClock }: LoadKubeConfigOptions): KubeCon
  * changed kubeconfig that is no longer usable, or names another server, makes `credentials` reject with it.
  */
 export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigSource => {
-  const { kubeconfig: path, clock = systemClock, fileCheckIntervalMs = DEFAULT_CHECK_INTERVAL_MS } = options;
+  const { kubeconfig: path, clock = systemClock } = options;
   const paths = path === undefined ? defaultKubeconfigPaths(process.env).filter((file) => existsSync(file)) : [path];
   if (paths.length === 0) return ofPod(options);
   const where = path ?? 'the default kubeconfig';
-  const open = (file: string): FileSource => createFileSource(file, clock, fileCheckIntervalMs);
+  const open = (file: string): FileSource => createFileSource(file, clock, CHECK_INTERVAL_MS);
   const sources = paths.map((file) => ({ path: file, source: open(file) }));
   let seen: readonly KubeconfigFile[] = [];
   let pluginRefused = false;

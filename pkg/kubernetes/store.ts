@@ -1,5 +1,5 @@
 // The indexed cache behind an informer, and the answers to our own writes until it has caught up with them.
-import { defined } from '../apis/values.ts';
+import { scopedRefOf } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Indexers, WatchEvent } from './types.ts';
@@ -22,8 +22,7 @@ export interface StoreOptions<T extends KubernetesObject> {
 export const storeKeyOf = ({ namespace, name }: ObjectRef): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
-export const storeKeyOfObject = ({ metadata }: KubernetesObject): string =>
-  storeKeyOf({ name: metadata?.name ?? '', ...defined({ namespace: metadata?.namespace }) });
+export const storeKeyOfObject = (object: KubernetesObject): string => storeKeyOf(scopedRefOf(object));
 
 /** The default transform: server-side bookkeeping that no reader here needs. */
 export const dropManagedFields = <T extends KubernetesObject>(object: T): T => {
