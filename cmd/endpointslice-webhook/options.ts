@@ -78,10 +78,7 @@ export const configurationOf = (flags: Flags, text: string | undefined): Endpoin
     server: { ...config.server, bindAddress, port },
     certificates: { ...config.certificates, ...defined({ directory: flags.certDir }) },
     flowController: { ...config.flowController, users: flags.flowControllerUser ?? config.flowController.users },
-    settingsReconciler: {
-      ...config.settingsReconciler,
-      ...defined({ user: flags.settingsReconcilerUser }),
-    },
+    settingsReconciler: { ...config.settingsReconciler, ...defined({ user: flags.settingsReconcilerUser }) },
   };
 };
 

@@ -41,11 +41,7 @@ const ZONE = 'probe-zone';
 const sliceFor = (namespace: string): EndpointSlice => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: {
-    name: NAME,
-    namespace,
-    labels: { [LABEL_SERVICE_NAME]: NAME, [LABEL_STRATEGY]: 'same-zone' },
-  },
+  metadata: { name: NAME, namespace, labels: { [LABEL_SERVICE_NAME]: NAME, [LABEL_STRATEGY]: 'same-zone' } },
   addressType: 'IPv4',
   ports: [],
   endpoints: [{ addresses: ['192.0.2.1'], zone: ZONE, conditions: { ready: true } }],

@@ -20,13 +20,7 @@ export const resource = (
   kind: string,
   plural: string,
   namespaced: boolean,
-): Resource => ({
-  group,
-  version,
-  kind,
-  plural,
-  namespaced,
-});
+): Resource => ({ group, version, kind, plural, namespaced });
 
 export const SERVICES = resource('', 'v1', 'Service', 'services', true);
 export const NAMESPACES = resource('', 'v1', 'Namespace', 'namespaces', false);

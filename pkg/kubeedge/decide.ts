@@ -58,11 +58,7 @@ export const parseRecord = (text: string | undefined): ZoneRecord | undefined =>
 
 /** Equal records are equal texts. */
 export const formatRecord = ({ zone, previous, losses, lostAt }: ZoneRecord): string =>
-  JSON.stringify({
-    zone,
-    ...defined({ previous }),
-    ...(losses === 0 ? {} : { losses, lostAt }),
-  });
+  JSON.stringify({ zone, ...defined({ previous }), ...(losses === 0 ? {} : { losses, lostAt }) });
 
 export interface GroupNode extends KubernetesObject {
   /** All labels, since a group may select by any of them; of the annotations only our record. */

@@ -152,12 +152,7 @@ const createComplaints = ({ logger, onDropped }: EventRecorderOptions) => {
   const said = new Set<EventDropReason>();
   return (reason: EventDropReason, event: EventInput, error?: unknown): void => {
     onDropped?.(reason);
-    const fields = {
-      cause: reason,
-      event: event.reason,
-      object: event.regarding,
-      ...defined({ error }),
-    };
+    const fields = { cause: reason, event: event.reason, object: event.regarding, ...defined({ error }) };
     if (said.has(reason)) logger.debug('event dropped', fields);
     else logger.warn('event dropped; further ones for this cause are logged at debug level only', fields);
     said.add(reason);

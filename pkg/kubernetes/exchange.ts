@@ -22,9 +22,7 @@ export const DEFAULT_RETRY: RetryPolicy = { maxRetries: 4, maxDelayMs: 10_000 };
 // What the API server's priority and fairness filter says when it refuses; used when a 429 carries no Retry-After.
 const DEFAULT_DELAY_MS = 1_000;
 
-/**
- * `Retry-After` as milliseconds from `nowMs` (wall clock): seconds or an HTTP date; undefined when absent or malformed.
- */
+/** `Retry-After` as milliseconds from `nowMs` (wall clock): seconds or an HTTP date; undefined when absent or malformed. */
 export const parseRetryAfter = (header: string | undefined, nowMs: number): number | undefined => {
   if (header === undefined || header.trim() === '') return undefined;
   const seconds = Number(header);

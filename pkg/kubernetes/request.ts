@@ -60,12 +60,7 @@ export const objectPath = (resource: Resource, { namespace, name }: ObjectRef, s
 /** `limit: 0` asks for everything in one answer. */
 export const listQuery = (options: ListOptions): Query => {
   const { labelSelector, fieldSelector, limit = DEFAULT_PAGE_SIZE } = options;
-  return {
-    labelSelector,
-    fieldSelector,
-    limit: limit === 0 ? undefined : limit,
-    continue: options.continue,
-  };
+  return { labelSelector, fieldSelector, limit: limit === 0 ? undefined : limit, continue: options.continue };
 };
 
 export const watchQuery = (options: WatchOptions, timeoutSeconds: number): Query => ({

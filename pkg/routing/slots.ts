@@ -93,12 +93,7 @@ const readRecord = (value: unknown): AppliedRecord | undefined => {
   const { trafficDistribution } = value;
   if (labels === undefined || annotations === undefined || removedAnnotations === undefined) return undefined;
   if (trafficDistribution !== undefined && typeof trafficDistribution !== 'string') return undefined;
-  return {
-    labels,
-    annotations,
-    removedAnnotations,
-    ...defined({ trafficDistribution }),
-  };
+  return { labels, annotations, removedAnnotations, ...defined({ trafficDistribution }) };
 };
 
 /** Reads the annotation's value; absent means: nothing was applied. */

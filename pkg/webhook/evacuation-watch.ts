@@ -19,10 +19,7 @@ export const createEvacuationWatch = (options: {
   logger: Logger;
 }) => {
   const { clock, logger } = options;
-  const cache = createCache<ZoneEvacuation & KubernetesObject>({
-    ...options,
-    resource: ZONE_EVACUATIONS,
-  });
+  const cache = createCache<ZoneEvacuation & KubernetesObject>({ ...options, resource: ZONE_EVACUATIONS });
   const callbacks = new Set<() => void>();
   let before: string | undefined;
   const running = (): ZoneEvacuation[] => cache.list().filter((one) => isRunning(one, clock.now()));

@@ -84,11 +84,7 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
 
   const unserved = (uid: string, reason: UnservedReason, message: string, error?: unknown): Answer => {
     metrics.unserved(route.path, reason);
-    logger.warn('review not served; object allowed unchanged', {
-      reason,
-      problem: message,
-      ...defined({ error }),
-    });
+    logger.warn('review not served; object allowed unchanged', { reason, problem: message, ...defined({ error }) });
     return { status: 200, text: allowedText(uid, `${route.name}: nothing changed: ${message}`), outcome: 'unserved' };
   };
 

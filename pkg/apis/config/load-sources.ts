@@ -137,11 +137,7 @@ export const METRIC_SOURCE_SCHEMAS = [resourceMetrics, prometheus, trafficMeter]
 
 export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
   type: 'array',
-  items: {
-    type: 'object',
-    discriminator: { propertyName: 'type' },
-    oneOf: METRIC_SOURCE_SCHEMAS,
-  },
+  items: { type: 'object', discriminator: { propertyName: 'type' }, oneOf: METRIC_SOURCE_SCHEMAS },
   minItems: 1,
   default: [{ name: RESOURCE_METRICS, type: 'ResourceMetrics' }],
   description:

@@ -84,11 +84,7 @@ const relabelled = (slices: readonly EndpointSlice[], { labels }: RoutingSetting
 /** What control plane and webhook would store for a Service with slices as they are, and why the control plane gave what it gave. */
 const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context: Context) => {
   const { shares, version, frame } = context;
-  const families = finalHints(service, slices, {
-    shares,
-    version,
-    ...defined({ gates: frame.gates }),
-  });
+  const families = finalHints(service, slices, { shares, version, ...defined({ gates: frame.gates }) });
   const own = families.find(({ family }) => family === frame.family);
   const { reason, message } = own ?? explained('NoEndpoints', { service: serviceKeyOfRef(serviceRefOf(service)) });
   return { slices: families.flatMap((family) => family.slices), why: { reason, message } };
