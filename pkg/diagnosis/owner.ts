@@ -223,7 +223,12 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   if (!isHelms && !/^(?:|kubectl|kustomize.*)$/.test(manager))
     return reverts(`${manager} manages it, and probably writes it back: make the change there`);
   const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
-  if (!isHelms && writer !== undefined && more.length === 0 && ![...managers].some((name) => /^kubectl/.test(name)))
+  if (
+    !isHelms &&
+    writer !== undefined &&
+    more.length === 0 &&
+    ![...managers].some((name) => name.startsWith('kubectl'))
+  )
     return keeps(`${writer} wrote it (managedFields), and may write it back`);
   if (!isHelms) return undefined;
   const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];

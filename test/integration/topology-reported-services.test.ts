@@ -25,6 +25,13 @@ const WAITING = {
   spec: { containers: [] },
   status: { phase: 'Pending' },
 };
+const DOWN = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'node-down', labels: { 'topology.kubernetes.io/zone': 'c' } },
+  spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] },
+  status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
+};
 const BY_SIZE = {
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
@@ -452,6 +459,23 @@ const ROWS: readonly Row[] = [
     'PodsWaiting',
     /^✓ effective: 100 %/,
     /Pod web-9 waits for a Node\. .*one that a pool or `minDomains` names and cannot have/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/123019',
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, .*nodeTaintsPolicy: Honor/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/116978',
+    { spec: CLOSE, endpoints: ['b:b', 'b:b', 'c:c'], extra: [WAITING] },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /serves a; .*Pod web-9 waits for a Node\. → See why in their events/,
+    /Place the Pods anew/,
   ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/1138',

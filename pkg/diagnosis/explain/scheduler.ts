@@ -9,7 +9,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import type { PodSummary, SpreadConstraint, Workload } from '../project/workloads.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
-import { barrier } from './spread.ts';
+import { barrier } from './waiting.ts';
 
 /** Pods by zone. */
 export type Zones = ReadonlyMap<string, number>;

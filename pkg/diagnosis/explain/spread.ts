@@ -12,14 +12,9 @@ import { entryOf } from './entry.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { barrier, waitingText, zoneConstraint } from './waiting.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
-
-/** One that counts its own Pods before others. */
-const zoneConstraint = ({ spread }: Workload) => {
-  const own = spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  return own.find(({ selectsOwn }) => selectsOwn) ?? own[0];
-};
 
 const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
@@ -35,33 +30,6 @@ const spreadBy = (workload: Workload): string => {
 };
 
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
-
-export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
-
-export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
-
-/** A taint of the Node that keeps the Pods away. */
-const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
-  ((spec?.taints ?? []) as readonly Taint[]).find(
-    ({ key = '', value = '', effect = '' }) =>
-      (effect === 'NoSchedule' || effect === 'NoExecute') &&
-      !tolerations.some(
-        (own) =>
-          (own.effect === '' || own.effect === effect) &&
-          (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
-      ),
-  );
-
-/** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
-export const barrier = (node: Node, workload: Workload): string | undefined => {
-  if (node.spec?.unschedulable === true) return 'cordoned';
-  const { type = '', 'eks.amazonaws.com/compute-type': compute = '' } = node.metadata?.labels ?? {};
-  const taint = untolerated(node, workload);
-  if (taint === undefined) return undefined;
-  if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
-  if (compute === 'fargate') return 'Fargate, which runs Pods of its own profile only';
-  return `taint ${taintText(taint)}, which the Pods do not tolerate`;
-};
 
 const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
 
@@ -114,8 +82,6 @@ const rollingText = (workload: Workload): string =>
     ? ''
     : ` A roll-out of ${named(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
 
-const nameIn = ({ name }: { readonly name: string }): string => name;
-
 /** Pods that would serve the zone if they were ready. */
 const idlePods = (facts: Facts, zones: readonly string[]): string => {
   const { pods, nodes } = facts;
@@ -123,20 +89,8 @@ const idlePods = (facts: Facts, zones: readonly string[]): string => {
     ({ nodeName, ready }) =>
       !ready && nodes.some((node) => nameOf(node) === nodeName && zones.includes(zoneOfNode(node))),
   );
-  const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(nameIn))} there is not ready.`;
+  const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(({ name }) => name))} there is not ready.`;
   return `${there}${waitingText(facts)}`;
-};
-
-/** Pods that wait for a Node, and for which; empty: none does. */
-const waitingText = (facts: Facts): string => {
-  const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
-  if (pending.length === 0) return '';
-  const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
-  const lacks = wanted > facts.clientZones.length;
-  const held = facts.workloads.some(({ volumes }) => volumes === true);
-  const volume = held ? ' (its volume may hold it to a zone without room, or where a constraint lets none in)' : '';
-  const why = lacks ? `: minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones` : '';
-  return ` Pod ${listed(pending.map(nameIn))} waits for a Node${why}${volume}.`;
 };
 
 const UNSELECTED_REMEDY =
@@ -210,7 +164,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   }
   if (empty.length === 0) return [];
   const unseen =
-    snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
+    snapshot.workloads.kind === 'unknown'
+      ? ` What spreads them could not be seen (${snapshot.workloads.why}).`
+      : ' What makes its Pods is not among these objects: it has to be changed there.';
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
   const together =
     counts.size === 1 && only.zone !== ''
@@ -222,8 +178,11 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}${chosen}`;
   const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
+  // What waits would not come to lie elsewhere by a restart.
+  const waits = waitingText(facts) !== '' && workloads.every(({ volumes }) => volumes !== true);
   const [placed] = workloads.map((workload) => placedRemedy(workload, empty, clientZones.length));
-  const other = chosen === '' ? placed : ROLE_REMEDY;
+  const moved = waits ? remedyOf('PodsWaiting') : placed;
+  const other = chosen === '' ? moved : ROLE_REMEDY;
   const barred = bars === '' ? other : bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
   const remedy = misses ? remedyOf('SpreadSelectsNothing') : barred;
   return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : remedy)];

@@ -16,7 +16,7 @@ import type { HintSource } from '../models/hints.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { type Taint, taintText } from './spread.ts';
+import { type Taint, taintText } from './waiting.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
