@@ -297,6 +297,26 @@ const ROWS: readonly Row[] = [
     /then a restart of the gateway \(kgateway-dev\/kgateway#11952\), or a BackendConfigPolicy/,
   ],
   [
+    'https://github.com/datum-cloud/enhancements/issues/768',
+    { endpoints: ['', '', ''], extra: route('gateway.envoyproxy.io/gatewayclass-controller') },
+    'NotWanted',
+    'NotRequested',
+    /no share can be predicted \(no endpoint has a zone\)/,
+    /envoy-gateway \(HTTPRoute shop\/web\): no endpoint has a zone that it could prefer, whatever it is set to(?! →)/,
+  ],
+  [
+    'https://github.com/linkerd/website/pull/1874',
+    {
+      spec: { ...CLOSE, selector: undefined },
+      annotations: { 'mirror.linkerd.io/mirrored-service': 'true' },
+      endpoints: [],
+    },
+    'Ineffective',
+    'NoEndpoints',
+    /no endpoint is ready/,
+    /Linkerd gives clients with its sidecar the endpoints .* It has no selector: see what is to write its endpoints/,
+  ],
+  [
     'https://github.com/solo-io/gloo/issues/10807',
     { spec: CLOSE, extra: route('solo.io/gloo-gateway') },
     'Effective',
@@ -786,6 +806,35 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     maybeAround('headless-twin'),
     /none of Dapr: a call by the name of the Service takes its cluster IP/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/16906',
+    {
+      extra: [
+        beside('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+          redirectFrontend: { serviceMatcher: { namespace: 'shop', serviceName: 'web' } },
+        }),
+      ],
+    },
+    around('cilium-redirect'),
+    /for node-local-dns its upstream Service/,
+  ],
+  [
+    'https://github.com/elastic/cloud-on-k8s/issues/3182',
+    {
+      spec: { ...CLOSE, selector: { cluster: 'logs', type: 'es' } },
+      extra: [
+        beside('v1', 'Service', { clusterIP: 'None', selector: { cluster: 'logs', set: 'a' } }, { name: 'a' }),
+        beside('apps/v1', 'StatefulSet', {
+          template: {
+            metadata: { labels: { cluster: 'logs', type: 'es', set: 'a' } },
+            spec: { containers: [{ name: 'c', image: 'elasticsearch:8' }] },
+          },
+        }),
+      ],
+    },
+    maybeAround('headless-twin'),
+    /clients without sniffing keep to the cluster IP/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],

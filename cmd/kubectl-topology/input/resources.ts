@@ -93,6 +93,7 @@ const ENTRIES: readonly Source[] = [
   { resource: inNamespaces('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy'), everywhere: true },
   { resource: inNamespaces('cilium.io/v2', 'CiliumEnvoyConfig') },
   { resource: inCluster('cilium.io/v2', 'CiliumClusterwideEnvoyConfig') },
+  { resource: inNamespaces('cilium.io/v2', 'CiliumLocalRedirectPolicy') },
   { resource: inNamespaces('multicluster.x-k8s.io/v1alpha1', 'ServiceExport') },
   { resource: inNamespaces('k8s.nginx.org/v1', 'VirtualServer') },
   { resource: inNamespaces('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding') },

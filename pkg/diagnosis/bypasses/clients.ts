@@ -180,6 +180,11 @@ export const CLIENTS = clients({
       'without `service.cilium.io/lb-l7` and CiliumEnvoyConfigs that name it, Cilium balances connections itself, by hints',
     source: 'cilium/cilium#48738 (open), #21244',
   },
+  'cilium-redirect': {
+    decides: 'Cilium hands what Pods send to it to a Pod on their own Node, which connects to another Service',
+    setting: 'zones count where that one connects to: for node-local-dns its upstream Service',
+    source: 'Cilium documentation "Local Redirect Policy"; cilium/cilium#16906',
+  },
   kgateway: {
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
@@ -271,6 +276,12 @@ export const CLIENTS = clients({
     localSince: { major: 2, minor: 13 },
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
+  'linkerd-mirror': {
+    decides:
+      'Linkerd gives clients with its sidecar the endpoints of the Services that this one stands for, here and in other clusters; others have those of its slices only',
+    setting: 'what counts is set on those Services',
+    source: 'linkerd/website#1874; Linkerd documentation "Multi-cluster communication"',
+  },
   kuma: {
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags",
@@ -341,6 +352,7 @@ export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
   VirtualService: 'istio-gateway',
   CiliumEnvoyConfig: 'cilium-envoy',
   CiliumClusterwideEnvoyConfig: 'cilium-envoy',
+  CiliumLocalRedirectPolicy: 'cilium-redirect',
   ServiceExport: 'clusterset',
   VirtualServer: 'f5-nginx-ingress/route',
   MutatingWebhookConfiguration: 'kube-apiserver',
@@ -356,6 +368,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
+  ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
 ];
 

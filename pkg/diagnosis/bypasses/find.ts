@@ -22,7 +22,7 @@ import {
   SERVICE_MARKS,
 } from './clients.ts';
 import { byText, defined } from '../../apis/values.ts';
-import { maySelect, watcherIndex, watchersOf } from './watchers.ts';
+import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
 const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
@@ -168,7 +168,9 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 const byTwins = (service: Service, { headless, watchers }: BypassIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
   const own = (watchers.runners.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
-  const twin = headless.get(namespace)?.find((each) => isTwin(service, each));
+  const twin = headless
+    .get(namespace)
+    ?.find((each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)));
   const images = own.flatMap(({ kind, name, images: all }) =>
     all.map((value) => ({ value, object: `${kind} ${namespace}/${name}` })),
   );
@@ -231,6 +233,12 @@ const ruleOf = (
   return rules.find((each) => each.kind === byRule && isFor(each));
 };
 
+/** Whatever is set, endpoints without zones are preferred by none. */
+const ifUnzoned = ({ fieldSince, byRule }: Client): Partial<Client> =>
+  fieldSince === undefined && byRule === undefined
+    ? {}
+    : { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
+
 /** What is set already is no remedy, and neither is what the version seen does not know. */
 const asSet = (row: Client, { spec }: Service, rule: EntryObject | undefined, image = ''): Partial<Client> => {
   const { setting = '', decides = NO_ZONES } = row;
@@ -275,7 +283,7 @@ const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: 
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
-export const bypassesOf = (service: Service, index: BypassIndex) => {
+export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true) => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
@@ -296,7 +304,8 @@ export const bypassesOf = (service: Service, index: BypassIndex) => {
   const known = shown.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     const image = seen.image ?? index.images.find((each) => plain.image?.test(each));
-    const row: Client = { ...plain, ...asSet(plain, service, ruleOf(plain, key, index, seen.entry), image), ...own };
+    const set = isZoned ? asSet(plain, service, ruleOf(plain, key, index, seen.entry), image) : ifUnzoned(plain);
+    const row: Client = { ...plain, ...set, ...own };
     const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),

@@ -80,7 +80,7 @@ export const watchingNamespaces = (snapshot: Roles): string[] => [
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
 
-const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner): boolean =>
+export const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner): boolean =>
   (metadata?.namespace ?? 'default') === namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);

@@ -298,7 +298,8 @@ export const gatherFacts = (
   const planned = plannedOf(service, strategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
-  const bypasses = bypassesOf(service, index.bypasses);
+  const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
+  const bypasses = bypassesOf(service, index.bypasses, isZoned);
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,

@@ -220,7 +220,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   LoadNotObserved: [SHOW_POLICY],
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
-  NoEndpoints: ['kubectl get pods -n {namespace} --show-labels'],
+  NoEndpoints: ({ service }) =>
+    Object.keys(service.spec?.selector ?? {}).length === 0 ? [] : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,

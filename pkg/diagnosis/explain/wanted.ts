@@ -67,12 +67,15 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   ];
 };
 
-const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
+const emptyFamily = (
+  { slices, name, routes, service }: Facts,
+  { family, label, endpoints, drained }: FamilyFacts,
+): Cause[] => {
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
-  if (own.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has no${label} EndpointSlice.`)];
-  if (all.length === 0)
-    return [cause('given', 'NoEndpoints', `Service ${name} has no endpoint in its${label} EndpointSlices.`)];
+  const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
+  const remedy = Object.keys(service.spec?.selector ?? {}).length === 0 ? UNWRITTEN_REMEDY : undefined;
+  if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
   if (drained.length > 0)
     return [
@@ -83,16 +86,18 @@ const emptyFamily = ({ slices, name, routes }: Facts, { family, label, endpoints
         UNDRAIN,
       ),
     ];
-  const none = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
+  const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
   const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
-  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${none}.`)];
+  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.`)];
   const { length } = last.used;
   const used = `every Node uses ${counted(length, 'endpoint')} that ${length === 1 ? 'is' : 'are'} terminating, whatever the zone`;
-  return [cause('given', 'TerminatingEndpoints', `${none}; ${used}.`)];
+  return [cause('given', 'TerminatingEndpoints', `${unready}; ${used}.`)];
 };
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+
+const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
 
 const WRITER_REMEDY =
   'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
@@ -140,7 +145,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const members = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
-  if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
+  if (Object.keys(selector ?? {}).length === 0 && endpoints.length > 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
     const copied =

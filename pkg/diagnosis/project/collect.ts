@@ -62,6 +62,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     BackendConfigPolicy: { ...entry, groups: ['gateway.kgateway.dev'] },
     MeshLoadBalancingStrategy: { ...entry, groups: ['kuma.io'] },
     CiliumEnvoyConfig: { ...entry, groups: ['cilium.io'] },
+    CiliumLocalRedirectPolicy: { ...entry, groups: ['cilium.io'] },
     CiliumClusterwideEnvoyConfig: { ...entry, groups: ['cilium.io'], scoped: true },
     ServiceExport: { ...entry, groups: ['multicluster.x-k8s.io', 'net.gke.io'] },
     VirtualServer: { ...entry, groups: ['k8s.nginx.org'] },

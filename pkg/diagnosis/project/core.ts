@@ -242,6 +242,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
       .filter((backend) => backend['resolveGranularity'] !== 'service')
       .map((backend) => ({ name: backend['serviceName'] })),
+    ...all.map((inner) => fieldsIn(inner, 'serviceMatcher')).map((own) => ({ ...own, name: own['serviceName'] })),
     ...moreReferences(object, name, all),
   ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
