@@ -780,6 +780,30 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
   ],
   [
+    'https://github.com/hashicorp/consul-k8s/pull/2752',
+    {
+      extra: [
+        sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.0'),
+        beside('apps/v1', 'StatefulSet', {
+          template: { spec: { containers: [{ image: 'hashicorp/consul:1.17.0' }] } },
+        }),
+      ],
+    },
+    around('consul'),
+    /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\)(?! →)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/30832',
+    {
+      extra: [
+        ISTIO_1_26,
+        beside('v1', 'Service', {}, { name: 'east-west', labels: { 'topology.istio.io/network': 'network1' } }),
+      ],
+    },
+    around('istio'),
+    /; the mesh has other clusters, whose endpoints are among its own/,
+  ],
+  [
     'https://github.com/kumahq/kuma/issues/11966',
     {
       extra: [

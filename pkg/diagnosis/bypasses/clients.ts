@@ -43,28 +43,11 @@ export interface Client {
   readonly namesSince?: KubernetesVersion;
   /** Images that show its version. */
   readonly image?: RegExp;
+  /** Those of the edition that has the setting. */
+  readonly edition?: RegExp;
   /** Objects of this kind decide first. */
   readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
 }
-
-/** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
-export const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
-  off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
-  distribute: {
-    decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
-    setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
-  },
-  kept: { decides: 'Envoy prefers its own zone by {rule}', setting: '' },
-  // Before 1.20 (istio/istio#39792, #46326).
-  'old-kept': {
-    decides: 'Envoy prefers its own zone by {rule}, where Istio before 1.20 knows it',
-    setting: 'a Service that selects the Pods of the client: without one their zone is not known',
-  },
-  unset: { setting: '`outlierDetection` in {rule}' },
-};
-
-/** From this version on Istio knows the zone of Pods that no Service selects. */
-export const LOCALITY_OF_PODS: KubernetesVersion = { major: 1, minor: 20 };
 
 /** The host of a rule has to be the Service's (istio/istio#27552). */
 const ISTIO_SETTING =
@@ -291,6 +274,8 @@ export const CLIENTS = clients({
   },
   consul: {
     decides: "the sidecar's Envoy chooses; by locality with Consul Enterprise only",
+    image: /hashicorp\/consul(?:-enterprise)?:/,
+    edition: /-ent\b|-enterprise:/,
     setting: '`spec.prioritizeByLocality.mode: failover` of ServiceResolver or ProxyDefaults (chart from 1.3.0)',
     source: 'hashicorp/consul-k8s api/v1alpha1',
   },
@@ -370,21 +355,4 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
   ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
-];
-
-/** By the image of its Pods: what makes zones count for clients that learn addresses of its members; `always`: without a headless Service too. */
-export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always?: true, decides?: string])[] = [
-  [/kafka|redpanda|cp-server|automq/, 'rack awareness (KIP-392): `client.rack` of consumers, `broker.rack`', true],
-  [/pulsar/, 'none is known: one broker serves a topic, in whatever zone it is', true],
-  [/\bnats\b/, '`no_advertise: true` of the servers: then clients know no address but this Service', true],
-  [/cassandra|scylla/, 'a policy of the driver that prefers its own zone as local rack', true],
-  [/mongo/, '`readPreference=nearest`, or tags of its zone', true],
-  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
-  // knative/serving#14615
-  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
-  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
-  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
-  [/redis|valkey|keydb/, 'in a cluster a client that reads from replicas of its zone'],
-  [/elasticsearch|opensearch/, 'clients without sniffing keep to the cluster IP'],
-  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];

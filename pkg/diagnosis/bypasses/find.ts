@@ -1,7 +1,6 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
@@ -9,7 +8,6 @@ import { imageVersion, routerObjectTitle, versionText } from '../routers/kube-pr
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
-  BY_RULE,
   CLIENTS,
   CLIENT_OF_KIND,
   type Client,
@@ -17,11 +15,10 @@ import {
   type EntryObject,
   GATEWAY_CONTROLLERS,
   INGRESS_CONTROLLERS,
-  LOCALITY_OF_PODS,
-  MEMBERS,
   SERVICE_MARKS,
 } from './clients.ts';
 import { byText, defined } from '../../apis/values.ts';
+import { MEMBERS, NEW_FIELD, NO_ZONES, asSet, entryName } from './settings.ts';
 import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
@@ -56,6 +53,10 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     ],
     /** What ingress-nginx was started with, where it is a Deployment. */
     nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
+    /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
+    joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
+      ? '; the mesh has other clusters, whose endpoints are among its own'
+      : '',
     isGke: itemsOf(snapshot.nodes).some(({ metadata }) =>
       Object.keys(metadata?.labels ?? {}).some((label) => label.startsWith('cloud.google.com/gke-')),
     ),
@@ -66,14 +67,6 @@ type BypassIndex = ReturnType<typeof bypassIndex>;
 
 const hasNeg = ({ metadata }: Service): boolean =>
   /"ingress":\s*true/.test(metadata?.annotations?.['cloud.google.com/neg'] ?? '');
-
-/** An alternative that versions without the field do not have. */
-const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
-
-const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
-
-const entryName = ({ kind, namespace, name }: EntryObject): string =>
-  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 interface Found {
   readonly client: ClientName;
@@ -220,50 +213,6 @@ const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client>
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
 };
 
-/** The object that decides first: for the Service, the route or its Gateway. What Kuma's are for is not looked at. */
-const ruleOf = (
-  { byRule }: Client,
-  key: string,
-  { rules }: BypassIndex,
-  entry?: EntryObject,
-): EntryObject | undefined => {
-  const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
-  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
-    kind === 'MeshLoadBalancingStrategy' || services.includes(key) || parents.some((each) => targets.includes(each));
-  return rules.find((each) => each.kind === byRule && isFor(each));
-};
-
-/** Whatever is set, endpoints without zones are preferred by none. */
-const ifUnzoned = ({ fieldSince, byRule }: Client): Partial<Client> =>
-  fieldSince === undefined && byRule === undefined
-    ? {}
-    : { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
-
-/** What is set already is no remedy, and neither is what the version seen does not know. */
-const asSet = (row: Client, { spec }: Service, rule: EntryObject | undefined, image = ''): Partial<Client> => {
-  const { setting = '', decides = NO_ZONES } = row;
-  const { trafficDistribution: asked = 'PreferClose' } = spec ?? {};
-  const fieldSince = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
-  const seen = imageVersion(image);
-  const isBefore = (version: KubernetesVersion): boolean => seen !== undefined && compareVersions(seen, version) < 0;
-  const counts = fieldSince !== undefined && seen !== undefined && !isBefore(fieldSince);
-  const { locality = '' } = rule?.settings ?? {};
-  if (counts && spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
-    return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
-  const isOld = rule?.kind === 'DestinationRule' && isBefore(LOCALITY_OF_PODS);
-  const by = BY_RULE[isOld ? `old-${locality}` : locality] ?? BY_RULE[locality];
-  if (rule !== undefined && by !== undefined) {
-    const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
-    return defined({ decides: ruled, setting: set });
-  }
-  if (fieldSince === undefined || seen === undefined || counts) return {};
-  const since = `${asked} counts from ${versionText(fieldSince)} on; seen: ${image}`;
-  return {
-    decides: `${decides} (${since})`,
-    setting: fieldSince === row.fieldSince ? setting.replace(NEW_FIELD, '') : setting,
-  };
-};
-
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
 const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
   const isLocal = spec?.internalTrafficPolicy === 'Local';
@@ -303,14 +252,14 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const shown = found.filter(({ client }) => client !== 'istio-ambient' || !hasWaypoint);
   const known = shown.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
-    const image = seen.image ?? index.images.find((each) => plain.image?.test(each));
-    const set = isZoned ? asSet(plain, service, ruleOf(plain, key, index, seen.entry), image) : ifUnzoned(plain);
+    const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
+    const set = asSet(plain, service, { rules: index.rules, entry: seen.entry, image, isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: decides.replace('{controller}', controller === '' ? '' : ` (${controller})`),
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : ''}`,
       unsure,
       byHints,
       setting: setting

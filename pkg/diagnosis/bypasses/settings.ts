@@ -1,0 +1,102 @@
+// What a proxy is set to already, by objects and by its version, and what clients of brokers and databases have to be set to.
+import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/values.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { compareVersions } from '../../routing/version.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { imageVersion, versionText } from '../routers/kube-proxy.ts';
+import type { Client, EntryObject } from './clients.ts';
+
+/** An alternative that versions without the field do not have. */
+export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
+
+export const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
+
+export const entryName = ({ kind, namespace, name }: EntryObject): string =>
+  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+
+/** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
+const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
+  off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
+  distribute: {
+    decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
+    setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
+  },
+  kept: { decides: 'Envoy prefers its own zone by {rule}', setting: '' },
+  // Before 1.20 (istio/istio#39792, #46326).
+  'old-kept': {
+    decides: 'Envoy prefers its own zone by {rule}, where Istio before 1.20 knows it',
+    setting: 'a Service that selects the Pods of the client: without one their zone is not known',
+  },
+  unset: { setting: '`outlierDetection` in {rule}' },
+};
+
+/** From this version on Istio knows the zone of Pods that no Service selects. */
+const LOCALITY_OF_PODS: KubernetesVersion = { major: 1, minor: 20 };
+
+/** What shows what a client is set to. */
+export interface Seen {
+  /** Objects that may decide first. */
+  readonly rules: readonly EntryObject[];
+  /** The route by which it is one. */
+  readonly entry?: EntryObject | undefined;
+  readonly image?: string | undefined;
+  /** Some endpoint has a zone. */
+  readonly isZoned: boolean;
+}
+
+/** The object that decides first: for the Service, the route or its Gateway. What Kuma's are for is not looked at. */
+const ruleOf = ({ byRule }: Client, service: Service, { rules, entry }: Seen): EntryObject | undefined => {
+  const key = serviceKeyOfRef(serviceRefOf(service));
+  const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
+  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
+    kind === 'MeshLoadBalancingStrategy' || services.includes(key) || parents.some((each) => targets.includes(each));
+  return rules.find((each) => each.kind === byRule && isFor(each));
+};
+
+/** What is set already is no remedy, and neither is what the version or edition seen does not know. */
+export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
+  const { setting = '', decides = NO_ZONES, byRule, edition } = row;
+  const { image = '', isZoned } = seen;
+  const version = imageVersion(image);
+  const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
+  const since = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
+  if (!isZoned && (since !== undefined || byRule !== undefined))
+    return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
+  if (edition !== undefined && image !== '' && !edition.test(image))
+    return { decides: `${decides} (seen: ${image})`, setting: '' };
+  const isBefore = (other: KubernetesVersion): boolean => version !== undefined && compareVersions(version, other) < 0;
+  const counts = since !== undefined && version !== undefined && !isBefore(since);
+  const rule = ruleOf(row, service, seen);
+  const { locality = '' } = rule?.settings ?? {};
+  if (counts && service.spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
+    return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
+  const isOld = byRule === 'DestinationRule' && isBefore(LOCALITY_OF_PODS);
+  const by = BY_RULE[isOld ? `old-${locality}` : locality] ?? BY_RULE[locality];
+  if (rule !== undefined && by !== undefined) {
+    const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
+    return defined({ decides: ruled, setting: set });
+  }
+  if (since === undefined || version === undefined || counts) return {};
+  return {
+    decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`,
+    setting: since === row.fieldSince ? setting.replace(NEW_FIELD, '') : setting,
+  };
+};
+
+/** By the image of its Pods: what makes zones count for clients that learn addresses of its members; `always`: without a headless Service too. */
+export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always?: true, decides?: string])[] = [
+  [/kafka|redpanda|cp-server|automq/, 'rack awareness (KIP-392): `client.rack` of consumers, `broker.rack`', true],
+  [/pulsar/, 'none is known: one broker serves a topic, in whatever zone it is', true],
+  [/\bnats\b/, '`no_advertise: true` of the servers: then clients know no address but this Service', true],
+  [/cassandra|scylla/, 'a policy of the driver that prefers its own zone as local rack', true],
+  [/mongo/, '`readPreference=nearest`, or tags of its zone', true],
+  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
+  // knative/serving#14615
+  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
+  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
+  [/redis|valkey|keydb/, 'in a cluster a client that reads from replicas of its zone'],
+  [/elasticsearch|opensearch/, 'clients without sniffing keep to the cluster IP'],
+  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
+];
