@@ -18,7 +18,7 @@ import {
   SERVICE_MARKS,
 } from './clients.ts';
 import { byText, defined } from '../../apis/values.ts';
-import { MEMBERS, NEW_FIELD, NO_ZONES, asSet, entryName } from './settings.ts';
+import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
 import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
@@ -255,7 +255,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { rules: index.rules, entry: seen.entry, image, isZoned });
     const row: Client = { ...plain, ...set, ...own };
-    const { decides = NO_ZONES, setting = '', source, unsure = false, byHints = false } = row;
+    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,

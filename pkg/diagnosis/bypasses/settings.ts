@@ -10,7 +10,7 @@ import type { Client, EntryObject } from './clients.ts';
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 
-export const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
+export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
 
 export const entryName = ({ kind, namespace, name }: EntryObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
@@ -56,7 +56,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry }: Seen): E
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
 export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
-  const { setting = '', decides = NO_ZONES, byRule, edition } = row;
+  const { setting = '', decides = BY_ITSELF, byRule, edition } = row;
   const { image = '', isZoned } = seen;
   const version = imageVersion(image);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
