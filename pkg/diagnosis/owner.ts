@@ -146,6 +146,11 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
   if (addOn === undefined) return undefined;
   // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
   const isSet = Object.values(annotations).some(isAuto);
+  // aws/containers-roadmap#2033
+  if (DNS_ADD_ON.has(addOn) && about !== 'service')
+    return keeps(
+      `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo the command`,
+    );
   return keeps(
     DNS_ADD_ON.has(addOn) && !isSet && about === 'service'
       ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`

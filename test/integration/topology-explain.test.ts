@@ -25,6 +25,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
   NodeIgnored: 'in topology-reported-services.test.ts',
   PodsWaiting: 'in topology-reported-services.test.ts',
+  PolicyIgnored: 'in topology-reported-services.test.ts',
   ApiServer: 'only of default/kubernetes, in test/unit/diagnosis/explain/objects.test.ts',
 };
 

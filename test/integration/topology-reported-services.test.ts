@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import { type Reported, daemonSet, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { type Reported, cilium, daemonSet, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -25,6 +25,14 @@ const WAITING = {
   spec: { containers: [] },
   status: { phase: 'Pending' },
 };
+const OF_KRUISE = {
+  ...WAITING,
+  metadata: {
+    ...WAITING.metadata,
+    ownerReferences: [{ apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet', name: 'web', controller: true }],
+  },
+  spec: { nodeName: 'node-0', containers: [] },
+};
 const DOWN = {
   apiVersion: 'v1',
   kind: 'Node',
@@ -43,8 +51,8 @@ const times = (zone: string, count: number): string[] => Array.from({ length: co
 interface Objects extends Reported {
   /** Metadata of the Service beside namespace and name. */
   readonly service?: object;
-  /** What differs in the Pod template of its Deployment. */
-  readonly pods?: object;
+  /** What differs in the Pod template of its Deployment; null: there is none. */
+  readonly pods?: object | null;
   /** Labels of every Node. */
   readonly nodeLabels?: object;
 }
@@ -62,6 +70,7 @@ const clusterOf = ({ service = {}, pods = {}, nodeLabels = {}, ...reported }: Ob
     if (kind === 'Service') Object.assign(metadata, service);
     if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
   }
+  if (pods === null) list.items = list.items.filter(({ kind }) => kind !== 'Deployment');
   return JSON.stringify(list);
 };
 
@@ -476,6 +485,24 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 67 %/,
     /serves a; .*Pod web-9 waits for a Node\. → See why in their events/,
     /Place the Pods anew/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/16071',
+    { version: '1.23.9', spec: LOCAL, plane: cilium('1.11.7'), endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not wanted: .*33 %/,
+    /no data plane here is known to read\. .*Cilium from 1\.13/,
+    /uses its own endpoints/,
+  ],
+  [
+    'https://github.com/openkruise/kruise/issues/1162',
+    { spec: CLOSE, endpoints: ['a:a', 'b:b', 'a:a'], pods: null, extra: [OF_KRUISE] },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /CloneSet web makes its Pods, and is not read here/,
+    /kubectl (?:scale|patch)/,
   ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/1138',

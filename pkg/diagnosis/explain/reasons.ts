@@ -135,6 +135,10 @@ export const DIAGNOSIS_REASONS = {
     'Azure gives Nodes of pools without zones the number of a fault domain as zone: hints keep traffic among Nodes that may be in different zones.',
     'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   ),
+  PolicyIgnored: says(
+    'The Service has `internalTrafficPolicy: Local`, and the data plane is not known to read it: endpoints of any Node are used.',
+    'Update the data plane: kube-proxy reads it from 1.22 on, Cilium from 1.13.',
+  ),
   PodsWaiting: says(
     'Pods of the Service wait for a Node: what is shown is of the others.',
     'See why in their events (`kubectl describe pod`): taints, requests, volumes, constraints. Autoscalers add Nodes in zones that a pool has; one that a pool or `minDomains` names and cannot have keeps Pods waiting.',

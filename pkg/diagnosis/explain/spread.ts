@@ -163,10 +163,13 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, chosen === '' ? undefined : LEADER_REMEDY)];
   }
   if (empty.length === 0) return [];
-  const unseen =
+  const makers = listed(facts.pods.flatMap(({ madeBy }) => madeBy ?? []));
+  const unread =
     snapshot.workloads.kind === 'unknown'
       ? ` What spreads them could not be seen (${snapshot.workloads.why}).`
       : ' What makes its Pods is not among these objects: it has to be changed there.';
+  const unseen =
+    makers === '' ? unread : ` ${makers} makes its Pods, and is not read here: it has to be changed there.`;
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
   const together =
     counts.size === 1 && only.zone !== ''

@@ -54,6 +54,13 @@ export const wantedReport = (facts: Facts) => {
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
+const LOCAL_REASONS: ReadonlySet<string> = new Set([
+  'InternalTrafficPolicyLocal',
+  'NoLocalEndpoints',
+  'NoEndpoints',
+  'NotProxied',
+]);
+
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
   const policy = `Service ${name} has spec.internalTrafficPolicy Local`;
@@ -61,6 +68,9 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.${tainted}`;
+  const knows = routes.filter(({ reason }) => LOCAL_REASONS.has(reason));
+  if (knows.length === 0 && routes.length > 0)
+    return [cause('used', 'PolicyIgnored', `${policy}, which no data plane here is known to read.`)];
   return [
     ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
     cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),

@@ -5,7 +5,7 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
-import { marksIn } from '../owner.ts';
+import { marksIn, writersIn } from '../owner.ts';
 import { selectorOf, selectorsOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
@@ -37,6 +37,14 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   return defined({ mesh, meshImage: found && textIn(found, 'image') });
 };
 
+/** Whoever makes it, where that is none of Kubernetes' own: `CloneSet web`. */
+const makerOf = (object: Fields): string | undefined => {
+  const [owner] = writersIn(object).ownerReferences ?? [];
+  return owner === undefined || /^(?:apps|batch)\//.test(owner.apiVersion) || owner.kind === 'Node'
+    ? undefined
+    : `${owner.kind} ${owner.name}`;
+};
+
 /** A Pod as far as it shows where clients and endpoints run. */
 export type PodSummary = Readonly<ReturnType<typeof podOf>>;
 
@@ -50,7 +58,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ...pickTexts(object, 'spec.nodeName', 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
-    ...defined({ requestMilliCpu: requestOf(object) }),
+    ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object) }),
     ...meshOf(object, metadata),
   };
 };

@@ -48,6 +48,8 @@ export interface HintRule {
   readonly readyOnly?: true;
   /** `externalTrafficPolicy: Local` makes it ignore hints, for the cluster IP too. */
   readonly stoppedByLocal?: true;
+  /** It does not know `internalTrafficPolicy`. */
+  readonly policyBlind?: boolean;
   /** Slices of weight 0 get no new connection. */
   readonly drained?: boolean;
   /** Its rule where the annotation is Auto, in any case. */
@@ -187,7 +189,7 @@ export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
   const chosen = choose(input, proxy);
   const { own: endpoints } = chosen;
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
-  if (input.service.spec?.internalTrafficPolicy === 'Local') {
+  if (input.service.spec?.internalTrafficPolicy === 'Local' && proxy.rule.policyBlind !== true) {
     const node = nameOf(input.node);
     const local = usable(
       endpoints.filter(({ nodeName }) => node !== '' && nodeName === node),
@@ -289,6 +291,9 @@ const ciliumTitle = (version: RouterVersion | undefined): string => {
   return `Cilium ${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
 };
 
+/** First release that knows `internalTrafficPolicy`, as its maintainers say in cilium#16071. */
+const POLICY_SINCE: Release = [1, 13, 0];
+
 /** Node hints and feature gates mean nothing to Cilium. */
 export const ciliumRoute = (input: RouteInput, { serviceTopology = false, ciliumVersion }: CiliumOptions = {}): Route =>
   ruledRoute(input, {
@@ -296,6 +301,7 @@ export const ciliumRoute = (input: RouteInput, { serviceTopology = false, cilium
     rule: {
       ...(serviceTopology && ciliumRule(ciliumVersion)),
       drained: drainsSlices(ciliumVersion),
+      policyBlind: ciliumVersion !== undefined && !isSince(ciliumVersion, POLICY_SINCE),
     },
     ignoring: serviceTopology ? 'CiliumNotOptedIn' : 'CiliumServiceTopologyOff',
     unasked: 'CiliumNotOptedIn',

@@ -34,7 +34,7 @@ export const routeFor = (input: RouteInput, proxy: Proxy = KUBE_PROXY): Route =>
       return ruledRoute(input, proxy);
     case 'unknown':
       // Any endpoint may be used, and nothing is claimed of it.
-      return ruledRoute(input, { name: proxy.name, rule: {}, ignoring: 'RouterUnknown' });
+      return ruledRoute(input, { name: proxy.name, rule: { policyBlind: true }, ignoring: 'RouterUnknown' });
   }
 };
 
