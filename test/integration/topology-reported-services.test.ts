@@ -29,7 +29,9 @@ const OF_KRUISE = {
   ...WAITING,
   metadata: {
     ...WAITING.metadata,
-    ownerReferences: [{ apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet', name: 'web', controller: true }],
+    ownerReferences: [
+      { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet', name: 'web', uid: 'c', controller: true },
+    ],
   },
   spec: { nodeName: 'node-0', containers: [] },
 };
