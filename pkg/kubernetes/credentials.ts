@@ -1,5 +1,6 @@
 // What the client needs of a kubeconfig, where the server is and how to authenticate, and of files that rotate under us.
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Dispatcher } from 'undici';
@@ -41,6 +42,21 @@ export interface KubeConfigSource {
   /** The server refused the credentials: look at every file again at the next call. */
   refresh(): void;
 }
+
+/** What a request would be sent with, beside headers of the kubeconfig's own. */
+export const credentialsOf = (options: RequestOptions, own: Credentials['headers']): Credentials => {
+  const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = options;
+  const tls = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized });
+  const headers: Record<string, string | string[]> = { ...own };
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // Tokens from plug-ins may end in a newline, which HTTP would refuse.
+    if (value !== undefined && value !== null) headers[name.toLowerCase()] = String(value).trim();
+  }
+  if (typeof options.auth === 'string') {
+    headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  }
+  return { headers, tls: Object.fromEntries(tls.filter(([, value]) => value !== undefined && value !== null)) };
+};
 
 /** A 401 was refused before anything was done: it is worth one more try where the credentials have changed meanwhile. */
 export const authenticated = async (

@@ -9,8 +9,8 @@ import type { Cluster, KubeConfig, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { type Fields, defined, errorText, isFields } from '../apis/values.ts';
 import { systemClock } from './wait.ts';
-import { createFileSource, inClusterSource } from './credentials.ts';
-import type { Credentials, FileSource, KubeConfigSource, TlsMaterial } from './credentials.ts';
+import { createFileSource, credentialsOf, inClusterSource } from './credentials.ts';
+import type { Credentials, FileSource, KubeConfigSource } from './credentials.ts';
 import type { Clock } from './types.ts';
 
 export type { KubeConfigSource } from './credentials.ts';
@@ -253,23 +253,6 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
   };
 };
 
-const tlsOf = ({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }: RequestOptions): TlsMaterial => {
-  const entries = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
-};
-
-const headersOf = (options: RequestOptions, own: Credentials['headers']): Credentials['headers'] => {
-  const headers: Record<string, string | string[]> = { ...own };
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // Tokens from plug-ins may end in a newline, which HTTP would refuse.
-    if (value !== undefined && value !== null) headers[name.toLowerCase()] = String(value).trim();
-  }
-  if (typeof options.auth === 'string') {
-    headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  }
-  return headers;
-};
-
 /**
  * What files and plug-ins say passes. A crash of client-node's means that a field has a wrong type or that a plug-in printed no
  * credential, and its message quotes what was printed.
@@ -339,8 +322,7 @@ export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigS
   const evaluate = async (): Promise<Credentials> => {
     const { headers, authenticate, context } = current();
     try {
-      const request = await authenticate();
-      return { headers: headersOf(request, headers), tls: tlsOf(request) };
+      return credentialsOf(await authenticate(), headers);
     } catch (error) {
       throw withoutQuotes(error, context);
     }

@@ -7,7 +7,8 @@ import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, Proxy, ProxyEndpoint, Route } from '../../upstream/index.ts';
 import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { PLANES, isAgent } from '../routers/planes.ts';
-import { type Routers, createRouters, firstRelease, routersReport, versionOf } from '../routers/routers.ts';
+import { firstRelease } from '../routers/behaviour.ts';
+import { type Routers, createRouters, routersReport, versionOf } from '../routers/routers.ts';
 import type { NodeRouting, RouterAnswer, RouterObject } from '../routers/types.ts';
 import { firstFamilyOf } from './lookup.ts';
 

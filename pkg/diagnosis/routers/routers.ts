@@ -3,16 +3,11 @@
 import type { Node } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import {
-  CILIUM_RULES,
-  type HintRule,
-  type RouterVersion,
-  ciliumRule,
-  isSince,
-} from '../../upstream/proxy/hint-rule.ts';
+import { CILIUM_RULES, type RouterVersion, ciliumRule, isSince } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { UNKNOWN, behaviourOf } from './behaviour.ts';
 import {
   type AnswerContext,
   type Found,
@@ -26,7 +21,7 @@ import {
 } from './kube-proxy.ts';
 import { disablesKubeProxy, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
-import type { Behaviour, Certainty, Evidence, RouterAnswer, RouterObject, Stated } from './types.ts';
+import type { Certainty, Evidence, RouterAnswer, RouterObject, Stated } from './types.ts';
 
 interface Context extends AnswerContext {
   readonly objects: readonly RouterObject[];
@@ -91,47 +86,6 @@ const judge = (
 
 const missingText = ({ found }: Judged): string[] =>
   found.flatMap(({ missing }) => (missing === undefined ? [] : [`${missing} is not among these objects`]));
-
-const needsText = ({ optIn }: HintRule): string => {
-  if (optIn === undefined) return 'no setting makes it follow hints';
-  if (optIn === 'hints') return 'hints alone';
-  const keys = optIn.annotations.map((key) => key.replace(/^.*\//, '')).join(' or ');
-  const values = optIn.distributions.join(', ');
-  return [`annotation ${keys}`, ...(values === '' ? [] : [`trafficDistribution ${values}`])].join(' or ');
-};
-
-/** What a client gets where no endpoint is hinted for it, and where only those are that are not ready. */
-const fallbacks = ({ optIn, partial, counts = [], readyOnly }: HintRule): Pick<Behaviour, 'unmatched' | 'unready'> => {
-  const unmatched = optIn !== undefined && partial === 'each' ? 'none' : 'all';
-  // What terminates and still serves is used by all but these; what starts or has stopped by none.
-  const isLost = counts.some((state) => state !== 'terminating' || readyOnly === true);
-  return { unmatched, unready: optIn !== undefined && (isLost || partial === 'each') ? 'none' : 'all' };
-};
-
-const isSafe = (rule: HintRule): boolean => Object.values(fallbacks(rule)).every((answer) => answer === 'all');
-
-/** The release from which all that follow hints are as wanted; null: there is none. */
-export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: HintRule) => boolean): string | null => {
-  const other = versions.findIndex(({ rule }) => !isWanted(rule));
-  const first = versions.slice(0, other).findLast(({ rule }) => rule.optIn !== undefined);
-  return first?.since?.join('.') ?? null;
-};
-
-const behaviourOf = (rule: HintRule, source: string, versions: DataPlane['versions'] = []): Behaviour => ({
-  hints: rule.optIn === undefined ? 'none' : rule.sameNode === undefined ? 'zone' : 'zone-and-node',
-  needs: needsText(rule),
-  ...fallbacks(rule),
-  safeSince: isSafe(rule) ? null : firstRelease(versions, isSafe),
-  source,
-});
-
-const UNKNOWN: Omit<Behaviour, 'source'> = {
-  hints: 'unknown',
-  needs: 'unknown',
-  unmatched: 'unknown',
-  unready: 'unknown',
-  safeSince: null,
-};
 
 interface PlaneInput {
   readonly plane: DataPlane<PlaneName>;
