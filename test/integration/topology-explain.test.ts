@@ -58,7 +58,10 @@ type Document = Record<string, unknown> & { readonly items?: readonly Document[]
 describe('kubectl topology explain, on files', () => {
   it('has a case for every file', () => {
     const files = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));
-    expect(CASES.map(([file]) => file)).to.have.members(files);
+    expect(
+      CASES.map(([file]) => file),
+      'rows of topology-explain-cases.ts, one for each file of test/fixtures/clusters',
+    ).to.have.members(files);
   });
 
   it('has a file for every code, or says why not', () => {
