@@ -34,6 +34,34 @@ type Row = readonly [
   remedy: RegExp,
 ];
 
+/** An object beside shop/web. */
+const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}) => ({
+  apiVersion,
+  kind,
+  metadata: { namespace: 'shop', name: 'web', ...metadata },
+  spec,
+});
+const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
+const advertisement = (kind: string, spec: object) =>
+  beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
+/** kube-vip with what its environment switches on. */
+const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
+  ...daemonSet('kube-vip-ds', 'ghcr.io/kube-vip/kube-vip:v0.7.0'),
+  spec: {
+    template: {
+      spec: { nodeSelector, containers: [{ name: 'k', env: variables.map((name) => ({ name, value: 'true' })) }] },
+    },
+  },
+});
+/** A Node, also in place of one that is there. */
+const nodeWith = (name: string, zone: string, labels: object) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { 'topology.kubernetes.io/zone': zone, ...labels } },
+  status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
+});
+
 const around = (client: string): RegExp =>
   new RegExp(`^✓ through its cluster IP 100 %.*; ${client} \\(.*goes around it`);
 
@@ -513,15 +541,127 @@ const ROWS: readonly Row[] = [
     /enters through the one Node that announces its address \(MetalLB in layer 2 mode\).*, among Nodes with one of its Pods/,
     /^Service shop\/web/,
   ],
+  [
+    'https://github.com/metallb/metallb/issues/1762',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      endpoints: ['b:b', 'c:c'],
+      extra: [
+        advertisement('L2Advertisement', { nodeSelectors: [{ matchLabels: { 'topology.kubernetes.io/zone': 'a' } }] }),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /the one Node that announces its address \(MetalLB in layer 2 mode\); no Node that may take it has one of its Pods/,
+    /only node-0 may take its traffic from outside.*its endpoints are on node-1 and node-2.*or set `externalTrafficPolicy: Cluster`/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/1777',
+    { annotations: METALLB, spec: LOCAL, extra: [advertisement('L2Advertisement', {})] },
+    'Effective',
+    undefined,
+    /\(MetalLB in layer 2 mode\), among Nodes with one of its Pods/,
+    /^Service shop\/web(?!.*drop)/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/148',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [advertisement('BGPAdvertisement', {}), advertisement('L2Advertisement', { ipAddressPools: ['other'] })],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through Nodes that routers pick \(BGP of MetalLB\), among Nodes with one of its Pods/,
+    /no Node there announces its address\. → Run a Pod in every zone whose routers are to reach it/,
+  ],
+  [
+    'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
+    {
+      annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },
+      spec: LOCAL,
+      endpoints: ['a:a'],
+      extra: [nodeWith('node-0', 'a', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' })],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /any Node that the load balancer of the cloud picks; no Node that may take it has one of its Pods/,
+    /only node-1 and node-2 may take its traffic.*without the label `node\.kubernetes\.io\/exclude-from/,
+  ],
+  [
+    'https://github.com/kube-vip/kube-vip/issues/729',
+    { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['bgp_enable'])] },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /Nodes that routers pick \(BGP of kube-vip\); Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-2: Nodes there drop what enters\. → Without svc_election/,
+  ],
+  [
+    'https://github.com/harvester/docs/pull/1078',
+    {
+      spec: LOCAL,
+      extra: [kubeVip(['vip_arp', 'svc_election'], { vip: '' }), nodeWith('vip', 'a', { vip: '' })],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /\(kube-vip in ARP mode\); no Node that may take it has one of its Pods/,
+    /only vip may take its traffic from outside/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/44803',
+    {
+      spec: LOCAL,
+      nodes: ['a', 'b', 'c', 'a'],
+      plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
+      extra: [beside('cilium.io/v2', 'CiliumBGPClusterConfig', {}, { namespace: undefined })],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /Nodes that routers pick \(BGP of Cilium\); Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-3: .*1\.19 was seen to/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/97147',
+    {
+      annotations: { [`${AWS}-type`]: 'nlb' },
+      spec: LOCAL,
+      nodes: ['a', 'b'],
+      endpoints: ['a:a', 'a:a', 'b:b'],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /among Nodes with one of its Pods/,
+    /1 endpoint of Service shop\/web on node-1 as much as 2 on node-0\. → Spread its Pods over Nodes/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575',
+    {
+      spec: { ...CLOSE, type: 'NodePort' },
+      extra: [
+        beside('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', { targetType: 'instance', serviceRef: { name: 'web' } }),
+      ],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of TargetGroupBinding shop\/web picks$/,
+    /`load_balancing\.cross_zone\.enabled=false`/,
+  ],
+  [
+    'https://github.com/kubeflow/community-distribution/pull/1579',
+    {
+      annotations: { 'cloud.google.com/neg': '{"ingress": false}' },
+      spec: { ...CLOSE, type: 'NodePort' },
+      extra: [ingress('gce')],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Ingress shop\/web picks$/,
+    /with `cloud\.google\.com\/neg: \{"ingress": true\}` Google's sends to Pods/,
+  ],
 ];
 
-/** An object beside shop/web. */
-const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}) => ({
-  apiVersion,
-  kind,
-  metadata: { namespace: 'shop', name: 'web', ...metadata },
-  spec,
-});
 const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
 const RBAC = 'rbac.authorization.k8s.io';
 const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
@@ -874,6 +1014,35 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     members('x/skupper-router:3.4'),
     MEMBERS,
     /send on to sites/,
+  ],
+  [
+    'https://github.com/gardener/gardener/issues/12626',
+    {
+      extra: [
+        beside('networking.istio.io/v1', 'VirtualService', {
+          gateways: ['gw'],
+          tls: [{ route: [{ destination: { host: 'web.shop.svc.cluster.local' } }] }],
+        }),
+        beside('networking.istio.io/v1', 'DestinationRule', {
+          host: 'web.shop.svc.cluster.local',
+          trafficPolicy: { loadBalancer: { localityLbSetting: { enabled: true } }, outlierDetection: {} },
+        }),
+      ],
+    },
+    around('istio-gateway'),
+    /Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
+  ],
+  [
+    'https://github.com/zalando/skipper/issues/3785',
+    { extra: [beside('zalando.org/v1', 'RouteGroup', { backends: [{ type: 'service', serviceName: 'web' }] })] },
+    around('skipper'),
+    /start it with `-kubernetes-topology-zone`/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4801',
+    { extra: route('gateway.k8s.aws/alb') },
+    around('aws-alb'),
+    /`load_balancing\.cross_zone\.enabled=false`/,
   ],
 ];
 

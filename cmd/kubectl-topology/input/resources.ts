@@ -15,6 +15,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
+import { ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/clients.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
@@ -71,35 +72,20 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: inCluster('operator.tigera.io/v1', 'Installation'), ...EVIDENCE },
   { resource: inNamespaces('cilium.io/v2', 'CiliumNodeConfig'), everywhere: true, ...EVIDENCE },
   { resource: inCluster('operator.openshift.io/v1', 'Network'), ...EVIDENCE },
+  { resource: inNamespaces('metallb.io/v1beta1', 'L2Advertisement'), everywhere: true, ...EVIDENCE },
+  { resource: inNamespaces('metallb.io/v1beta1', 'BGPAdvertisement'), everywhere: true, ...EVIDENCE },
+  { resource: inCluster('cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy'), ...EVIDENCE },
+  { resource: inCluster('cilium.io/v2', 'CiliumBGPClusterConfig'), ...EVIDENCE },
 ];
 
-/** None of them is everywhere; routes may send to Services of other namespaces. */
-const ENTRIES: readonly Source[] = [
-  { resource: inNamespaces('networking.k8s.io/v1', 'Ingress') },
-  { resource: inCluster('networking.k8s.io/v1', 'IngressClass') },
-  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'Gateway'), everywhere: true },
-  { resource: inCluster('gateway.networking.k8s.io/v1', 'GatewayClass') },
-  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'HTTPRoute'), everywhere: true },
-  { resource: inNamespaces('gateway.networking.k8s.io/v1', 'GRPCRoute'), everywhere: true },
-  { resource: inNamespaces('traefik.io/v1alpha1', 'IngressRoute'), everywhere: true },
-  { resource: inNamespaces('projectcontour.io/v1', 'HTTPProxy') },
-  { resource: inNamespaces('apisix.apache.org/v2', 'ApisixRoute') },
-  { resource: inNamespaces('traefik.io/v1alpha1', 'TraefikService') },
-  { resource: inNamespaces('route.openshift.io/v1', 'Route') },
-  { resource: inNamespaces('networking.istio.io/v1', 'VirtualService') },
-  { resource: inNamespaces('networking.istio.io/v1', 'DestinationRule'), everywhere: true },
-  { resource: inNamespaces('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy'), everywhere: true },
-  { resource: inNamespaces('gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy') },
-  { resource: inNamespaces('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy'), everywhere: true },
-  { resource: inNamespaces('cilium.io/v2', 'CiliumEnvoyConfig') },
-  { resource: inCluster('cilium.io/v2', 'CiliumClusterwideEnvoyConfig') },
-  { resource: inNamespaces('cilium.io/v2', 'CiliumLocalRedirectPolicy') },
-  { resource: inNamespaces('multicluster.x-k8s.io/v1alpha1', 'ServiceExport') },
-  { resource: inNamespaces('k8s.nginx.org/v1', 'VirtualServer') },
-  { resource: inNamespaces('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding') },
-  { resource: inCluster('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration') },
-  { resource: inCluster('apiregistration.k8s.io/v1', 'APIService') },
-].map((source) => ({ ...source, ...EVIDENCE }));
+/** No cluster has all of them; webhooks are read by themselves. */
+const ENTRIES: readonly Source[] = ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration').map(
+  ([apiVersion, kind, where]) => ({
+    resource: inCluster(apiVersion, kind, where !== 'cluster'),
+    everywhere: where === 'anywhere',
+    ...EVIDENCE,
+  }),
+);
 
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],

@@ -2,6 +2,7 @@
 import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
+import { steersClient } from '../../../pkg/diagnosis/bypasses/clients.ts';
 import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
@@ -27,14 +28,10 @@ const ANNOTATIONS: readonly string[] = [
   'meta.helm.sh/release-name',
   'objectset.rio.cattle.io/owner-',
   'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type',
-  'traefik.ingress.kubernetes.io/service.nativelb',
-  'traefik.io/service.nativelb',
-  'kubernetes.io/ingress.class',
-  'nginx.ingress.kubernetes.io/service-upstream',
-  'nginx.org/use-cluster-ip',
-  'haproxy-ingress.github.io/service-upstream',
-  'alb.ingress.kubernetes.io/target-type',
   'cloud.google.com/neg',
+  'loadbalancer.openstack.org/enable-health-monitor',
+  'metallb.io/ip-allocated-from-pool',
+  'metallb.universe.tf/ip-allocated-from-pool',
   'k3s.io/node-args',
   'rke2.io/node-args',
 ];
@@ -56,7 +53,7 @@ const FLAG_VALUE =
 
 /** Settings of ConfigMaps and custom resources. */
 const SETTINGS =
-  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|bpf-lb-sock(?:-hostns-only)?|ipam|mode|featureGates\..*|antreaProxy\..*|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
+  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|bpf-lb-sock(?:-hostns-only)?|ipam|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
 
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);
@@ -83,7 +80,7 @@ const routerWithoutSecrets = (router: RouterObject): RouterObject => ({
     name,
     image,
     args: keptArgs(args),
-    env: entriesOf(env, (own) => own === 'FELIX_BPFENABLED'),
+    env: entriesOf(env, (own) => /^(?:FELIX_BPFENABLED|svc_election|bgp_enable|vip_arp)$/.test(own)),
   })),
 });
 
@@ -91,7 +88,8 @@ const keptAnnotations = (annotations: StringMap): StringMap =>
   Object.fromEntries(
     Object.entries(annotations).flatMap(([name, text]) => {
       // Which load balancer it is shows in the name.
-      if (!ANNOTATIONS.some((prefix) => name.startsWith(prefix))) return namesBalancer(name) ? [[name, '']] : [];
+      if (!steersClient(name) && !ANNOTATIONS.some((prefix) => name.startsWith(prefix)))
+        return namesBalancer(name) ? [[name, '']] : [];
       if (!name.endsWith('.io/node-args')) return [[name, text]];
       const [disables] = DISABLES_PROXY.exec(text) ?? [];
       return disables === undefined ? [] : [[name, `[${disables}]`]];

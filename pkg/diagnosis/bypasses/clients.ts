@@ -77,7 +77,8 @@ export const CLIENTS = clients({
     byHints: true,
   },
   'f5-nginx-ingress': {
-    setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
+    setting:
+      '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`, or start newer releases with `-enable-topology-aware-routing`',
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
     usesClusterIp: 'nginx.org/use-cluster-ip',
   },
@@ -114,6 +115,14 @@ export const CLIENTS = clients({
   apisix: {
     setting: '`resolveGranularity: service` of each of its backends in the ApisixRoute sends it to the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
+  },
+  skipper: {
+    setting: 'start it with `-kubernetes-topology-zone` set to the zone of its Pods (releases of 2026)',
+    source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
+  },
+  'nginx-gateway': {
+    decides: 'NGINX Gateway Fabric sends to Pods, without zones',
+    source: 'nginx/nginx-gateway-fabric#5616',
   },
   haproxy: {
     source: 'haproxytech/kubernetes-ingress: no setting found',
@@ -312,8 +321,11 @@ export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client
   // GKE has no IngressClass objects.
   [/^k8s\.io\/ingress-gce/, 'gke-neg', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
-  [/^azure\/application-gateway/, 'azure-application-gateway', /^azure[-/]application-gateway$/],
-  [/^cilium\.io\/ingress-controller/, 'cilium-gateway', /^cilium$/],
+  [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
+  [/^projectcontour\.io\//, 'contour', /^contour$/],
+  [/^istio\.io\//, 'istio-gateway', /^istio$/],
+  [/^(?:io\.)?cilium(?:\.io)?\/ingress-controller/, 'cilium-gateway', /^cilium$/],
+  [/skipper/, 'skipper', /^skipper$/],
 ];
 
 export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName])[] = [
@@ -325,25 +337,59 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^networking\.gke\.io\//, 'gke-neg'],
   [/^konghq\.com\//, 'kong'],
   [/^kgateway\.dev\//, 'kgateway'],
+  [/^gateway\.nginx\.org\//, 'nginx-gateway'],
+  [/^alb\.networking\.azure\.io\//, 'azure-application-gateway'],
+  [/^gateway\.k8s\.aws\//, 'aws-alb'],
 ];
 
-/** Routes of one controller alone, and what the API server calls, by kind. */
-export const CLIENT_OF_KIND: Readonly<Record<string, ClientName>> = {
-  IngressRoute: 'traefik/route',
-  HTTPProxy: 'contour',
-  ApisixRoute: 'apisix',
-  TraefikService: 'traefik/route',
-  Route: 'openshift-router',
-  VirtualService: 'istio-gateway',
-  CiliumEnvoyConfig: 'cilium-envoy',
-  CiliumClusterwideEnvoyConfig: 'cilium-envoy',
-  CiliumLocalRedirectPolicy: 'cilium-redirect',
-  ServiceExport: 'clusterset',
-  VirtualServer: 'f5-nginx-ingress/route',
-  MutatingWebhookConfiguration: 'kube-apiserver',
-  ValidatingWebhookConfiguration: 'kube-apiserver',
-  APIService: 'kube-apiserver',
-};
+type RouteKind = readonly [
+  apiVersion: string,
+  kind: string,
+  where: 'anywhere' | 'beside' | 'cluster',
+  client?: ClientName,
+];
+
+/** Kinds that name Services which traffic is sent to, whether these may be in other namespaces, and who acts on them where that is one alone. */
+export const ROUTE_KINDS: readonly RouteKind[] = [
+  ['networking.k8s.io/v1', 'Ingress', 'beside'],
+  ['networking.k8s.io/v1', 'IngressClass', 'cluster'],
+  ['gateway.networking.k8s.io/v1', 'Gateway', 'anywhere'],
+  ['gateway.networking.k8s.io/v1', 'GatewayClass', 'cluster'],
+  ['gateway.networking.k8s.io/v1', 'HTTPRoute', 'anywhere'],
+  ['gateway.networking.k8s.io/v1', 'GRPCRoute', 'anywhere'],
+  ['gateway.networking.k8s.io/v1alpha2', 'TLSRoute', 'anywhere'],
+  ['gateway.networking.k8s.io/v1alpha2', 'TCPRoute', 'anywhere'],
+  ['traefik.io/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
+  ['traefik.containo.us/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
+  ['traefik.io/v1alpha1', 'TraefikService', 'beside', 'traefik/route'],
+  ['projectcontour.io/v1', 'HTTPProxy', 'beside', 'contour'],
+  ['apisix.apache.org/v2', 'ApisixRoute', 'beside', 'apisix'],
+  ['route.openshift.io/v1', 'Route', 'beside', 'openshift-router'],
+  ['networking.istio.io/v1', 'VirtualService', 'beside', 'istio-gateway'],
+  ['networking.istio.io/v1', 'DestinationRule', 'anywhere'],
+  ['gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', 'anywhere'],
+  ['gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy', 'beside'],
+  ['kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'anywhere'],
+  ['cilium.io/v2', 'CiliumEnvoyConfig', 'beside', 'cilium-envoy'],
+  ['cilium.io/v2', 'CiliumClusterwideEnvoyConfig', 'cluster', 'cilium-envoy'],
+  ['cilium.io/v2', 'CiliumLocalRedirectPolicy', 'beside', 'cilium-redirect'],
+  ['zalando.org/v1', 'RouteGroup', 'beside', 'skipper'],
+  ['multicluster.x-k8s.io/v1alpha1', 'ServiceExport', 'beside', 'clusterset'],
+  ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
+  ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
+  ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
+  ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
+];
+
+/** Who acts on it, whatever else runs. */
+export const clientOfKind = (kind: string): ClientName | undefined => ROUTE_KINDS.find(([, own]) => own === kind)?.[3];
+
+/** Annotations of routes and Services that decide how their traffic goes. */
+export const steersClient = (annotation: string): boolean =>
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-/.test(annotation) ||
+  Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);
 
 /** Annotations and labels of a Service that say who sends to its Pods. */
 export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [

@@ -9,13 +9,13 @@ import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {
   CLIENTS,
-  CLIENT_OF_KIND,
   type Client,
   type ClientName,
   type EntryObject,
   GATEWAY_CONTROLLERS,
   INGRESS_CONTROLLERS,
   SERVICE_MARKS,
+  clientOfKind,
 } from './clients.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
@@ -114,14 +114,16 @@ const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
-  if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? 'aws-ip-targets' : undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
-  return CLIENT_OF_KIND[entry.kind] ?? gatewayClient(entry, index);
+  return clientOfKind(entry.kind) ?? gatewayClient(entry, index);
 };
 
-/** An ALB with instance targets goes through node ports, and so does Google's without network endpoint groups. */
+/** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
-  (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
+  (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
+  (client === 'aws-alb' &&
+    entry.kind === 'Ingress' &&
+    entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
   (client === 'gke-neg' && entry.kind === 'Ingress' && !hasNeg(service));
 
 /** Where an annotation makes zones count there is nothing left to set. */
@@ -136,7 +138,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
   (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
     if (client === undefined || !takesNodePorts(client, entry, service)) return [];
-    const { setting = 'see its documentation' } = CLIENTS[client];
+    const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
+      CLIENTS[client];
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
     return [{ enters: `through any Node that the load balancer of ${entryName(entry)} picks`, remedy }];
   });

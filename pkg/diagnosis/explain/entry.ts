@@ -1,18 +1,36 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
+import { type Node, zoneOfNode } from '../../apis/core.ts';
+import { nameOf } from '../../apis/values.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
+import { POOLS } from '../project/routers.ts';
+import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
+import { PINNED_REMEDY, isPinned, whyEmpty } from './spread.ts';
 
-interface Entry {
+interface Kind {
   readonly enters: string;
   readonly remedy: string;
-  /** It asks no Node for its health: an address is announced, by Nodes with a Pod where the policy is Local. */
-  readonly unchecked?: true;
+  /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
+  readonly announced?: 'one' | 'all';
   /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
   readonly blind?: string;
+  /** In these versions of the data plane; default: all. */
+  readonly blindIn?: RegExp;
 }
 
-interface EntryKind extends Entry {
+interface Entry extends Kind {
+  /** Ready Nodes through which it may enter. */
+  readonly takers: readonly Node[];
+  /** Under the policy Local: all its endpoints are on other Nodes. */
+  readonly isStranded: boolean;
+}
+
+/** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
+interface Family extends Kind {
   /** An annotation or the class of the Service. */
   readonly shown?: RegExp;
   /** That the provider's Nodes have. */
@@ -21,32 +39,67 @@ interface EntryKind extends Entry {
   readonly namespace?: string;
   /** Name of its DaemonSet. */
   readonly daemonSet?: RegExp;
+  /** By what shows the mode: a kind of objects, or a variable that is true in the environment of its DaemonSet. */
+  readonly modes?: Readonly<Record<string, Kind>>;
 }
 
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
+const ELECTION = 'svc_election';
+const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
+const NO_ZONES = 'Nothing of the Service makes the load balancer keep to zones.';
+
+const oneNode = (who: string) => ({
+  enters: `through the one Node that announces its address (${who})`,
+  remedy:
+    'All traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node. Over BGP several Nodes announce.',
+  announced: 'one' as const,
+});
+
+const overBgp = (who: string) => ({
+  enters: `through Nodes that routers pick (${who})`,
+  remedy: 'Zones count where the routers prefer Nodes of their own zone.',
+  announced: 'all' as const,
+});
+
+/** Either of them. */
+const eitherWay = (who: string, layer2: string) => ({
+  ...oneNode(''),
+  enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
+});
+
+const CILIUM_L2: Kind = {
+  ...oneNode('Cilium L2 announcements'),
+  blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
+  blindIn: /^1\.(?:1\d|20\.[01]$)/,
+};
+const CILIUM_BGP: Kind = {
+  ...overBgp('BGP of Cilium'),
+  blind: `Cilium before 1.14 announces from Nodes without a Pod (cilium/cilium#23035), and 1.19 was seen to (#44803, open). ${ANYWHERE}`,
+  blindIn: /^1\.(?:1[0-3]|19)\./,
+};
 
 /** What runs in the cluster comes before what its provider would offer. */
-const ENTRIES: readonly EntryKind[] = [
+const FAMILIES: readonly Family[] = [
   {
+    // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
     shown: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
-    enters:
-      'through the one Node that announces its address (MetalLB in layer 2 mode), or through Nodes that routers pick (BGP)',
-    remedy:
-      'In layer 2 mode all traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node: use BGP.',
-    unchecked: true,
+    ...eitherWay('MetalLB', 'layer 2'),
+    modes: { L2Advertisement: oneNode('MetalLB in layer 2 mode'), BGPAdvertisement: overBgp('BGP of MetalLB') },
   },
   {
     // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
     shown: /^kube-vip\.io\//,
     daemonSet: /^kube-vip/,
-    enters:
-      'through the one Node that announces its address (kube-vip in ARP mode), or through Nodes that routers pick (BGP)',
-    remedy:
-      'In ARP mode all traffic enters one zone, and `externalTrafficPolicy: Local` leaves the Pods of one Node: use BGP.',
-    unchecked: true,
+    ...eitherWay('kube-vip', 'ARP'),
+    modes: {
+      bgp_enable: { ...overBgp('BGP of kube-vip'), blind: NO_ELECTION },
+      vip_arp: { ...oneNode('kube-vip in ARP mode'), blind: NO_ELECTION },
+    },
   },
+  { shown: /openelb\.kubesphere\.io\//, namespace: 'openelb-system', ...eitherWay('OpenELB', 'layer 2') },
+  { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
   {
     // docs.k3s.io/networking/networking-services; k3s#9592, #11077
     daemonSet: /^svclb-/,
@@ -78,65 +131,165 @@ const ENTRIES: readonly EntryKind[] = [
     shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
     label: /^kubernetes\.azure\.com\//,
     enters: 'through any Node that the load balancer of Azure picks',
-    remedy: 'Nothing of the Service makes the load balancer keep to zones.',
+    remedy: NO_ZONES,
+  },
+  {
+    // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62
+    shown: /^load-balancer\.hetzner\.cloud\/|^service\.beta\.kubernetes\.io\/(?:do|scw)-loadbalancer-/,
+    label: /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\//,
+    enters: 'through any Node that the load balancer of the cloud picks',
+    remedy: NO_ZONES,
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
+  { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
+  { shown: /^io\.cilium\/bgp-control-plane$/, ...CILIUM_BGP },
   {
-    shown: /^io\.cilium\/l2-announcer$/,
-    enters: 'through the one Node that announces its address (Cilium L2 announcements)',
-    remedy: 'All traffic enters one zone: with the class `io.cilium/bgp-control-plane` routers pick among Nodes.',
-    blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
-  },
-  {
-    shown: /^io\.cilium\/bgp-control-plane$/,
-    enters: 'through Nodes that routers pick (BGP of Cilium)',
-    remedy: 'Zones count where the routers prefer Nodes of their own zone.',
-    unchecked: true,
+    ...eitherWay('Cilium', 'layer 2'),
+    modes: {
+      CiliumL2AnnouncementPolicy: CILIUM_L2,
+      CiliumBGPClusterConfig: CILIUM_BGP,
+    },
   },
 ];
 
 /** By an annotation of this name. */
-export const namesBalancer = (annotation: string): boolean => ENTRIES.some(({ shown }) => shown?.test(annotation));
+export const namesBalancer = (annotation: string): boolean => FAMILIES.some(({ shown }) => shown?.test(annotation));
 
-const OTHER_ENTRY: Entry = {
+const OTHER_ENTRY: Kind = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
   blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
 };
 
-const NODE_PORT: Entry = {
+const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
   remedy: 'Zones count where clients pick a Node of their own zone.',
   blind: ANYWHERE,
 };
 
-const balancerOf = ({ service, nodes, snapshot, index }: Facts): Entry => {
+/** The pool that MetalLB took the address from. */
+const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
+/** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
+/** What announces addresses of the Service: of every pool, where it or the Service names none. */
+const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
+  const annotations = Object.entries(service.metadata?.annotations ?? {});
+  const [, pool = ''] = annotations.find(([key]) => POOL.test(key)) ?? [];
+  return itemsOf(snapshot.routers).filter(
+    ({ kind, settings: { [POOLS]: pools = '' } }) =>
+      FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind)) &&
+      (pool === '' || pools === '' || pools.split(',').includes(pool)),
+  );
+};
+
+const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
   const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.keys(service.metadata?.annotations ?? {}), loadBalancerClass];
-  const entry = ENTRIES.find(({ shown }) => own.some((key) => shown?.test(key)));
-  if (entry !== undefined) return entry;
-  // A class belongs to one controller, whatever else runs in the cluster.
-  if (loadBalancerClass !== '')
-    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${loadBalancerClass}) picks` };
+  const { daemonSets } = index.bypasses;
+  const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
+  const signs = new Set([
+    ...announcers.map(({ kind }) => kind),
+    ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
+  ]);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
-  const isThere = ({ label, namespace, daemonSet }: EntryKind): boolean =>
+  const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => label?.test(key)) ||
-    index.bypasses.daemonSets.some(({ name }) => daemonSet?.test(name)) ||
-    itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace);
-  return ENTRIES.find(isThere) ?? OTHER_ENTRY;
+    daemonSets.some(({ name }) => daemonSet?.test(name)) ||
+    itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
+    Object.keys(modes).some((sign) => signs.has(sign));
+  const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
+  // A class belongs to one controller, whatever else runs in the cluster.
+  if (named === undefined && loadBalancerClass !== '')
+    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${loadBalancerClass}) picks` };
+  const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
+  const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
+  const [mode] = modes.length === 1 ? modes : [];
+  const { blind, blindIn, ...kind }: Kind = mode?.[1] ?? family;
+  const { version = '' } = nodes[0] === undefined ? {} : index.routers.of(nodes[0]);
+  const isBlind = blind !== undefined && !signs.has(ELECTION) && blindIn?.test(version) !== false;
+  return isBlind ? { ...kind, blind } : kind;
 };
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
-  const { type, externalIPs, externalTrafficPolicy } = facts.service.spec ?? {};
-  const at = ({ blind, ...entry }: Entry): Entry => {
-    if (externalTrafficPolicy !== 'Local') return entry;
-    const isBlind = blind !== undefined && facts.service.metadata?.annotations?.[MONITOR] !== 'true';
-    const local = isBlind ? '; Nodes without one of its Pods drop it' : ', among Nodes with one of its Pods';
-    return { ...entry, ...(isBlind ? { blind } : {}), enters: `${entry.enters}${local} (externalTrafficPolicy Local)` };
+  const { service, nodes, endpoints, index } = facts;
+  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
+  const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
+  // Without a selector one of them takes every Node; kube-vip itself has to run there.
+  const runners = index.bypasses.daemonSets.filter(({ name }) => type === 'LoadBalancer' && /^kube-vip/.test(name));
+  const selectors = [announcers, runners].flatMap((own) =>
+    own.some((each) => each.nodes.length === 0) ? [] : own.length === 0 ? [] : [own.flatMap((each) => each.nodes)],
+  );
+  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
+  const at = ({ blind, ...kind }: Kind): Entry => {
+    const takers = nodes.filter(({ metadata: { labels = {} } = {} }) => {
+      // Of those that announce only MetalLB looks at the label.
+      const heeds = type === 'LoadBalancer' && (kind.announced === undefined || kind.enters.includes('MetalLB'));
+      const isOpen = !heeds || labels[EXCLUDED] === undefined;
+      return isOpen && selectors.every((own) => own.some((selector) => matchesSelector(selector, labels)));
+    });
+    const isHost = (node: Node): boolean => hosts.has(nameOf(node));
+    const isLocal = externalTrafficPolicy === 'Local';
+    // What is on a Node that was not seen may be on one of these.
+    const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
+    const entry = { ...kind, takers, isStranded };
+    if (!isLocal) return entry;
+    const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
+    const pods = isBlind ? '; Nodes without one of its Pods drop it' : ', among Nodes with one of its Pods';
+    const local = isStranded ? '; no Node that may take it has one of its Pods, so it fails' : pods;
+    return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
-  if (type === 'NodePort') return at(nodePortEntries(facts.service, facts.index.bypasses)[0] ?? NODE_PORT);
+  if (type === 'NodePort') return at(nodePortEntries(service, index.bypasses)[0] ?? NODE_PORT);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
-  return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(balancerOf(facts));
+  return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
+};
+
+const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, and selected by what announces it), or set \`externalTrafficPolicy: Cluster\`.`;
+const UNEVEN_REMEDY =
+  'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`), or have the load balancer send to Pods (on AWS target type IP).';
+
+/** Under `externalTrafficPolicy: Local`: where traffic from outside may enter, and what of it finds no Pod. */
+export const localEntryCauses = (facts: Facts): Cause[] => {
+  const { service, name, endpoints } = facts;
+  const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
+  if (entry === undefined || endpoints.length === 0) return [];
+  const { takers, isStranded, blind, announced } = entry;
+  const policy = `Service ${name} has externalTrafficPolicy Local`;
+  if (isStranded) {
+    const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
+    const evidence = `${policy}, and ${who} may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on ${listed(endpoints.map(({ nodeName }) => nodeName))}.`;
+    return [cause('effective', 'ZoneFailsHealthCheck', evidence, STRANDED_REMEDY)];
+  }
+  const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
+  const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
+  const byNode = announced !== undefined && blind !== undefined;
+  const where = byNode ? bare : empty;
+  if (where.length === 0 || (announced === 'one' && !byNode)) return [];
+  const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
+  const what = blind === undefined ? `no Node there ${kept}` : 'Nodes there drop what enters';
+  const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
+  const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
+  const evidence = `${policy} and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
+  const reach = announced === undefined ? undefined : 'Run a Pod in every zone whose routers are to reach it.';
+  return [cause('effective', 'ZoneFailsHealthCheck', evidence, pinned ? PINNED_REMEDY : (blind ?? reach))];
+};
+
+/** Through which Nodes traffic from outside enters, and how they share it. */
+export const entryCauses = (facts: Facts): Cause[] => {
+  const { service, name, endpoints } = facts;
+  const { type, externalTrafficPolicy } = service.spec ?? {};
+  const entry = entryOf(facts);
+  if (entry === undefined) return [];
+  if (externalTrafficPolicy !== 'Local') {
+    const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';
+    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters: ${entry.enters}.`;
+    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, entry.remedy)];
+  }
+  const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
+  const [few, many] = [counts[0], counts.at(-1)];
+  if (type !== 'LoadBalancer' || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
+  const evidence = `With externalTrafficPolicy Local Nodes get alike, not Pods: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, UNEVEN_REMEDY)];
 };

@@ -18,7 +18,7 @@ import {
   spreadText,
 } from './spread.ts';
 import { settingsFor } from './ask.ts';
-import { entryOf } from './entry.ts';
+import { entryCauses, entryOf, localEntryCauses } from './entry.ts';
 import {
   type ExplainOptions,
   type Facts,
@@ -238,6 +238,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const found = [
     ...(nodes.length === 0 ? [cause('used', 'NoNodes', `${none} about clients of Service ${name}.`)] : []),
     ...evacuation,
+    ...localEntryCauses(facts),
     ...failingCauses(facts),
     ...kind,
     ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
@@ -250,6 +251,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
+    ...(clientZones.length > 1 ? entryCauses(facts) : []),
     ...crossingCauses(facts, effective),
   ];
   // Who waits is part of why Pods are not spread.

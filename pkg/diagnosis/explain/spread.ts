@@ -8,7 +8,6 @@ import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
-import { entryOf } from './entry.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -56,7 +55,7 @@ export const runsOnFargate = ({ endpoints, nodes }: Facts): boolean => {
 const FARGATE_REMEDY =
   'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Whether Fargate looks at a topologySpreadConstraint is not known here.';
 
-const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
+export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
   if (runsOnFargate(facts))
     return `The Pods of ${named(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
@@ -99,10 +98,10 @@ const UNSELECTED_REMEDY =
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
-const PINNED_REMEDY =
+export const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
 
-const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
+export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
 
 /** Where a constraint is no remedy; undefined: what the code says. */
@@ -213,7 +212,7 @@ export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
 
 /** Connections fail, whatever is asked for. */
 export const failingCauses = (facts: Facts): Cause[] => {
-  const { service, name, nodes, endpoints, notServing, noZones } = facts;
+  const { name, nodes, notServing, noZones } = facts;
   const causes: Cause[] = [];
   if (notServing.length > 0) {
     const what = notServing.map(
@@ -221,16 +220,6 @@ export const failingCauses = (facts: Facts): Cause[] => {
     );
     const evidence = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
     causes.push(cause('used', 'PublishedNotReady', evidence));
-  }
-  const empty = [...new Set(nodes.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
-  const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
-  if (entry !== undefined && entry.unchecked !== true && endpoints.length > 0 && empty.length > 0) {
-    const { blind } = entry;
-    const what = blind ? 'Nodes there drop what enters' : 'no Node there passes the health check of the load balancer';
-    const evidence = `Service ${name} has externalTrafficPolicy Local and no ready endpoint in ${listed(empty)}: ${what}.`;
-    const pinned = facts.workloads.find((workload) => isPinned(workload, empty));
-    const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
-    causes.push(cause('effective', 'ZoneFailsHealthCheck', `${evidence}${why}`, pinned ? PINNED_REMEDY : blind));
   }
   if (noZones.length > 0) {
     const evidence = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
@@ -241,8 +230,7 @@ export const failingCauses = (facts: Facts): Cause[] => {
 
 /** What a Service needs beside hints, named where it is missing. */
 export const prerequisiteCauses = (facts: Facts): Cause[] => {
-  const { service, name, snapshot, workloads, autoscalers } = facts;
-  const { type, externalTrafficPolicy } = service.spec ?? {};
+  const { snapshot, workloads, autoscalers } = facts;
   const causes: Cause[] = [];
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
   if (snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0) {
@@ -255,12 +243,6 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
   }
   const waiting = waitingText(facts).trimStart();
   if (waiting !== '') causes.push(cause('prerequisite', 'PodsWaiting', waiting));
-  const entry = entryOf(facts);
-  if (entry !== undefined && externalTrafficPolicy !== 'Local') {
-    const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';
-    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters: ${entry.enters}.`;
-    causes.push(cause('prerequisite', 'LoadBalancerTraffic', evidence, entry.remedy));
-  }
   return causes;
 };
 

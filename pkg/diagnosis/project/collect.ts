@@ -3,6 +3,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
+import { ROUTE_KINDS } from '../bypasses/clients.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
@@ -17,15 +18,24 @@ interface Kind {
   /** Groups in which the kind has this name; default: any. */
   readonly groups?: readonly string[];
   /** It has no namespace. */
-  readonly scoped?: true;
+  readonly scoped?: boolean;
 }
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
 const createKinds = (): Readonly<Record<string, Kind>> => {
   const workload = { reads: { workloads: workloadOf } };
   const autoscaler = { reads: { autoscalers: autoscalerOf } };
   const reads = { routers: routerOf };
-  const entry = { reads: { ingresses: clientEntry } };
+  const routes = Object.entries(Object.groupBy(ROUTE_KINDS, ([, kind]) => kind)).map(([kind, rows = []]) => {
+    const groups = rows.map(([apiVersion]) => groupOf(apiVersion));
+    return [
+      kind,
+      { reads: { ingresses: clientEntry }, groups, scoped: rows.some((row) => row[2] === 'cluster') },
+    ] as const;
+  });
   return {
+    ...Object.fromEntries(routes),
     Node: { reads: { nodes: nodeOf }, groups: [''], scoped: true },
     Service: { reads: { services: serviceOf }, groups: [''] },
     EndpointSlice: { reads: { slices: createSliceReader() } },
@@ -42,34 +52,12 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     CiliumNodeConfig: { reads, groups: ['cilium.io'] },
     FelixConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
     Installation: { reads, groups: ['operator.tigera.io'], scoped: true },
+    L2Advertisement: { reads, groups: ['metallb.io'] },
+    BGPAdvertisement: { reads, groups: ['metallb.io'] },
+    CiliumL2AnnouncementPolicy: { reads, groups: ['cilium.io'], scoped: true },
+    CiliumBGPClusterConfig: { reads, groups: ['cilium.io'], scoped: true },
     Network: { reads, groups: ['operator.openshift.io'], scoped: true },
-    Ingress: { ...entry, groups: ['networking.k8s.io'] },
-    IngressClass: { ...entry, groups: ['networking.k8s.io'], scoped: true },
-    Gateway: { ...entry, groups: ['gateway.networking.k8s.io'] },
-    GatewayClass: { ...entry, groups: ['gateway.networking.k8s.io'], scoped: true },
-    HTTPRoute: entry,
-    GRPCRoute: entry,
-    TLSRoute: entry,
-    TCPRoute: entry,
-    IngressRoute: { ...entry, groups: ['traefik.io', 'traefik.containo.us'] },
-    HTTPProxy: { ...entry, groups: ['projectcontour.io'] },
-    ApisixRoute: { ...entry, groups: ['apisix.apache.org'] },
-    TraefikService: { ...entry, groups: ['traefik.io', 'traefik.containo.us'] },
-    Route: { ...entry, groups: ['route.openshift.io'] },
-    VirtualService: { ...entry, groups: ['networking.istio.io'] },
-    DestinationRule: { ...entry, groups: ['networking.istio.io'] },
-    BackendTrafficPolicy: { ...entry, groups: ['gateway.envoyproxy.io'] },
-    BackendConfigPolicy: { ...entry, groups: ['gateway.kgateway.dev'] },
-    MeshLoadBalancingStrategy: { ...entry, groups: ['kuma.io'] },
-    CiliumEnvoyConfig: { ...entry, groups: ['cilium.io'] },
-    CiliumLocalRedirectPolicy: { ...entry, groups: ['cilium.io'] },
-    CiliumClusterwideEnvoyConfig: { ...entry, groups: ['cilium.io'], scoped: true },
-    ServiceExport: { ...entry, groups: ['multicluster.x-k8s.io', 'net.gke.io'] },
-    VirtualServer: { ...entry, groups: ['k8s.nginx.org'] },
-    TargetGroupBinding: entry,
     MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
-    ValidatingWebhookConfiguration: { ...entry, scoped: true },
-    APIService: { ...entry, groups: ['apiregistration.k8s.io'], scoped: true },
     ClusterRole: { reads: { clusterRoles: clusterRoleOf }, groups: ['rbac.authorization.k8s.io'], scoped: true },
     ClusterRoleBinding: {
       reads: { clusterRoleBindings: clusterRoleBindingOf },
@@ -85,8 +73,6 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
 
 /** Most objects of these kinds say nothing of the collection. */
 const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
-
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
 export const createCollector = () => {
   const kinds = createKinds();

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../.
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import type { EntryObject } from '../bypasses/clients.ts';
+import { type EntryObject, steersClient } from '../bypasses/clients.ts';
 import { writersIn } from '../owner.ts';
 import {
   FieldError,
@@ -158,15 +158,6 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
   };
 };
 
-const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([
-  'kubernetes.io/ingress.class',
-  'nginx.ingress.kubernetes.io/service-upstream',
-  'nginx.org/use-cluster-ip',
-  'haproxy-ingress.github.io/service-upstream',
-  'alb.ingress.kubernetes.io/target-type',
-  'alb.ingress.kubernetes.io/target-group-attributes',
-]);
-
 const MAX_DEPTH = 12;
 
 /** Every object at any depth; what is nested deeper is no route. */
@@ -256,7 +247,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
     parents: placesOf([...listIn(object, 'spec.parentRefs'), ...listIn(object, 'spec.targetRefs')], namespace),
-    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => KEPT_ANNOTATIONS.has(key))),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
       nativeLB: native ? 'true' : undefined,

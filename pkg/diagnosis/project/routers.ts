@@ -82,6 +82,9 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
+/** Of Calico and kube-vip. */
+const KEPT_VARIABLES = /^(?:FELIX_.*|svc_election|bgp_enable|vip_arp)$/;
+
 const containersOf = (podSpec: Fields): RouterContainer[] =>
   listIn(podSpec, 'containers').map((container) => ({
     ...pickTexts(container, 'name', 'image'),
@@ -89,7 +92,7 @@ const containersOf = (podSpec: Fields): RouterContainer[] =>
     env: Object.fromEntries(
       listIn(container, 'env')
         .map((item) => pickTexts(item, 'name', 'value'))
-        .flatMap(({ name, value }) => (name.startsWith('FELIX_') && value !== '' ? [[name, value]] : [])),
+        .flatMap(({ name, value }) => (KEPT_VARIABLES.test(name) && value !== '' ? [[name, value]] : [])),
     ),
   }));
 
@@ -116,9 +119,13 @@ const scheduledOf = (object: Fields): number | undefined => {
   return seen && scheduled(object, 'updated') === desired ? desired : undefined;
 };
 
-/** Plain values at any depth, by dotted path. */
+/** Of what MetalLB announces. */
+export const POOLS = 'spec.ipAddressPools';
+
+/** Plain values, and lists of names, at any depth by dotted path. */
 const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] => {
   if (isFields(value)) return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, `${path}.${key}`));
+  if (path === POOLS && Array.isArray(value)) return [[path, value.join(',')]];
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 
@@ -187,7 +194,10 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
       const nodes = [selectorOf(fieldsIn(object, 'spec.nodeSelector'))];
       return { ...own, nodes, settings: stringsIn(object, 'spec.defaults') };
     }
-    default:
-      return { ...own, settings: Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec')) };
+    default: {
+      const selectors = [...listIn(object, 'spec.nodeSelectors'), fieldsIn(object, 'spec.nodeSelector')];
+      const nodes = selectors.filter((each) => Object.keys(each).length > 0).map(selectorOf);
+      return { ...own, nodes, settings: Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec')) };
+    }
   }
 };
