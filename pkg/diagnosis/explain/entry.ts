@@ -206,9 +206,9 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { blind, blindIn, ...kind }: Kind = mode?.[1] ?? family;
-  const { version = '' } = nodes[0] === undefined ? {} : index.routers.of(nodes[0]);
-  const isBlind = blind !== undefined && !signs.has(ELECTION) && blindIn?.test(version) !== false;
-  return isBlind ? { ...kind, blind } : kind;
+  const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
+  const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
+  return isBlind && blind !== undefined ? { ...kind, blind } : kind;
 };
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
