@@ -171,14 +171,22 @@ const largest = (past: readonly PastDemand[], demand: Demand): Demand =>
     ]),
   );
 
-/** A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. */
+/**
+ * A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. Where none keeps to the target,
+ * these stay until they are as far above it as the threshold is above the target: noise would move the loop between the two.
+ */
 const relieve = (input: DecideInput): Found => {
   const { policy, endpoints, current, demand, figures } = input;
   // A guess is made on the high side already: what is planned for it may use the room up to the threshold.
   const targetUtilization = isGuess(input) ? policy.upperUtilization : policy.targetUtilization;
   const plan = planWithin({ ...policy, targetUtilization }, { endpoints, demand, spreadInForce: current.spread });
-  const less = figures.overload - plan.overload > NOTICEABLE * sumOf(Object.values(demand));
-  const calmer = plan.overload <= figures.overload && figures.maxUtilization - plan.maxUtilization > NOTICEABLE;
+  const fits = plan.maxUtilization <= targetUtilization + NEGLIGIBLE;
+  const margin = fits ? NOTICEABLE : policy.upperUtilization - policy.targetUtilization;
+  // Of both above the same load.
+  const limit = fits ? targetUtilization : Math.min(1, plan.maxUtilization + margin);
+  const { overload } = figuresUnder(current, endpoints, demand, { ...policy, targetUtilization: limit });
+  const less = overload - plan.overload > NOTICEABLE * sumOf(Object.values(demand));
+  const calmer = plan.overload <= overload && figures.maxUtilization - plan.maxUtilization > margin;
   return { hints: less || calmer ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
 

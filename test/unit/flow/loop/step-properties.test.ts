@@ -5,6 +5,7 @@ import { describe, it } from 'mocha';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/from-spec.ts';
 import { initialState, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
+import type { Demand } from '../../../../pkg/flow/types.ts';
 import { inFull } from '../../../support/depth.ts';
 import { normalOf, randomOf } from '../../../bench/loop/random.ts';
 import { changes, endpointsOf, last, looped, observation } from './support.ts';
@@ -13,24 +14,32 @@ describe('loop, whatever it observes', () => {
   describe(`without a limit cycle: at most three changes in ${inFull('ten hours', 'an hour')}`, () => {
     const { targetUtilization, upperUtilization } = DEFAULT_LOOP_POLICY;
     const thresholds = [targetUtilization, upperUtilization, 0.95];
+    const changesUnderNoise = (count: number, demand: Demand, seed: number): string[] => {
+      const normal = normalOf(randomOf(seed));
+      const service = looped({
+        endpoints: () => endpointsOf({ a: count, b: count, c: count }),
+        demand: () => demand,
+        noise: () => Math.max(0, 1 + 0.05 * normal()),
+      });
+      return changes(service.runTo(inFull(36_000, 3_600))).map(({ time, reason }) => `${time} s: ${reason}`);
+    };
     for (const count of inFull([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [1, 3, 10])) {
       for (const threshold of thresholds) {
         for (const offset of [-0.01, 0, 0.01]) {
           it(`${count} endpoints a zone at ${threshold}${offset < 0 ? '' : '+'}${offset} of their capacity, with noise`, () => {
-            const normal = normalOf(randomOf(count * 100 + Math.round((threshold + offset) * 1000)));
             const utilization = threshold + offset;
-            const service = looped({
-              endpoints: () => endpointsOf({ a: count, b: count, c: count }),
-              demand: () => ({ a: utilization * count, b: 0.1 * count, c: 0.1 * count }),
-              noise: () => Math.max(0, 1 + 0.05 * normal()),
-            });
-            expect(
-              changes(service.runTo(inFull(36_000, 3_600))).map(({ time, reason }) => `${time} s: ${reason}`),
-            ).to.have.lengthOf.at.most(3);
+            const demand = { a: utilization * count, b: 0.1 * count, c: 0.1 * count };
+            const seed = count * 100 + Math.round(utilization * 1000);
+            expect(changesUnderNoise(count, demand, seed)).to.have.lengthOf.at.most(3);
           });
         }
       }
     }
+
+    for (const seed of inFull([1, 2, 3, 4, 5], [1]))
+      it(`nor where no plan keeps below the threshold: two hot zones change hardly once an hour, seed ${seed}`, () => {
+        expect(changesUnderNoise(3, { a: 3.6, b: 3, c: 0.6 }, seed)).to.have.lengthOf.at.most(inFull(12, 4));
+      });
   });
 
   it('finds hints for an endpoint without zone, and never hints for a zone without name', () => {
