@@ -498,6 +498,19 @@ const ROWS: readonly Row[] = [
     /uses its own endpoints/,
   ],
   [
+    'https://github.com/cloudnativelabs/kube-router/issues/1597',
+    {
+      spec: LOCAL,
+      plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.0.1')],
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not wanted: .*33 %/,
+    /kube-router from 2\.1/,
+    /uses its own endpoints/,
+  ],
+  [
     'https://github.com/openkruise/kruise/issues/1162',
     { spec: CLOSE, endpoints: ['a:a', 'b:b', 'a:a'], pods: null, extra: [OF_KRUISE] },
     'Ineffective',

@@ -14,6 +14,7 @@ import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/vers
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
+import { workloadTitle } from '../explain/waiting.ts';
 import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
@@ -122,8 +123,6 @@ const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): n
     )
     .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
 };
-
-const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
 /** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
 const spreadRules = (workload: Workload, replicas: number): Said[] =>

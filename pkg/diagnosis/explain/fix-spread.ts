@@ -1,5 +1,4 @@
 // What gives a Service more Pods, and Pods to zones that have none; where no command does, why, and what would.
-import { zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -8,14 +7,13 @@ import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
-import { allows, roomByZone } from './scheduler.ts';
+import { roomByZone } from './scheduler.ts';
+import { workloadTitle } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
 
 type Workload = Facts['workloads'][number];
-
-const titleOf = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
 /** What changes their number owns it: another number would be undone. KEDA writes the HorizontalPodAutoscaler of a ScaledObject back. */
 const scalerOf = (workload: Workload, { autoscalers }: Facts) => {
@@ -33,7 +31,7 @@ const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step
     .get(facts.ref.namespace)
     ?.find(({ images }) => images.some((image) => image.includes('cluster-proportional-autoscaler')));
   if (bySize !== undefined)
-    return [`# ${titleOf(bySize)} sets their number where it targets them: {"min":${replicas}} in its ConfigMap`];
+    return [`# ${workloadTitle(bySize)} sets their number where it targets them: {"min":${replicas}} in its ConfigMap`];
   return few.map((workload) => {
     const { kind, name, maxReplicas = replicas } = scalerOf(workload, facts) ?? {};
     if (kind === undefined || name === undefined)
@@ -107,16 +105,13 @@ export const whyNotSpread: Fix = (facts) => {
   const { workloads, clientZones, endpoints, nodes, index, version } = facts;
   const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
   return workloads.flatMap((workload) => {
-    const who = titleOf(workload);
+    const who = workloadTitle(workload);
     const { kind, volumes = false, replicas } = workload;
-    const barred = empty.filter((zone) => !nodes.some((node) => zoneOfNode(node) === zone && allows(node, workload)));
-    if (barred.length > 0)
-      return [`# the nodeSelector or node affinity of ${who} leaves out ${listed(barred)}: allow Nodes there`];
     const room = roomByZone(workload, { nodes, podsOn: index.podsOn });
     const closed = empty.filter((zone) => !room.has(zone));
     if (closed.length > 0)
       return [
-        `# no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration, or add Nodes that take them`,
+        `# no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`,
       ];
     const full = empty.filter((zone) => room.get(zone) === 0);
     if (full.length > 0)

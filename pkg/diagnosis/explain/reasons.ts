@@ -137,7 +137,7 @@ export const DIAGNOSIS_REASONS = {
   ),
   PolicyIgnored: says(
     'The Service has `internalTrafficPolicy: Local`, and the data plane is not known to read it: endpoints of any Node are used.',
-    'Update the data plane: kube-proxy reads it from 1.22 on, Cilium from 1.13.',
+    'Update the data plane: kube-proxy reads it from 1.22 on, Cilium from 1.13, kube-router from 2.1.',
   ),
   PodsWaiting: says(
     'Pods of the Service wait for a Node: what is shown is of the others.',

@@ -11,9 +11,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { barrier, waitingText, zoneConstraint } from './waiting.ts';
-
-const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
+import { barrier, waitingText, workloadTitle, zoneConstraint } from './waiting.ts';
 
 const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
@@ -21,11 +19,11 @@ const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
   if (constraint === undefined) {
     const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
-    return `${named(workload)}: ${by}`;
+    return `${workloadTitle(workload)}: ${by}`;
   }
   const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
   const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})` : SELECTS_NONE;
-  return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
+  return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
@@ -42,7 +40,7 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
     if (first === undefined || barriers.includes(undefined)) return [];
     return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];
   });
-  return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
+  return reasons.length === 0 ? '' : `${workloadTitle(workload)}: ${reasons.join('; ')}.`;
 };
 
 /** Fargate makes a Node for each Pod. */
@@ -58,20 +56,20 @@ const FARGATE_REMEDY =
 export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
   if (runsOnFargate(facts))
-    return `The Pods of ${named(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
+    return `The Pods of ${workloadTitle(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   const kept = barredText(facts, workload, zones);
   if (kept !== '') return kept;
   if (isPinned(workload, zones))
-    return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
+    return `${workloadTitle(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
   const constraint = zoneConstraint(workload);
   const wanted = facts.clientZones.length;
   if (constraint?.selectsOwn === false)
-    return `${named(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  if (replicas < wanted) return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+    return `${workloadTitle(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
+  if (replicas < wanted) return `${workloadTitle(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
   if (constraint === undefined && !workload.zoneAntiAffinity)
-    return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
+    return `${workloadTitle(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
-    return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
+    return `The topologySpreadConstraint of ${workloadTitle(workload)} is a preference only (ScheduleAnyway).`;
   const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
   return `${spreadBy(workload)} counts when Pods are placed${older}; taking Pods away, or a Node, undoes it.`;
 };
@@ -79,7 +77,7 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
 const rollingText = (workload: Workload): string =>
   workload.updatedReplicas === undefined
     ? ''
-    : ` A roll-out of ${named(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
+    : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
 
 /** Pods that would serve the zone if they were ready. */
 const idlePods = (facts: Facts, zones: readonly string[]): string => {
@@ -238,7 +236,7 @@ export const prerequisiteCauses = (facts: Facts): Cause[] => {
       (item) => item.off && scaled.some((owner) => owner.name === item.targetName),
     );
     const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
-    const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(named))}${only}.`;
+    const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
     causes.push(cause('prerequisite', 'NoGrowth', evidence));
   }
   const waiting = waitingText(facts).trimStart();

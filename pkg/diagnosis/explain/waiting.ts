@@ -6,6 +6,8 @@ import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { listed } from './reasons.ts';
 
+export const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
+
 /** One that counts its own Pods before others. */
 export const zoneConstraint = ({ spread }: Workload) => {
   const own = spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);

@@ -225,8 +225,8 @@ export const PLANES = tableOf([
     agent: { names: /^kube-router/, labels: [['k8s-app', 'kube-router']], containers: ['kube-router'] },
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
     routes: { proxy: ['true'] },
-    versions: [],
-    source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open)',
+    versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: true } }],
+    source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open), #1598, #1774',
   },
 ]);
 

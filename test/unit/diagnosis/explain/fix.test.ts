@@ -288,7 +288,7 @@ describe('a change is tried before it is offered', () => {
     [
       'no constraint where a nodeSelector takes Nodes of one zone',
       'PodsNotSpread',
-      /^# the nodeSelector or node affinity of Deployment server leaves out b/,
+      /^# no Node of b takes Pods of Deployment server: give them a toleration or another nodeSelector/,
       '1.34',
       web,
       oneZone,
