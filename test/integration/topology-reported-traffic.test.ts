@@ -429,8 +429,8 @@ const ROWS: readonly Row[] = [
     { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
     'Effective',
     'LoadBalancerTraffic',
-    /traffic from outside enters through targets in any zone, or in the zone of its address/,
-    /cross-zone load balancing off/,
+    /traffic from outside enters through Nodes in the zone of its address \(an NLB with cross-zone load balancing off/,
+    /An address in a zone without Nodes, .* fails/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/3254',
@@ -659,6 +659,29 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of Ingress shop\/web picks$/,
     /with `cloud\.google\.com\/neg: \{"ingress": true\}` Google's sends to Pods/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/6898',
+    {
+      annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' },
+      spec: { ...CLOSE, type: 'LoadBalancer' },
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through targets in any zone \(cross-zone load balancing is on\)$/,
+    /cross-zone load balancing off and target type IP/,
+  ],
+  [
+    'https://github.com/XenitAB/terraform-modules/pull/871',
+    {
+      annotations: { [`${AWS}-nlb-target-type`]: 'ip' },
+      spec: { ...CLOSE, type: 'LoadBalancer' },
+      endpoints: ['a:a', 'b:b'],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /aws-ip-targets \(Service shop\/web\) goes around it$/,
+    /an address in a zone without Pods fails → a Pod in every zone of the NLB/,
   ],
 ];
 

@@ -215,6 +215,13 @@ export const CLIENTS = clients({
       'target group attribute `load_balancing.cross_zone.enabled=false`; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
+  'aws-ip-targets/nlb': {
+    decides:
+      'the NLB sends to Pods in the zone of its address (cross-zone load balancing is off by default): an address in a zone without Pods fails',
+    setting:
+      'a Pod in every zone of the NLB; `dns_record.client_routing_policy=availability_zone_affinity` has clients use the address of their zone',
+    source: 'XenitAB/terraform-modules#871; ELB "disable-cross-zone"',
+  },
   'gke-neg': {
     decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',

@@ -190,9 +190,19 @@ const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: Bypas
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
-const byMarks = ({ metadata }: Service, name: string): Found[] =>
-  SERVICE_MARKS.flatMap(([key, pattern, client]) => {
-    const { annotations = {}, labels = {} } = metadata ?? {};
+/** Whether an AWS load balancer has cross-zone load balancing on; undefined where nothing says so: an NLB has it off. */
+export const isCrossZone = ({ metadata, spec }: Service): boolean | undefined => {
+  const all = Object.entries(metadata?.annotations ?? {}).map(([key, value]) => `${key}=${value}`);
+  const [, on] = /cross[-_]zone[-_.]\S*?enabled=(true|false)/.exec(all.join(' ')) ?? [];
+  if (on !== undefined) return on === 'true';
+  const isNlb = /aws-load-balancer-(?:type=(?:nlb|external)|nlb-target-type=)/.test(all.join(' '));
+  return isNlb || spec?.loadBalancerClass === 'service.k8s.aws/nlb' ? false : undefined;
+};
+
+const byMarks = (service: Service, name: string): Found[] =>
+  SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
+    const { annotations = {}, labels = {} } = service.metadata ?? {};
+    const client = marked === 'aws-ip-targets' && isCrossZone(service) === false ? 'aws-ip-targets/nlb' : marked;
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
     const value = annotations[key] ?? labels[key];
     const { unless } = CLIENTS[client];

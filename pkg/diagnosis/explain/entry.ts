@@ -3,7 +3,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
-import { nodePortEntries } from '../bypasses/find.ts';
+import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -39,7 +39,7 @@ interface Family extends Kind {
   readonly namespace?: string;
   /** Name of its DaemonSet. */
   readonly daemonSet?: RegExp;
-  /** By what shows the mode: a kind of objects, or a variable that is true in the environment of its DaemonSet. */
+  /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
   readonly modes?: Readonly<Record<string, Kind>>;
 }
 
@@ -47,6 +47,8 @@ const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficP
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
+const IN_ZONE =
+  'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.';
 const NO_ZONES = 'Nothing of the Service makes the load balancer keep to zones.';
 
 const oneNode = (who: string) => ({
@@ -118,7 +120,15 @@ const FAMILIES: readonly Family[] = [
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters:
       'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
-    remedy: 'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+    remedy: IN_ZONE,
+    modes: {
+      'cross-zone': { enters: 'through targets in any zone (cross-zone load balancing is on)', remedy: IN_ZONE },
+      'own-zone': {
+        enters: 'through Nodes in the zone of its address (an NLB with cross-zone load balancing off, as by default)',
+        remedy:
+          'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
+      },
+    },
   },
   {
     shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
@@ -191,6 +201,7 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   const signs = new Set([
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
+    ...[isCrossZone(service)].flatMap((on) => (on === undefined ? [] : on ? ['cross-zone'] : ['own-zone'])),
   ]);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>

@@ -45,7 +45,7 @@ describe('where traffic from outside enters', () => {
     [
       'by a class of AWS',
       { spec: { ...LB, loadBalancerClass: 'service.k8s.aws/nlb' } },
-      /^through targets in any zone/,
+      /^through Nodes in the zone of its address/,
     ],
     [
       'by a class that is not that of its cloud',
