@@ -281,6 +281,30 @@ const ROWS: readonly Row[] = [
     /--replicas|topologySpreadConstraint|replicas,/,
   ],
   [
+    'https://github.com/rook/rook/pull/11407',
+    {
+      spec: { ...CLOSE, selector: { app: 'mon', mon: 'a' } },
+      endpoints: ['a:a'],
+      extra: ['a', 'b', 'c'].map((mon) => ({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: {
+          namespace: 'shop',
+          name: `mon-${mon}`,
+          ownerReferences: [
+            { apiVersion: 'ceph.rook.io/v1', kind: 'CephCluster', name: 'rook-ceph', uid: 'u', controller: true },
+          ],
+        },
+        spec: { replicas: 1, template: { metadata: { labels: { app: 'mon', mon } } } },
+      })),
+    },
+    'Ineffective',
+    'SingleEndpoint',
+    /^✗ ineffective: 33 %/,
+    /picks it among others by the label mon\. → More replicas give the Service no endpoint .*kubectl get pods/,
+    /kubectl scale|kubectl patch/,
+  ],
+  [
     'https://github.com/CrunchyData/postgres-operator/issues/2933',
     {
       spec: { ...CLOSE, selector: { cluster: 'pg', role: 'replica' } },

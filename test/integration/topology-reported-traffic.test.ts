@@ -696,6 +696,7 @@ const members = (image: string) => {
   return { extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, template })] };
 };
 const MEMBERS = maybeAround('members');
+const registered = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
 
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
@@ -1022,6 +1023,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     maybeAround('headless-twin'),
     /clients without sniffing keep to the cluster IP/,
+  ],
+  ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
+  [
+    'https://github.com/spring-cloud/spring-cloud-netflix/issues/2630',
+    { extra: [beside('apps/v1', 'StatefulSet', registered('x/eureka-server:3'), { name: 'eureka' })] },
+    maybeAround('registry'),
+    /registry \(StatefulSet shop\/eureka\): clients that find Services in this registry connect to Pods/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],

@@ -226,6 +226,11 @@ export const CLIENTS = clients({
     decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
+  registry: {
+    decides: 'clients that find Services in this registry connect to Pods, by the zones that it knows',
+    setting: 'the name of the Service in place of the registry, or the zones of that (Eureka: `metadata-map.zone`)',
+    source: 'spring-cloud/spring-cloud-netflix#2630; Netflix/eureka#988',
+  },
   members: {
     decides: 'its clients learn the addresses of its members from one of them and connect to those, whatever hints say',
     source: "documentation of the clients' protocols",

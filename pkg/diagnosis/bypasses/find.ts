@@ -32,10 +32,16 @@ const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 
+const REGISTRY = /eureka|nacos/;
+
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
+  const watchers = watcherIndex(snapshot);
+  const runners = [...watchers.runners.values()].flat();
+  const isMember = ({ images }: (typeof runners)[number]): boolean =>
+    images.some((image) => MEMBERS.some(([pattern]) => pattern.test(image)));
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
@@ -44,7 +50,10 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
-    watchers: watcherIndex(snapshot),
+    watchers,
+    /** Where many workloads have no headless Service beside them, these only can be looked at. */
+    members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
+    registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
     images: [
@@ -161,9 +170,10 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
   });
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, watchers }: BypassIndex): Found[] => {
+const byTwins = (service: Service, { headless, watchers, members }: BypassIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const own = (watchers.runners.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
+  const near = headless.has(namespace) ? watchers.runners : members;
+  const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
   const twin = headless
     .get(namespace)
     ?.find((each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)));
@@ -181,6 +191,16 @@ const byTwins = (service: Service, { headless, watchers }: BypassIndex): Found[]
   const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
   return [{ client: 'headless-twin', evidence, ...more }];
 };
+
+/** Workloads register there by themselves: no object shows which. */
+const byRegistries = (service: Service, { registries }: BypassIndex): Found[] =>
+  registries
+    .filter((each) => !selects(service, each) && serviceRefOf(service).namespace !== 'kube-system')
+    .map(({ kind, namespace, name, images }) => ({
+      client: 'registry',
+      evidence: { object: `${kind} ${namespace}/${name}`, field: 'image', value: images.join() },
+      possible: true,
+    }));
 
 /** A Gateway for the Services of its namespace, which may name it on the namespace. */
 const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
@@ -259,6 +279,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     ...byMeshes(service, namespace, index),
     ...byWaypoint(service, namespace, index),
     ...byTwins(service, index),
+    ...byRegistries(service, index),
   ];
   const hasWaypoint = found.some(({ client, possible }) => client === 'istio-waypoint' && possible !== true);
   // Whoever sends to a waypoint leaves the choice to that.
@@ -295,4 +316,4 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */
 export const connectsToPods = (bypass: ReturnType<typeof bypassesOf>[number]): boolean =>
-  'watches' in bypass || ['headless-twin', 'members'].includes(bypass.client);
+  'watches' in bypass || ['headless-twin', 'members', 'registry'].includes(bypass.client);

@@ -90,6 +90,7 @@ export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always
   [/pulsar/, 'none is known: one broker serves a topic, in whatever zone it is', true],
   [/\bnats\b/, '`no_advertise: true` of the servers: then clients know no address but this Service', true],
   [/cassandra|scylla/, 'a policy of the driver that prefers its own zone as local rack', true],
+  [/infinispan|hazelcast|ignite/, 'clients that are not smart (`BASIC`, unisocket) keep to the cluster IP', true],
   [/mongo/, '`readPreference=nearest`, or tags of its zone', true],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#14615

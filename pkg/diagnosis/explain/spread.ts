@@ -2,6 +2,7 @@
 // that are evacuated, traffic that enters from outside, and who carries too much where all hints are followed.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
@@ -120,14 +121,24 @@ const ROLE_REMEDY =
   'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them: both are set where the operator takes replicas and constraints.';
 
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
-export const chosenBy = ({ service, pods, workloads, index, ref }: Facts): string => {
+export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
-  if (pods.length === 0 || workloads.length > 0 || selector.length < 2) return '';
-  const others = (index.pods.get(ref.namespace) ?? []).flatMap(({ labels }) => {
-    const unlike = selector.filter(([key, value]) => labels[key] !== value);
-    return unlike.length === 1 ? (unlike[0]?.[0] ?? '') : [];
-  });
-  return others[0] ?? '';
+  const unlike = (labels: StringMap): string[] =>
+    selector.flatMap(([key, value]) => (labels[key] === value ? [] : [key]));
+  if (own === undefined && pods.length > 0 && selector.length > 1)
+    return (
+      (index.pods.get(ref.namespace) ?? [])
+        .map(({ labels }) => unlike(labels))
+        .find(({ length }) => length === 1)?.[0] ?? ''
+    );
+  // Members that an operator makes as a workload each, alike but for their names.
+  const ownerOf = ({ marks }: Workload): string | undefined => marks?.ownerReferences?.[0]?.name;
+  if (own === undefined || ownerOf(own) === undefined || more.length > 0 || own.replicas > 1) return '';
+  const members = (index.workloads.get(ref.namespace) ?? []).filter(
+    (each) => ownerOf(each) === ownerOf(own) && each.images.join() === own.images.join(),
+  );
+  const names = members.map(({ podLabels }) => unlike(podLabels));
+  return names.find(({ length }) => length > 0 && length < selector.length)?.at(-1) ?? '';
 };
 
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
