@@ -290,11 +290,10 @@ export const tryChanges = (
     const worse = worseOf(before, after);
     if (worse === 'overloads') return { overload: 1 + overloadOf(after) };
     if (worse !== undefined) return 'useless';
-    const isEffective =
-      failing(after) < failing(before) ||
-      after.effective.effective ||
-      (after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason)) &&
-        share(after) > share(before) + ROUNDING);
+    // Hints that lend endpoints to other zones are followed, and keep nothing more.
+    const keepsMore = share(after) > Math.min(share(before), 1 - 2 * ROUNDING) + ROUNDING;
+    const known = after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason));
+    const isEffective = failing(after) < failing(before) || (keepsMore && (after.effective.effective || known));
     if (!isEffective) return 'useless';
     for (const other of others) {
       const beside = changed(other.facts, [], places);
