@@ -15,7 +15,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
-import { ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/clients.ts';
+import { ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';

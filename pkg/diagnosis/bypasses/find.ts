@@ -15,8 +15,8 @@ import {
   GATEWAY_CONTROLLERS,
   INGRESS_CONTROLLERS,
   SERVICE_MARKS,
-  clientOfKind,
 } from './clients.ts';
+import { clientOfKind } from './kinds.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
 import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';

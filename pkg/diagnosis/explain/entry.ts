@@ -228,7 +228,9 @@ export const entryOf = (facts: Facts): Entry | undefined => {
   const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
   const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
   // Without a selector one of them takes every Node; kube-vip itself has to run there.
-  const runners = index.bypasses.daemonSets.filter(({ name }) => type === 'LoadBalancer' && /^kube-vip/.test(name));
+  const runners = index.bypasses.daemonSets.filter(
+    ({ name }) => type === 'LoadBalancer' && name.startsWith('kube-vip'),
+  );
   const selectors = [announcers, runners].flatMap((own) =>
     own.some((each) => each.nodes.length === 0) ? [] : own.length === 0 ? [] : [own.flatMap((each) => each.nodes)],
   );

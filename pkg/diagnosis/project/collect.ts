@@ -3,7 +3,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
-import { ROUTE_KINDS } from '../bypasses/clients.ts';
+import { ROUTE_KINDS } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
