@@ -866,7 +866,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by DestinationRule shop\/web, where Istio before 1\.20 knows it → a Service that selects/,
+    /by DestinationRule shop\/web; before Istio 1\.20 only from Pods that a Service selects(?! →)/,
   ],
   [
     'https://github.com/istio/istio/issues/4702',

@@ -124,9 +124,7 @@ export const CLIENTS = clients({
     decides: 'NGINX Gateway Fabric sends to Pods, without zones',
     source: 'nginx/nginx-gateway-fabric#5616',
   },
-  haproxy: {
-    source: 'haproxytech/kubernetes-ingress: no setting found',
-  },
+  haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
   'aws-alb': {
     decides: 'with target type ip the load balancer sends to Pods, by default across zones',
     setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
@@ -184,9 +182,7 @@ export const CLIENTS = clients({
       '`spec.trafficDistribution` of the Service, then a restart of the gateway (kgateway-dev/kgateway#11952), or a BackendConfigPolicy with zone-aware balancing (#13978)',
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
-  'openshift-router': {
-    source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template',
-  },
+  'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
   clusterset: {
     decides:
       'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters; whether it looks at zones is its own matter (Submariner does not)',

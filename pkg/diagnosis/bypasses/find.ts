@@ -281,13 +281,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     ...byTwins(service, index),
     ...byRegistries(service, index),
   ];
-  const hasWaypoint = found.some(({ client, possible }) => client === 'istio-waypoint' && possible !== true);
-  // Whoever sends to a waypoint leaves the choice to that.
-  const shown = found.filter(({ client }) => client !== 'istio-ambient' || !hasWaypoint);
-  const known = shown.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
+  const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { rules: index.rules, entry: seen.entry, image, isZoned });
+    const set = asSet(plain, service, { ...defined({ entry: seen.entry, image }), rules: index.rules, isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;
     return {

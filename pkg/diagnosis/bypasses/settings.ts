@@ -1,7 +1,6 @@
 // What a proxy is set to already, by objects and by its version, and what clients of brokers and databases have to be set to.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion, versionText } from '../routers/kube-proxy.ts';
@@ -23,27 +22,16 @@ const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly set
     setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
   },
   kept: { decides: 'Envoy prefers its own zone by {rule}', setting: '' },
-  // Before 1.20 (istio/istio#39792, #46326).
-  'old-kept': {
-    decides: 'Envoy prefers its own zone by {rule}, where Istio before 1.20 knows it',
-    setting: 'a Service that selects the Pods of the client: without one their zone is not known',
+  // istio/istio#39792, #46326
+  outlier: {
+    decides: 'Envoy prefers its own zone by {rule}; before Istio 1.20 only from Pods that a Service selects',
+    setting: '',
   },
   unset: { setting: '`outlierDetection` in {rule}' },
 };
 
-/** From this version on Istio knows the zone of Pods that no Service selects. */
-const LOCALITY_OF_PODS: KubernetesVersion = { major: 1, minor: 20 };
-
-/** What shows what a client is set to. */
-export interface Seen {
-  /** Objects that may decide first. */
-  readonly rules: readonly EntryObject[];
-  /** The route by which it is one. */
-  readonly entry?: EntryObject | undefined;
-  readonly image?: string | undefined;
-  /** Some endpoint has a zone. */
-  readonly isZoned: boolean;
-}
+/** Objects that may decide first, the route by which it is a client, its image, and whether some endpoint has a zone. */
+type Seen = Partial<Record<'image', string>> & { rules: readonly EntryObject[]; entry?: EntryObject; isZoned: boolean };
 
 /** The object that decides first: for the Service, the route or its Gateway. What Kuma's are for is not looked at. */
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry }: Seen): EntryObject | undefined => {
@@ -65,14 +53,12 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: '' };
-  const isBefore = (other: KubernetesVersion): boolean => version !== undefined && compareVersions(version, other) < 0;
-  const counts = since !== undefined && version !== undefined && !isBefore(since);
+  const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   const rule = ruleOf(row, service, seen);
   const { locality = '' } = rule?.settings ?? {};
   if (counts && service.spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
     return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
-  const isOld = byRule === 'DestinationRule' && isBefore(LOCALITY_OF_PODS);
-  const by = BY_RULE[isOld ? `old-${locality}` : locality] ?? BY_RULE[locality];
+  const by = BY_RULE[locality];
   if (rule !== undefined && by !== undefined) {
     const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
     return defined({ decides: ruled, setting: set });

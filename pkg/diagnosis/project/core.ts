@@ -192,7 +192,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   const setting = fieldsIn(policy, 'loadBalancer.localityLbSetting');
   if (setting['enabled'] === false) return 'off';
   if (listIn(setting, 'distribute').length > 0) return 'distribute';
-  return policy['outlierDetection'] === undefined ? 'unset' : 'kept';
+  return policy['outlierDetection'] === undefined ? 'unset' : 'outlier';
 };
 
 /** What an exported Service, a Route of OpenShift, and Istio's objects for a gateway and for a host name. */
