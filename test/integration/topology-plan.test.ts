@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
-import type { PlanReport } from '../../pkg/diagnosis/models/lookup.ts';
+import type { PlanReport } from '../../pkg/diagnosis/models/plan.ts';
 import { evaluatePlan } from '../../pkg/flow/evaluate.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';

@@ -1,6 +1,6 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
 import { zoneOfNode } from '../../../pkg/apis/core.ts';
-import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/lookup.ts';
+import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
 import { type ClusterSnapshot, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import { percentText, renderTable } from '../../../pkg/report/text.ts';
@@ -125,7 +125,7 @@ export const plan = topologyCommand({
     const options = await optionsOf(snapshot, flags);
     const strangers = unknownZones(snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
-    const { planReport } = await import('../../../pkg/diagnosis/models/lookup.ts');
+    const { planReport } = await import('../../../pkg/diagnosis/models/plan.ts');
     const report = planReport(service, slices, options);
     await print(io, flags.output, report, () =>
       renderPlan(report, 'weights' in options ? 'an even share' : 'its capacity'),

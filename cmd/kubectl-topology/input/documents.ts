@@ -38,6 +38,8 @@ const takeAll = (object: unknown, take: (object: unknown, index?: number) => voi
   items.forEach((item: unknown, index) => {
     try {
       takeAll(completeItem(item, asFields(object)), (each) => take(each, index));
+      // What was taken may be freed while the rest of a long list is read.
+      items[index] = undefined;
     } catch (error) {
       if (error instanceof FieldError)
         throw new FieldError(['items', index, ...error.path], error.expected, error.value);
@@ -90,7 +92,11 @@ const YAML_DOCUMENTS = /^(?:---|\.\.\.)(?=\s|$)/m;
 /** Within one document a comma would follow. */
 const JSON_DOCUMENTS = /(?<=[}\]]\r?\n)(?=[{[])/;
 
-const linesIn = (text: string): number => text.split('\n').length - 1;
+const linesIn = (text: string): number => {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+};
 
 const split = (text: string, separator: RegExp): Part[] => {
   let before = 0;

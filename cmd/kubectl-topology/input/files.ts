@@ -85,8 +85,8 @@ const findFiles = async (path: string): Promise<Found[]> => {
   return names.map((name) => ({ name: join(path, name), folder }));
 };
 
-const readText = (content: Buffer, file: string, take: TakeObject): void => {
-  const text = content.toString('utf8').replace(/^\uFEFF/, '');
+const readText = (content: string, file: string, take: TakeObject): void => {
+  const text = content.replace(/^\uFEFF/, '');
   // YAML that begins with a brace goes by the name of its file.
   const read = /^\s*[{[]/.test(text) && !/\.ya?ml$/i.test(file) ? readJson : readYaml;
   read(text, file, take);
@@ -103,11 +103,12 @@ const REQUIRED: ReadonlySet<CollectionName> = new Set(['nodes', 'services', 'sli
 const readObjects = async (paths: readonly string[], { readStdin }: FileInput, take: TakeObject): Promise<void> => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
-      readText(await readStdin(), 'standard input', take);
+      readText((await readStdin()).toString('utf8'), 'standard input', take);
       continue;
     }
     for (const found of await findFiles(path).catch(asInputError(path))) {
-      readText(await readFound(found).catch(asInputError(found.name)), found.name, take);
+      const text = (await readFound(found).catch(asInputError(found.name))).toString('utf8');
+      readText(text, found.name, take);
     }
   }
 };

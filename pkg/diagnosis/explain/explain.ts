@@ -234,7 +234,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const evacuation = evacuationCauses(facts);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const balance = facts.loop?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
+  // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
+  const spread = isRouted ? spreadCauses(facts) : [];
   const found = [
     ...(nodes.length === 0 ? [cause('used', 'NoNodes', `${none} about clients of Service ${name}.`)] : []),
     ...evacuation,
@@ -243,11 +245,11 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...kind,
     ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
     // No hint helps before Pods are spread.
-    ...(isRouted && inOneZone(facts) ? spreadCauses(facts) : []),
+    ...(inOneZone(facts) ? spread : []),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
-    // Proxies never look at hints of a headless Service or one with the policy Local.
-    ...(isRouted ? [...usedCauses(facts), ...nodeCauses(facts), ...spreadCauses(facts)] : []),
+    ...(isRouted ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
+    ...spread,
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),

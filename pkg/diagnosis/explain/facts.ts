@@ -7,7 +7,7 @@ import { NOWHERE, type PlannedStrategy, type Strategy, isPlannedStrategy } from 
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { MISSES_LATE_ZONE, isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
@@ -46,6 +46,9 @@ type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
   Map.groupBy(items, ({ namespace }) => namespace);
 
+const isFargate = ({ metadata }: Node): boolean =>
+  metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate';
+
 /** What many explanations of one snapshot share. `stated`: what counts more than objects. */
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
@@ -61,6 +64,10 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
     zones: new Set(readyNodes.map(zoneOfNode)),
+    nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
+    noZones: noZonesOf(readyNodes),
+    /** Nodes that Fargate made, one for each Pod. */
+    fargate: new Set(readyNodes.filter(isFargate).map(nameOf)),
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
     pods: byNamespace(itemsOf(snapshot.pods)),
@@ -101,10 +108,10 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
 
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const matchLabels = service.spec?.selector ?? {};
+  const selector = Object.entries(service.spec?.selector ?? {});
   const { namespace } = serviceRefOf(service);
   const selects = (labels: Readonly<Record<string, string>>): boolean =>
-    Object.keys(matchLabels).length > 0 && matchesSelector({ matchLabels }, labels);
+    selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
   const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
@@ -330,7 +337,7 @@ export const gatherFacts = (
     nodes,
     clientZones,
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
-    noZones: noZonesOf(nodes),
+    noZones: index.noZones,
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,

@@ -32,23 +32,20 @@ export const spreadText = ({ workloads }: Facts): string => workloads.map(spread
 const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
 
 /** Zones that are empty because every Node there keeps these Pods away. */
-const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string[]): string => {
+const barredText = ({ index }: Facts, workload: Workload, zones: readonly string[]): string => {
   const reasons = zones.flatMap((zone) => {
-    const own = nodes.filter((node) => zoneOfNode(node) === zone);
+    const own = index.nodesIn.get(zone) ?? [];
     const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
-    const barriers = own.map((node) => (selectsNode(terms, node) ? barrier(node, workload) : UNSELECTED));
-    const [first] = barriers;
-    if (first === undefined || barriers.includes(undefined)) return [];
+    const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : UNSELECTED);
+    const first = own[0] && why(own[0]);
+    if (first === undefined || own.some((node) => why(node) === undefined)) return [];
     return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];
   });
   return reasons.length === 0 ? '' : `${workloadTitle(workload)}: ${reasons.join('; ')}.`;
 };
 
-/** Fargate makes a Node for each Pod. */
-export const runsOnFargate = ({ endpoints, nodes }: Facts): boolean => {
-  const made = nodes.filter(({ metadata }) => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate');
-  return endpoints.length > 0 && endpoints.every(({ nodeName }) => made.some((node) => nameOf(node) === nodeName));
-};
+export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
+  endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
 
 // aws/containers-roadmap#1125
 const FARGATE_REMEDY =

@@ -1,9 +1,14 @@
-// Finds what belongs together in a snapshot, the names most like one that does not exist, and the hints that the planner gives a Service.
-import { type EndpointSlice, type Node, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+// Finds what belongs together in a snapshot, and the names most like one that does not exist.
+import {
+  type Endpoint,
+  type EndpointSlice,
+  type Node,
+  type Service,
+  isEndpointReady,
+  zoneOfNode,
+} from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
-import { planHints, planProportional } from '../../flow/planner.ts';
-import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts';
 import { kubeletVersion } from '../routers/nodes.ts';
@@ -82,81 +87,25 @@ const isNoZone = (node: Node): boolean =>
 export const noZonesOf = (nodes: readonly Node[]): string[] =>
   [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
 
-export interface PlanOptions {
-  /** Cores by client zone. */
-  readonly demand: Demand;
-  /** Cores of each endpoint, above 0. */
-  readonly capacity: number;
-  /** Fraction of the capacity, above 0. */
-  readonly targetUtilization: number;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
-}
+export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;
 
-/** In the report the capacity of an endpoint is its even share of the load, 1, and demand is given in such shares. */
-export interface WeightedPlanOptions {
-  /** Of each client zone, in any unit. */
-  readonly weights: Readonly<Record<string, number>>;
-  /** How far an endpoint may be above its even share, 0.2 = 20 %. */
-  readonly maxOverload: number;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
-}
-
-export type ReadyEndpoint = ReturnType<typeof readyEndpoints>[number];
+const readyEndpoint = ({ addresses: [address = ''], zone = '', nodeName = '', hints }: Endpoint, slice: EndpointSlice) => ({
+  address,
+  zone,
+  nodeName,
+  forZones: (hints?.forZones ?? []).map(({ name }) => name),
+  slice,
+});
 
 /** Ready endpoints as proxies read them, each address once. */
-export const readyEndpoints = (slices: readonly EndpointSlice[], family: string) => {
-  const all = slices
-    .filter(({ addressType = 'IPv4' }) => addressType === family)
-    .flatMap((slice) =>
-      (slice.endpoints ?? [])
-        .filter(isEndpointReady)
-        .map(({ addresses: [address = ''], zone = '', nodeName = '', hints }) => {
-          const forZones = (hints?.forZones ?? []).map(({ name }) => name);
-          return { address, zone, nodeName, forZones, slice };
-        }),
-    );
-  const first = new Map(all.toReversed().map((endpoint) => [endpoint.address, endpoint]));
+export const readyEndpoints = (slices: readonly EndpointSlice[], family: string): readonly ReadyEndpoint[] => {
+  const first = new Map<string, ReadyEndpoint>();
+  for (const slice of slices.filter(({ addressType = 'IPv4' }) => addressType === family))
+    for (const endpoint of slice.endpoints ?? [])
+      if (isEndpointReady(endpoint) && !first.has(endpoint.addresses[0] ?? ''))
+        first.set(endpoint.addresses[0] ?? '', readyEndpoint(endpoint, slice));
   return [...first.values()].sort((a, b) => byText(a.address, b.address));
 };
-
-/** The strategy `load-aware` at a demand, or `proportional` where weights are given. */
-export const planReport = (
-  service: Service,
-  slices: readonly EndpointSlice[],
-  options: PlanOptions | WeightedPlanOptions,
-) => {
-  const ready = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
-  const endpoints = ready.map(({ address, zone, forZones }) => ({ name: address, zone, forZones }));
-  const plan =
-    'weights' in options
-      ? planProportional({ endpoints, weights: options.weights, maxOverload: options.maxOverload })
-      : planHints({
-          endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity: options.capacity })),
-          demand: options.demand,
-          targetUtilization: options.targetUtilization,
-        });
-  const zoneOf = new Map(ready.map(({ address, zone }) => [address, zone]));
-  const { zones, inZoneShare, maxUtilization, bounds } = plan;
-  return {
-    plan: {
-      spread: plan.spread,
-      endpoints: plan.endpoints.map(({ name: address, forZones }) => ({
-        address,
-        /** Empty where it has none. */
-        zone: zoneOf.get(address) ?? '',
-        forZones,
-      })),
-    },
-    zones,
-    inZoneShare,
-    maxUtilization,
-    bounds: { lp: bounds.lp, integrality: bounds.integrality },
-  };
-};
-
-export type PlanReport = ReturnType<typeof planReport>;
 
 /** Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 export const editDistance = (left: string, right: string): number => {
