@@ -1,4 +1,5 @@
 // Entry point of kubectl-topology: parse, run, exit code.
+import { setFlagsFromString } from 'node:v8';
 import { EXIT_USAGE } from '../shared/exit.ts';
 import { processIo, reportCrash, runCommand } from './app.ts';
 
@@ -12,6 +13,8 @@ if (major < OLDEST) {
   );
   process.exitCode = EXIT_USAGE;
 } else {
+  // V8 would give the garbage of a large cluster 100 MB of room, which saves no time.
+  setFlagsFromString('--semi-space-growth-factor=1');
   const io = processIo();
   process.exitCode = await runCommand(process.argv.slice(2), io).catch((error: unknown) => reportCrash(io, error));
 }

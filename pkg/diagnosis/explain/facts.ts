@@ -46,8 +46,7 @@ type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
   Map.groupBy(items, ({ namespace }) => namespace);
 
-const isFargate = ({ metadata }: Node): boolean =>
-  metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate';
+const isFargate = ({ metadata }: Node): boolean => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate';
 
 /** What many explanations of one snapshot share. `stated`: what counts more than objects. */
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {

@@ -1,6 +1,6 @@
 // Causes in where Pods run and how traffic arrives: zones with clients and without endpoints, what should have spread the Pods, zones
 // that are evacuated, traffic that enters from outside, and who carries too much where all hints are followed.
-import { zoneOfNode } from '../../apis/core.ts';
+import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';

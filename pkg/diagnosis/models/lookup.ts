@@ -89,7 +89,10 @@ export const noZonesOf = (nodes: readonly Node[]): string[] =>
 
 export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;
 
-const readyEndpoint = ({ addresses: [address = ''], zone = '', nodeName = '', hints }: Endpoint, slice: EndpointSlice) => ({
+const readyEndpoint = (
+  { addresses: [address = ''], zone = '', nodeName = '', hints }: Endpoint,
+  slice: EndpointSlice,
+) => ({
   address,
   zone,
   nodeName,
