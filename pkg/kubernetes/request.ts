@@ -236,5 +236,5 @@ export const listKept = async <T extends KubernetesObject, Kept = T>(
 ): Promise<Kept[]> => {
   const pages = client.pages<T>(resource, {}, signal);
   const kept = Array.fromAsync(pages, ({ items }) => items.flatMap((item) => keep(item) ?? []));
-  return ((await ifFound(kept)) ?? []).flat() as Kept[];
+  return ((await ifFound(kept)) ?? []).flat();
 };
