@@ -1,7 +1,7 @@
 // The program that plays the Pods and the clients of one node inside its namespace, and reports every second.
 import { randomOf } from '../bench/loop/random.ts';
-import { createClients, createLedger, servePod } from './closed-loop-traffic.ts';
-import type { Clients, ServedPod, TrafficMessage, TrafficRequest, TrafficTask } from './closed-loop-traffic.ts';
+import { type TrafficMessage, type TrafficRequest, type TrafficTask, createLedger } from './closed-loop-ledger.ts';
+import { type Clients, type ServedPod, createClients, servePod } from './closed-loop-traffic.ts';
 
 const [zone = '', seed = '1'] = process.argv.slice(2);
 /** Half of a second's requests may still wait in queues when it ends: a second is given out this much later. */

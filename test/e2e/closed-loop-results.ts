@@ -2,7 +2,7 @@
 import type { Environment } from '../bench/environment.ts';
 import { formatNumber } from '../bench/statistics.ts';
 import { markdownTable } from '../bench/table.ts';
-import { type ClientSecond, type TrafficReport, latencyPercentile, mergeLatencies } from './closed-loop-traffic.ts';
+import { type ClientSecond, type TrafficReport, latencyPercentile, mergeLatencies } from './closed-loop-ledger.ts';
 
 /** Requests a second by zone of the clients, for every Service. */
 export type ZoneRates = Readonly<Record<string, number>>;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
 import { addAddresses, enterPrefix, nodeDevice, removeAddresses } from './bed/machine.ts';
 import { POD, PODS_PER_ZONE } from './closed-loop-results.ts';
-import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-traffic.ts';
+import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-ledger.ts';
 
 /** What a Pod served over a window that is over. */
 interface ServedRate {

@@ -4,7 +4,7 @@ import { markdownTable } from '../bench/table.ts';
 import { AFTER, BEFORE, HOT, REACTED, REACTING, USUAL, measureService, phasesOf } from './closed-loop-results.ts';
 import type { Lengths, Phase, PlanChange, ZoneRates } from './closed-loop-results.ts';
 import type { Played } from './closed-loop-run.ts';
-import type { TrafficReport } from './closed-loop-traffic.ts';
+import type { TrafficReport } from './closed-loop-ledger.ts';
 
 /** The rival, and ours by two sources. */
 export const ENVOYS = 'envoy';

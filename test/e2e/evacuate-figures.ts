@@ -3,7 +3,7 @@ import type { Environment } from '../bench/environment.ts';
 import { formatMegabytes, formatNumber, percentile } from '../bench/statistics.ts';
 import { describeMachine, markdownTable } from '../bench/table.ts';
 import { measureService } from './closed-loop-results.ts';
-import type { TrafficReport } from './closed-loop-traffic.ts';
+import type { TrafficReport } from './closed-loop-ledger.ts';
 import type { Write } from './settings-audit.ts';
 
 /** One sweep over all slices, out or back. */
