@@ -159,7 +159,8 @@ interface OpenSecond {
   pods: Record<string, OpenPod>;
 }
 
-export const increase = (counts: Record<string, number>, key: string): void => void (counts[key] = (counts[key] ?? 0) + 1);
+export const increase = (counts: Record<string, number>, key: string): void =>
+  void (counts[key] = (counts[key] ?? 0) + 1);
 
 /** Counts what happens on one node second by second, and gives a second out once it is over. Times are milliseconds since 1970. */
 export const createLedger = (zone: string, begin: number) => {

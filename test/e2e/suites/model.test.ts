@@ -13,7 +13,8 @@ import { randomClusters, shrink, smallerServices, updatesOf } from '../model-cas
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
 import { checkConnections, proxyKinds, proxyVersions, startFleet, startServers } from '../model-cluster.ts';
 import type { FleetMember } from '../model-cluster.ts';
-import { type Comparison, type Finding, compareCluster, compareUpdates } from '../model-judge.ts';
+import type { Finding } from '../model-controller.ts';
+import { type Comparison, compareCluster, compareUpdates } from '../model-judge.ts';
 import { isLongForm } from '../results.ts';
 
 const realNodes = 6;
