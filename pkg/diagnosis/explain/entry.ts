@@ -303,6 +303,6 @@ export const entryCauses = (facts: Facts): Cause[] => {
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
   if (type !== 'LoadBalancer' || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
-  const evidence = `With externalTrafficPolicy Local Nodes get alike, not Pods: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
+  const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, UNEVEN_REMEDY)];
 };
