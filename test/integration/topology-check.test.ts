@@ -1,4 +1,4 @@
-// `kubectl topology check` on files: places, formats, exit codes, its page, and the action for pipelines.
+// `kubectl topology check` on files: places, formats, exit codes, and the action for pipelines.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -73,17 +73,6 @@ describe('kubectl topology check', () => {
       ['warning', 3],
       ['warning', 32],
     ]);
-  });
-});
-
-describe('docs/usage/check.md', () => {
-  it('shows what the command prints', async () => {
-    const text = readFileSync(resolve(root, 'docs/usage/check.md'), 'utf8');
-    const shown = /check -f example\/check\/rendered\.yaml --fail-on none\n```\n\n```text\n([\s\S]*?)\n```/.exec(
-      text,
-    )?.[1];
-    const { out } = await check();
-    expect(out.replaceAll(EXAMPLE, 'example/check/rendered.yaml').trimEnd()).to.equal(shown);
   });
 });
 
