@@ -1,7 +1,6 @@
 // `kubectl topology audit` on files and on a cluster: orders, formats, exit codes, the page, and what it reads.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
@@ -101,22 +100,6 @@ describe('kubectl topology audit, on files', () => {
       if (code === 2) expect(ran.err).to.match(/^error: /);
     });
   }
-});
-
-describe('docs/usage/audit.md', () => {
-  const root = resolve(import.meta.dirname, '../..');
-  const text = readFileSync(resolve(root, 'docs/usage/audit.md'), 'utf8');
-
-  it('shows what the command prints', async () => {
-    const pattern = /hack\/node cmd\/kubectl-topology\/main\.ts audit -f (\S+)(.*)\n```\n\n```text\n([\s\S]*?)\n```/g;
-    const found = [...text.matchAll(pattern)];
-    expect(found).to.have.lengthOf(2);
-    for (const [, path = '', flags = '', shown = ''] of found) {
-      const more = (flags.split('#')[0] ?? '').split(' ').filter((flag) => flag !== '');
-      const { out } = await runTopology(['audit', '-f', resolve(root, path), ...more]);
-      expect(out.trimEnd()).to.equal(shown);
-    }
-  });
 });
 
 describe('kubectl topology audit, on a cluster', function onCluster() {
