@@ -76,9 +76,9 @@ export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', tru
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
 /** The object that an event is about. */
-export const regardingOf = (resource: Resource, object: KubernetesObject) => ({
-  apiVersion: apiVersionOf(resource),
-  kind: resource.kind,
+export const regardingOf = (type: Resource, object: KubernetesObject) => ({
+  apiVersion: apiVersionOf(type),
+  kind: type.kind,
   ...scopedRefOf(object),
   ...defined({ uid: object.metadata?.uid }),
 });

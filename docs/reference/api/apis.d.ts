@@ -106,6 +106,7 @@ export interface Service extends KubernetesObject {
         externalTrafficPolicy?: string;
         loadBalancerClass?: string;
         trafficDistribution?: string;
+        topologyKeys?: string[];
         [field: string]: unknown;
     };
     status?: {

@@ -13,7 +13,7 @@ export interface ControllerEvent {
     readonly reason: 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled';
     readonly message: string;
 }
-export type Distribution = (typeof TRAFFIC_DISTRIBUTIONS)[TrafficDistribution];
+export type Distribution = 'same-zone' | 'same-node';
 export declare const EVENT_SOURCE = "endpoint-slice-controller";
 export interface EndpointConditions {
     ready: boolean;
