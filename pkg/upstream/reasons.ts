@@ -206,8 +206,11 @@ export interface Explained {
   readonly message: string;
 }
 
+/** Each sentence in its parts: text, then the name of a fact, in turns. */
+const PARTS = new Map(Object.entries(REASONS).map(([reason, { sentence }]) => [reason, sentence.split(/\{(\w+)\}/)]));
+
 /** Fills a rule's sentence; a placeholder without a fact stays as it is. */
 export const explained = (reason: Reason, facts: Readonly<Record<string, string | number>>): Explained => ({
   reason,
-  message: REASONS[reason].sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(facts[name] ?? whole)),
+  message: (PARTS.get(reason) ?? []).map((part, at) => (at % 2 === 0 ? part : (facts[part] ?? `{${part}}`))).join(''),
 });

@@ -107,10 +107,11 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
 
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const selector = Object.entries(service.spec?.selector ?? {});
+  const { selector = {} } = service.spec ?? {};
+  const keys = Object.keys(selector);
   const { namespace } = serviceRefOf(service);
   const selects = (labels: Readonly<Record<string, string>>): boolean =>
-    selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
+    keys.length > 0 && keys.every((key) => labels[key] === selector[key]);
   const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
