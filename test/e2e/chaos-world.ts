@@ -26,6 +26,19 @@ interface Churn {
   stop(): Promise<void>;
 }
 
+const churnOf = (running: Promise<unknown>, ending: AbortController, changes: () => number): Churn => {
+  running.catch(() => undefined);
+  return {
+    get changes() {
+      return changes();
+    },
+    async stop() {
+      ending.abort();
+      await running;
+    },
+  };
+};
+
 /** A shoot and its planned Services. */
 export interface ChurnedShoot {
   readonly shoot: ShootHandle;
@@ -78,17 +91,7 @@ export const startChurn = (shoots: readonly ChurnedShoot[], random: Random, paus
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   };
-  const running = Promise.all(shoots.map(lane));
-  running.catch(() => undefined);
-  return {
-    get changes() {
-      return changes;
-    },
-    async stop() {
-      ending.abort();
-      await running;
-    },
-  };
+  return churnOf(Promise.all(shoots.map(lane)), ending, () => changes);
 };
 
 /** The shortest that the definition takes. */
@@ -114,17 +117,7 @@ export const startEvacuations = (client: Client, zones: readonly string[], rando
   const lane = async (): Promise<void> => {
     while (!signal.aborted) await evacuate(`chaos-${changes}`);
   };
-  const running = lane();
-  running.catch(() => undefined);
-  return {
-    get changes() {
-      return changes;
-    },
-    async stop() {
-      ending.abort();
-      await running;
-    },
-  };
+  return churnOf(lane(), ending, () => changes);
 };
 
 export const BY_LOAD = 'planned-by-load';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { addAddresses, enterPrefix, nodeDevice, removeAddresses } from './bed/machine.ts';
-import { POD, PODS_PER_ZONE } from './closed-loop-results.ts';
+import { addAddresses, enterPrefix, nodeDevice, removeAddresses, waitFor } from './bed/machine.ts';
+import { POD, PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-ledger.ts';
 
 /** What a Pod served over a window that is over. */
@@ -38,8 +38,13 @@ export const createRecorder = () => {
     /** All nodes' reports of the seconds from the first to before the second. */
     between: (from: number, to: number) =>
       [...byZone.values()].flatMap((reports) => reports.filter(({ second }) => second >= from && second < to)),
-    /** The newest second that this zone has reported; undefined before the first. */
-    newest: (zone: string) => of(zone).at(-1)?.second,
+    async reported(second: number): Promise<void> {
+      await waitFor(
+        `reports of all zones up to ${second}`,
+        () => Math.min(...ZONES.map((zone) => of(zone).at(-1)?.second ?? 0)),
+        (newest) => newest >= second - 1,
+      );
+    },
     /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */
     served(zone: string, pod: string, windowSeconds: number, until: number): ServedRate | undefined {
       const reports = of(zone).filter(({ second }) => second >= until - windowSeconds && second < until);

@@ -57,21 +57,31 @@ export const openConnection = async ({ port, ca }: Target): Promise<TLSSocket> =
   return socket;
 };
 
+/** Gives the reader what arrives; rejects where the connection ends. */
+const follow = (
+  socket: TLSSocket,
+  reader: ReturnType<typeof createResponseReader>,
+  reject: (error: unknown) => void,
+  closed: string,
+): void => {
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      reader.push(chunk);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error(closed)));
+};
+
 /** Sends one request on a connection of its own and returns the whole answer. */
 export const askOnce = async (target: Target, request: Buffer): Promise<ResponseFrame> => {
   const socket = await openConnection(target);
   try {
     return await new Promise<ResponseFrame>((resolve, reject) => {
       const reader = createResponseReader({ keepBody: true, onResponse: resolve });
-      socket.on('data', (chunk: Buffer) => {
-        try {
-          reader.push(chunk);
-        } catch (error) {
-          reject(error);
-        }
-      });
-      socket.on('error', reject);
-      socket.on('close', () => reject(new Error('the server closed the connection before its answer was complete')));
+      follow(socket, reader, reject, 'the server closed the connection before its answer was complete');
       socket.write(request);
     });
   } finally {
@@ -108,15 +118,7 @@ const fire = (socket: TLSSocket, shot: Shot, recorder: Recorder): Promise<void> 
         else resolve();
       },
     });
-    socket.on('data', (chunk: Buffer) => {
-      try {
-        reader.push(chunk);
-      } catch (error) {
-        reject(error);
-      }
-    });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the server closed a connection under load')));
+    follow(socket, reader, reject, 'the server closed a connection under load');
     send();
   });
 

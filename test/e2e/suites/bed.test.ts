@@ -1,8 +1,7 @@
 // Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, isolation.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import type { Traffic } from '../bed/agent-client.ts';
-import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, type Settled, untilSettled, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
 
@@ -16,18 +15,7 @@ describe('bed', () => {
   const pods: BedPod[] = [];
   let service: BedService;
 
-  /** Waits until a node's proxy sends every one of a few connections where `accept` wants them. */
-  const settled = (
-    node: BedNode,
-    what: string,
-    accept: (traffic: Traffic) => boolean,
-    family: 'IPv4' | 'IPv6' = 'IPv4',
-  ): Promise<Traffic> =>
-    waitFor(
-      `${node.name}: ${what} (${family})`,
-      () => bed().connect({ node, service, count: 30, timeoutMs: 1000, family }),
-      (traffic) => traffic.total === 30 && accept(traffic),
-    );
+  const settled: Settled = (...wanted) => untilSettled(bed(), service, ...wanted);
 
   before('three zones, one of them with two nodes; a, b and c run 1, 2 and 1 Pods of web', async () => {
     for (const [name, zone] of [

@@ -5,7 +5,7 @@ import { COMMANDS, LABEL_CONSIDER } from '../../../pkg/apis/names.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Traffic } from '../bed/agent-client.ts';
 import type { Component } from '../bed/component.ts';
-import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, type Settled, untilSettled, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import type { Slice, SliceEndpoint } from '../bed/pod.ts';
 import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
@@ -25,17 +25,7 @@ describe('hints at admission', () => {
   let service: BedService;
   let webhook: Component;
 
-  const settled = (
-    node: BedNode,
-    what: string,
-    accept: (traffic: Traffic) => boolean,
-    family: 'IPv4' | 'IPv6' = 'IPv4',
-  ): Promise<Traffic> =>
-    waitFor(
-      `${node.name}: ${what} (${family})`,
-      () => bed().connect({ node, service, count: 30, timeoutMs: 1000, family }),
-      (traffic) => traffic.total === 30 && accept(traffic),
-    );
+  const settled: Settled = (...wanted) => untilSettled(bed(), service, ...wanted);
 
   const endpointsWhere = (what: string, accept: (endpoints: SliceEndpoint[]) => boolean): Promise<SliceEndpoint[]> =>
     waitFor(what, () => service.endpoints(), accept);

@@ -9,14 +9,13 @@ import {
   register,
   unregister,
   type KeepRegisteredOptions,
-  buildRegistration,
 } from '../../../pkg/webhook/register.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
-import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
+import { build } from './registration-support.ts';
 
 const ref = { name: 'webhooks' };
 const ownerOf = (uid: string): OwnerReference => ({ apiVersion: 'v1', kind: 'Namespace', name: 'own', uid });
@@ -98,20 +97,6 @@ describe('the owner of a registration', () => {
     await test.end();
   });
 });
-
-const build = (more: Partial<RegistrationOptions> = {}) =>
-  buildRegistration({
-    name: 'webhooks',
-    version: { major: 1, minor: 36 },
-    address: { kind: 'url', url: 'https://127.0.0.1:1' },
-    caBundle: 'PEM',
-    excludedNamespaces: ['default'],
-    timeoutSeconds: 5,
-    settingsReconcilerUser: 'reconciler',
-    strategyAnnotation: true,
-    keepSettings: true,
-    ...more,
-  });
 
 const read = (server: MemoryServer) => server.read<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, ref);
 

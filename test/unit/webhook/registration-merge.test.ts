@@ -2,22 +2,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { ANNOTATION_REGISTERED } from '../../../pkg/apis/names.ts';
-import { mergeRegistration, buildRegistration } from '../../../pkg/webhook/register.ts';
-import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
-
-const build = (more: Partial<RegistrationOptions> = {}): MutatingWebhookConfiguration =>
-  buildRegistration({
-    name: 'webhooks',
-    version: { major: 1, minor: 36 },
-    address: { kind: 'url', url: 'https://127.0.0.1:1' },
-    caBundle: 'PEM',
-    excludedNamespaces: ['default'],
-    timeoutSeconds: 5,
-    settingsReconcilerUser: 'reconciler',
-    strategyAnnotation: true,
-    keepSettings: true,
-    ...more,
-  });
+import { mergeRegistration } from '../../../pkg/webhook/register.ts';
+import { build } from './registration-support.ts';
 
 const merge = (current: MutatingWebhookConfiguration | undefined, wanted = build(), keepFailurePolicy = true) =>
   mergeRegistration({ wanted, current, keepFailurePolicy });
