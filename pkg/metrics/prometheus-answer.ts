@@ -172,20 +172,22 @@ export const readVector = <R>(
   const { answer, result } = resultOf(body);
   const problems = createProblems();
   sayWarnings(answer, problems.say);
-  const rows: R[] = [];
-  // No array for each: a million samples of a hostile server would hold up probes of health.
-  for (const sample of result) {
+  const rows = result.flatMap((sample): R[] => {
     const metric = isFields(sample) ? sample['metric'] : undefined;
     if (!isFields(sample) || !isFields(metric)) {
       problems.count('no labels');
-      continue;
+      return [];
     }
     const label: LabelText = (name) => labelOf(metric, name);
     const [time, text]: unknown[] = Array.isArray(sample['value']) ? sample['value'] : [];
     const number = numberOf(text) ?? Number.NaN;
     const problem = 'histogram' in sample ? 'a histogram, not a number' : problemOf(time, text, number);
-    if (problem === undefined) rows.push(rowOf(label, Math.abs(number), Number(time)));
-    else problems.count(problem, examples.map(label).find(Boolean));
-  }
+    if (problem === undefined) return [rowOf(label, Math.abs(number), Number(time))];
+    problems.count(
+      problem,
+      examples.map(label).find((example) => example !== undefined),
+    );
+    return [];
+  });
   return { rows, problems: problems.sentences() };
 };
