@@ -214,9 +214,9 @@ const byRke2: By = ({ labels, annotations }) => {
     : undefined;
 };
 
-/** Who writes a field or the status of objects of others, or any object for a person. */
+/** Who writes a field or the status of objects of others, or any object for a person; `unknown` is a client that names itself nowhere. */
 const PASSERS_BY =
-  /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|manager$|controller$|speaker$)|cloud-controller/;
+  /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|unknown$|manager$|controller$|speaker$)|cloud-controller/;
 
 const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   const isHelms =

@@ -38,6 +38,7 @@ describe('the owner of an object', () => {
       /^# k0s wrote it \(managedFields\), and may/,
     ],
     ['no one where a person wrote it as well', managers('coredns', 'k0s', 'kubectl-edit'), undefined],
+    ['no one where the writer is not named', managers('unknown'), undefined],
     ['Helm by its annotation', annotated({ 'meta.helm.sh/release-name': 'web' }), /^# Helm owns it/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
