@@ -66,6 +66,11 @@ describe('mergeRegistration', () => {
     expect(next?.webhooks).to.deep.equal(current.webhooks);
   });
 
+  it('takes back a requirement of its own that is not wanted any more', () => {
+    const narrower = merge(undefined, build({ excludedNamespaces: ['default', 'more'] }));
+    expect(merge(narrower, build())?.webhooks).to.deep.equal(build().webhooks);
+  });
+
   it('raises a timeout again that it lowered itself', () => {
     const lowered = merge(undefined, build({ timeoutSeconds: 2 }));
     expect(merge(lowered, build())?.webhooks?.[0]?.timeoutSeconds).to.equal(build().webhooks?.[0]?.timeoutSeconds);
