@@ -47,8 +47,8 @@ export const servedNamespaces = async (
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return () => true;
   const nameOfServed = (namespace: Namespace): string | undefined =>
     matchesSelector(selector, namespace.metadata?.labels ?? {}) ? nameOf(namespace) : undefined;
-  const names = await listKept<Namespace, string>(client, NAMESPACES, nameOfServed, signal);
-  return (namespace) => names.includes(namespace);
+  const names = new Set(await listKept<Namespace, string>(client, NAMESPACES, nameOfServed, signal));
+  return (namespace) => names.has(namespace);
 };
 
 /**

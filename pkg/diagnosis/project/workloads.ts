@@ -37,7 +37,7 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   return defined({ mesh, meshImage: found && textIn(found, 'image') });
 };
 
-/** Whoever makes it, where that is none of Kubernetes' own: `CloneSet web`. */
+/** The custom resource that makes it, as `CloneSet web`; undefined where one of Kubernetes' own kinds does. */
 const makerOf = (object: Fields): string | undefined => {
   const [owner] = writersIn(object).ownerReferences ?? [];
   return owner === undefined || /^(?:apps|batch)\//.test(owner.apiVersion) || owner.kind === 'Node'

@@ -87,7 +87,7 @@ describe('a real Envoy beside the closed loop', function () {
         const lateMs = Math.round(Math.max(...reports.map((report) => report.lateMs)));
         const contest: ContestRun = { contest: name, outcomes, reached: [...reached], lateMs };
         runs.push(contest);
-        // After each: a suite that is ended early has not measured in vain.
+        // After each contest, so that a suite that is ended early keeps what it measured.
         const results: EnvoyResults = { kubernetes, envoy: envoys.version, runs };
         if (isLongForm) keepResults('envoy', results);
         const when = outcomes.map(
