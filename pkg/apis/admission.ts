@@ -52,13 +52,7 @@ export interface MutatingWebhook {
     service?: { namespace: string; name: string; path?: string; port?: number };
     caBundle?: string;
   };
-  rules?: {
-    apiGroups: string[];
-    apiVersions: string[];
-    resources: string[];
-    operations: string[];
-    scope?: string;
-  }[];
+  rules?: { apiGroups: string[]; apiVersions: string[]; resources: string[]; operations: string[]; scope?: string }[];
   failurePolicy?: 'Ignore' | 'Fail';
   matchPolicy?: 'Exact' | 'Equivalent';
   namespaceSelector?: LabelSelector;

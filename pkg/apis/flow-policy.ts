@@ -222,10 +222,7 @@ const change = written(
     reason: text('Reason, one CamelCase word.'),
     message: text('What, as a sentence.'),
     sampleAgeSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description: 'Age of the newest sample behind it: seconds since its window ended.',
-      }),
+      Type.Integer({ minimum: 0, description: 'Age of the newest sample behind it: seconds since its window ended.' }),
     ),
   },
   ['time', 'reason'],
@@ -263,13 +260,11 @@ const status = fields(
   }),
 );
 
-export const FLOW_POLICY_SPEC_SCHEMA = spec;
-export const FLOW_POLICY_STATUS_SCHEMA = status;
+export { spec as FLOW_POLICY_SPEC_SCHEMA, status as FLOW_POLICY_STATUS_SCHEMA };
 
 export type FlowPolicySpec = Static<typeof spec>;
 export type FlowPolicyStatus = Static<typeof status>;
 export type FlowPolicyZoneCost = Static<typeof zoneCost>;
-export type FlowPolicyZoneStatus = Static<typeof zone>;
 export type FlowPolicyCondition = Static<typeof condition>;
 
 export interface FlowPolicy {

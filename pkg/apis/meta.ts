@@ -37,18 +37,11 @@ export interface KubernetesObject {
   metadata?: ObjectMeta;
 }
 
-/** metadata of a list; `continue` is the token of the next page. */
-export interface ListMeta {
-  resourceVersion?: string;
-  continue?: string;
-  remainingItemCount?: number;
-}
-
-/** One page of a list request. */
+/** One page of a list request; `continue` is the token of the next one. */
 export interface ObjectList<T extends KubernetesObject> {
   apiVersion?: string;
   kind?: string;
-  metadata: ListMeta;
+  metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
   items: T[];
 }
 

@@ -14,63 +14,49 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
+/** @param plural - where it is not the kind with an `s`. */
 export const resource = (
   group: string,
   version: string,
   kind: string,
-  plural: string,
   namespaced: boolean,
+  plural = `${kind.toLowerCase()}s`,
 ): Resource => ({ group, version, kind, plural, namespaced });
 
-export const SERVICES = resource('', 'v1', 'Service', 'services', true);
-export const NAMESPACES = resource('', 'v1', 'Namespace', 'namespaces', false);
-export const NODES = resource('', 'v1', 'Node', 'nodes', false);
-export const PODS = resource('', 'v1', 'Pod', 'pods', true);
+export const SERVICES = resource('', 'v1', 'Service', true);
+export const NAMESPACES = resource('', 'v1', 'Namespace', false);
+export const NODES = resource('', 'v1', 'Node', false);
+export const PODS = resource('', 'v1', 'Pod', true);
 /** Subresource `token` of a ServiceAccount: what is created is a TokenRequest. */
 export const tokenOf = (account: string): Resource =>
-  resource('', 'v1', 'TokenRequest', `serviceaccounts/${account}/token`, true);
-export const SECRETS = resource('', 'v1', 'Secret', 'secrets', true);
-export const EVENTS = resource('', 'v1', 'Event', 'events', true);
-export const CONFIG_MAPS = resource('', 'v1', 'ConfigMap', 'configmaps', true);
-export const LEASES = resource('coordination.k8s.io', 'v1', 'Lease', 'leases', true);
-export const ENDPOINT_SLICES = resource('discovery.k8s.io', 'v1', 'EndpointSlice', 'endpointslices', true);
-export const CUSTOM_RESOURCE_DEFINITIONS = resource(
-  'apiextensions.k8s.io',
-  'v1',
-  'CustomResourceDefinition',
-  'customresourcedefinitions',
-  false,
-);
+  resource('', 'v1', 'TokenRequest', true, `serviceaccounts/${account}/token`);
+export const SECRETS = resource('', 'v1', 'Secret', true);
+export const EVENTS = resource('', 'v1', 'Event', true);
+export const CONFIG_MAPS = resource('', 'v1', 'ConfigMap', true);
+export const LEASES = resource('coordination.k8s.io', 'v1', 'Lease', true);
+export const ENDPOINT_SLICES = resource('discovery.k8s.io', 'v1', 'EndpointSlice', true);
 export const MUTATING_WEBHOOK_CONFIGURATIONS = resource(
   'admissionregistration.k8s.io',
   'v1',
   'MutatingWebhookConfiguration',
-  'mutatingwebhookconfigurations',
   false,
 );
-export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', 'seeds', false);
-export const SHOOTS = resource('core.gardener.cloud', 'v1beta1', 'Shoot', 'shoots', true);
-export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', 'gardens', false);
-export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Cluster', 'clusters', false);
-export const EXTENSIONS = resource('extensions.gardener.cloud', 'v1alpha1', 'Extension', 'extensions', true);
-export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', 'etcds', true);
+export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', false);
+export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', false);
+export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Cluster', false);
+export const EXTENSIONS = resource('extensions.gardener.cloud', 'v1alpha1', 'Extension', true);
+export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', true);
 
-export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', 'flowpolicies', true);
-export const ZONE_EVACUATIONS = resource(GROUP, 'v1alpha1', 'ZoneEvacuation', 'zoneevacuations', false);
+export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', true, 'flowpolicies');
+export const ZONE_EVACUATIONS = resource(GROUP, 'v1alpha1', 'ZoneEvacuation', false);
 
-export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', 'nodegroups', false);
-export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', 'persistentvolumes', false);
-export const CLUSTER_ROLES = resource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false);
-export const DEPLOYMENTS = resource('apps', 'v1', 'Deployment', 'deployments', true);
-export const TOKEN_REVIEWS = resource('authentication.k8s.io', 'v1', 'TokenReview', 'tokenreviews', false);
-export const SUBJECT_ACCESS_REVIEWS = resource(
-  'authorization.k8s.io',
-  'v1',
-  'SubjectAccessReview',
-  'subjectaccessreviews',
-  false,
-);
-export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', true);
+export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', false);
+export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', false);
+export const CLUSTER_ROLES = resource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', false);
+export const DEPLOYMENTS = resource('apps', 'v1', 'Deployment', true);
+export const TOKEN_REVIEWS = resource('authentication.k8s.io', 'v1', 'TokenReview', false);
+export const SUBJECT_ACCESS_REVIEWS = resource('authorization.k8s.io', 'v1', 'SubjectAccessReview', false);
+export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', true);
 
 /** apiVersion of a resource as objects carry it. */
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);

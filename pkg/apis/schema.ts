@@ -2,7 +2,7 @@
 import type { SchemaOptions, Static, TProperties, TSchema } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import { isFields } from './values.ts';
+import { defined, isFields } from './values.ts';
 
 /** Unknown fields are refused, as in files; an API server prunes them. */
 export const CLOSED = { additionalProperties: false };
@@ -10,6 +10,13 @@ export const CLOSED = { additionalProperties: false };
 /** A block of fields; others are refused. A field that is neither optional nor has a default is required. */
 export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
   Type.Object(properties, { ...CLOSED, ...more });
+
+/** A block that a file may leave out, as each of its fields is optional or has a default. */
+export const block = <P extends TProperties>(
+  description: string,
+  properties: P,
+  more: SchemaOptions = { default: {} },
+) => object(properties, { description, ...more });
 
 /** These fields, each of which may be left out. */
 export const optional = <P extends TProperties>(properties: P) =>
@@ -25,10 +32,11 @@ export const oneOf = <const V extends readonly string[]>(values: V, more: Schema
 export const mapOf = <T>(value: object, more: SchemaOptions = {}) =>
   Type.Unsafe<Record<string, T>>({ type: 'object', additionalProperties: value, ...more });
 
-export const whole = (minimum: number, maximum: number, description: string, more: SchemaOptions = {}) =>
-  Type.Integer({ minimum, maximum, description, ...more });
+export const whole = (minimum: number, maximum: number, description: string, value?: number) =>
+  Type.Integer({ minimum, maximum, description, ...defined({ default: value }) });
 
-export const flag = (description: string, more: SchemaOptions = {}) => Type.Boolean({ description, ...more });
+export const flag = (description: string, value?: boolean) =>
+  Type.Boolean({ description, ...defined({ default: value }) });
 
 /** Text of one character at least. */
 export const text = (description: string, more: Type.StringOptions = {}) =>

@@ -29,7 +29,7 @@ const spec = fields('What to evacuate, and for how long.', {
       ),
     },
   ),
-  percent: whole(1, 100, "Share of each Service's endpoints in the zone to evacuate.", { default: 100 }),
+  percent: whole(1, 100, "Share of each Service's endpoints in the zone to evacuate.", 100),
   rounding: oneOf(['Up', 'Down'], {
     default: 'Up',
     description: 'If that share is not a whole number of endpoints, round it up or down.',
@@ -105,8 +105,7 @@ const status = fields(
   }),
 );
 
-export const ZONE_EVACUATION_SPEC_SCHEMA = spec;
-export const ZONE_EVACUATION_STATUS_SCHEMA = status;
+export { spec as ZONE_EVACUATION_SPEC_SCHEMA, status as ZONE_EVACUATION_STATUS_SCHEMA };
 
 /** As an API server answers it: defaults are filled. */
 export type ZoneEvacuationSpec = Static<typeof spec>;

@@ -213,7 +213,7 @@ export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelS
 };
 
 /** PodMetrics have the name of their Pod. */
-export const POD_METRICS = resource('metrics.k8s.io', 'v1beta1', 'PodMetrics', 'pods', true);
+export const POD_METRICS = resource('metrics.k8s.io', 'v1beta1', 'PodMetrics', true, 'pods');
 
 /** Lists at the same time: enough for a second of a thousand namespaces, and few enough answers in memory at once. */
 const CONCURRENCY = 8;

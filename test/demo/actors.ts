@@ -14,7 +14,6 @@ import {
 import type { Resource } from '../../pkg/apis/resources.ts';
 import {
   CLUSTERS,
-  CUSTOM_RESOURCE_DEFINITIONS,
   ETCDS,
   FLOW_POLICIES,
   GARDENS,
@@ -29,7 +28,7 @@ import type { Service } from '../../pkg/apis/core.ts';
 import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { reconcileEtcdTopologyAwareRouting } from '../../pkg/routing/index.ts';
-import { gardenerCrds } from '../fixtures/crds.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, gardenerCrds } from '../fixtures/crds.ts';
 import { until } from './until.ts';
 import * as world from './world.ts';
 

@@ -5,11 +5,11 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
 import {
   apiVersionOf,
-  CUSTOM_RESOURCE_DEFINITIONS,
   ENDPOINT_SLICES,
   MUTATING_WEBHOOK_CONFIGURATIONS,
   ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';

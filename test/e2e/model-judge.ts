@@ -2,8 +2,7 @@
 import type { EndpointSlice, Event, Node, Service } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { parseVersion } from '../../pkg/routing/version.ts';
-import { EVENT_SOURCE, routeFor } from '../../pkg/upstream/index.ts';
-import type { Route, RouteInput } from '../../pkg/upstream/index.ts';
+import { EVENT_SOURCE, routeFor, type Route, type RouteInput } from '../../pkg/upstream/index.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import type { ClusterCase, ServiceCase, Update } from './model-cases.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { ENDPOINT_SLICES, CUSTOM_RESOURCE_DEFINITIONS, ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { list, text, type Api, createApi } from '../contract/api.ts';
 import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -17,7 +17,7 @@ import { MODE_IGNORE, describeResourceManager } from '../contract/resource-manag
 import { druidReconciles, ensure } from '../demo/actors.ts';
 import { resourceManagerReplaces } from '../e2e/settings-landscape.ts';
 import { service } from '../fixtures/core.ts';
-import { etcdCrd } from '../fixtures/crds.ts';
+import { etcdCrd, CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { etcd } from '../fixtures/gardener.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 

@@ -1,7 +1,6 @@
 // The resources that every sandbox serves.
 import {
   CLUSTERS,
-  CUSTOM_RESOURCE_DEFINITIONS,
   DAEMON_SETS,
   ENDPOINT_SLICES,
   ETCDS,
@@ -16,8 +15,8 @@ import {
   SECRETS,
   SEEDS,
   SERVICES,
-  SHOOTS,
 } from '../../pkg/apis/resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, SHOOTS } from '../fixtures/crds.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { asRecord, asString, isRecord, nameOf, type JsonRecord, type StoredObject } from './object.ts';
 import { SERVICE_RULES } from './rules-service.ts';

@@ -1,5 +1,5 @@
 // Custom resource definitions: creating one serves its resource, deleting it takes resource and objects away.
-import { CUSTOM_RESOURCE_DEFINITIONS } from '../../pkg/apis/resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { timestamp } from './metadata.ts';
 import {
   asArray,

@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { flag, object, oneOf, optional, text, whole } from '../schema.ts';
+import { block, flag, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
@@ -17,13 +17,14 @@ import {
 } from './schema.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 
-const address = object(
+const address = block(
+  'Where API servers reach the webhook; default: the Service `endpointslice-webhook`.',
   optional({
     service: object(
       {
         namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
         name: objectName('Name of the Service.', { default: COMMANDS.endpointSliceWebhook }),
-        port: whole(1, 65_535, 'Port of the Service.', { default: 443 }),
+        port: whole(1, 65_535, 'Port of the Service.', 443),
       },
       { description: 'Service in the cluster of the API server.' },
     ),
@@ -32,92 +33,68 @@ const address = object(
       description: '`https://host:port` without path; for a webhook outside the cluster.',
     }),
   }),
-  { default: {}, description: 'Where API servers reach the webhook; default: the Service `endpointslice-webhook`.' },
 );
 
-/** Where API servers reach the webhook: a Service, or a URL for one that runs outside the cluster. */
-export type WebhookAddress = Static<typeof address>;
-
-const registration = object(
-  {
-    mode: oneOf(['self', 'external'], {
-      default: 'self',
-      description: '`self`: the webhook writes its MutatingWebhookConfiguration; `external`: a chart does.',
+const registration = block('How the webhook registers with the API server.', {
+  mode: oneOf(['self', 'external'], {
+    default: 'self',
+    description: '`self`: the webhook writes its MutatingWebhookConfiguration; `external`: a chart does.',
+  }),
+  name: objectName('Name of the MutatingWebhookConfiguration.', {
+    default: 'gardener-extension-topology-aware-routing',
+  }),
+  deployment: Type.Optional(
+    objectName(
+      "The webhook's Deployment: a replica that stops while it is deleted or scaled to zero removes the configuration. Unset: none does.",
+    ),
+  ),
+  address,
+  failurePolicy: Type.Optional(
+    oneOf(['Ignore', 'Fail'], {
+      description:
+        'What API servers do with EndpointSlices while the webhook is unavailable; for settings it is always `Ignore`. ' +
+        'Unset: an existing registration keeps its value; a new one gets `Ignore`.',
     }),
-    name: objectName('Name of the MutatingWebhookConfiguration.', {
-      default: 'gardener-extension-topology-aware-routing',
-    }),
-    deployment: Type.Optional(
-      objectName(
-        "The webhook's Deployment: a replica that stops while it is deleted or scaled to zero removes the configuration. Unset: none does.",
-      ),
-    ),
-    address,
-    failurePolicy: Type.Optional(
-      oneOf(['Ignore', 'Fail'], {
-        description:
-          'What API servers do with EndpointSlices while the webhook is unavailable; for settings it is always `Ignore`. ' +
-          'Unset: an existing registration keeps its value; a new one gets `Ignore`.',
-      }),
-    ),
-    timeoutSeconds: whole(1, 5, 'Seconds that API servers wait for an answer.', { default: 5 }),
-    strategyAnnotation: flag(
-      'Turn the domain-prefixed topology-mode annotation into the strategy label at admission.',
-      {
-        default: true,
-      },
-    ),
-    keepSettings: flag('Restore settings that their owner dropped, in namespaces labelled for it.', { default: true }),
-    ...SERVED_NAMESPACES,
-  },
-  { default: {}, description: 'How the webhook registers with the API server.' },
-);
+  ),
+  timeoutSeconds: whole(1, 5, 'Seconds that API servers wait for an answer.', 5),
+  strategyAnnotation: flag(
+    'Turn the domain-prefixed topology-mode annotation into the strategy label at admission.',
+    true,
+  ),
+  keepSettings: flag('Restore settings that their owner dropped, in namespaces labelled for it.', true),
+  ...SERVED_NAMESPACES,
+});
 
-/** How the webhook announces itself. */
-export type RegistrationConfiguration = Static<typeof registration>;
-
-const server = object(
-  {
-    ...endpointFields(10_250),
-    drainSeconds: whole(0, 300, 'Seconds between "not ready" and the end of listening.', { default: 5 }),
-    maxInFlightRequests: whole(1, 100_000, 'Requests beyond this are answered with 503.', { default: 256 }),
-  },
-  { default: {}, description: 'The server for admission reviews.' },
-);
+const server = block('The server for admission reviews.', {
+  ...endpointFields(10_250),
+  drainSeconds: whole(0, 300, 'Seconds between "not ready" and the end of listening.', 5),
+  maxInFlightRequests: whole(1, 100_000, 'Requests beyond this are answered with 503.', 256),
+});
 
 const schema = Type.Object({
   kubernetesVersion: Type.Optional(text('Version of the API server; default: from its /version.')),
   server,
-  certificates: object(
-    {
-      directory: Type.Optional(
-        text('Directory with `tls.crt` and `tls.key`; unset: a built-in authority, stored in Secrets.'),
-      ),
-    },
-    { default: {}, description: 'Where the serving certificate comes from.' },
-  ),
-  flowController: object(
-    {
-      users: Type.Array(userName(), {
-        uniqueItems: true,
-        default: [],
-        description:
-          'User names whose planned hints are left unchanged; default: its ServiceAccount in the own namespace.',
+  certificates: block('Where the serving certificate comes from.', {
+    directory: Type.Optional(
+      text('Directory with `tls.crt` and `tls.key`; unset: a built-in authority, stored in Secrets.'),
+    ),
+  }),
+  flowController: block('About the flow-controller.', {
+    users: Type.Array(userName(), {
+      uniqueItems: true,
+      default: [],
+      description:
+        'User names whose planned hints are left unchanged; default: its ServiceAccount in the own namespace.',
+    }),
+    lease: PLANNER_LEASE_SCHEMA,
+  }),
+  settingsReconciler: block('About the settings-reconciler.', {
+    user: Type.Optional(
+      userName({
+        description: 'User name whose writes are never changed; default: its ServiceAccount in the own namespace.',
       }),
-      lease: PLANNER_LEASE_SCHEMA,
-    },
-    { default: {}, description: 'About the flow-controller.' },
-  ),
-  settingsReconciler: object(
-    {
-      user: Type.Optional(
-        userName({
-          description: 'User name whose writes are never changed; default: its ServiceAccount in the own namespace.',
-        }),
-      ),
-    },
-    { default: {}, description: 'About the settings-reconciler.' },
-  ),
+    ),
+  }),
   registration,
   installation: SHARING_INSTALLATION_SCHEMA,
   health: endpointSchema(8081),

@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { CLOSED, flag, labelSelector, object, whole } from '../schema.ts';
+import { CLOSED, block, flag, labelSelector, whole } from '../schema.ts';
 import {
   INSTALLATION_SCHEMA,
   LOG_SCHEMA,
@@ -14,49 +14,32 @@ import {
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
 
-const status = object(
-  {
-    create: flag('Create an empty FlowPolicy, owned by the Service, where a load-aware Service has none.', {
-      default: true,
-    }),
-    minIntervalSeconds: whole(1, 3_600, 'Least time between two status writes if only figures changed.', {
-      default: 60,
-    }),
-  },
-  { default: {}, description: 'The status of FlowPolicies.' },
-);
+const status = block('The status of FlowPolicies.', {
+  create: flag('Create an empty FlowPolicy, owned by the Service, where a load-aware Service has none.', true),
+  minIntervalSeconds: whole(1, 3_600, 'Least time between two status writes if only figures changed.', 60),
+});
 
-const nodeGroups = object(
-  {
-    enabled: flag(
-      "Give Nodes of KubeEdge's NodeGroups with `spec.topologyEnabled` the group as their zone. Switch it on in one controller of a cluster.",
-      { default: false },
-    ),
-    touchesPerSecond: Type.Number({
-      minimum: 0.1,
-      maximum: 100,
-      default: 5,
-      description: "Service writes per second that make endpoints follow a Node's new zone.",
-    }),
-  },
-  { default: {}, description: "KubeEdge's NodeGroups; no effect where they are not installed." },
-);
+const nodeGroups = block("KubeEdge's NodeGroups; no effect where they are not installed.", {
+  enabled: flag(
+    "Give Nodes of KubeEdge's NodeGroups with `spec.topologyEnabled` the group as their zone. Switch it on in one controller of a cluster.",
+    false,
+  ),
+  touchesPerSecond: Type.Number({
+    minimum: 0.1,
+    maximum: 100,
+    default: 5,
+    description: "Service writes per second that make endpoints follow a Node's new zone.",
+  }),
+});
 
-const trafficProof = object(
-  {
-    enabled: flag(
-      'Read the traffic-meters, and report in the condition TrafficDistributionHonored of FlowPolicies whether connections follow the hints.',
-      { default: false },
-    ),
-    namespace: Type.String({
-      minLength: 1,
-      default: 'topology-traffic-meter',
-      description: 'Namespace of the meters.',
-    }),
-    intervalSeconds: whole(5, 300, 'Time between two readings of all meters.', { default: 10 }),
-  },
-  { default: {}, description: 'Whether measured connections follow the hints.' },
-);
+const trafficProof = block('Whether measured connections follow the hints.', {
+  enabled: flag(
+    'Read the traffic-meters, and report in the condition TrafficDistributionHonored of FlowPolicies whether connections follow the hints.',
+    false,
+  ),
+  namespace: Type.String({ minLength: 1, default: 'topology-traffic-meter', description: 'Namespace of the meters.' }),
+  intervalSeconds: whole(5, 300, 'Time between two readings of all meters.', 10),
+});
 
 const schema = Type.Object({
   // Several controllers share a cluster this way.

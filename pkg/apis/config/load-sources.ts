@@ -18,8 +18,6 @@ export const PROMETHEUS_DEFAULTS = {
   labels: { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' },
 } as const;
 
-const DEFAULTS = PROMETHEUS_DEFAULTS;
-
 const label = (name: string, description: string) =>
   text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' });
 
@@ -45,10 +43,10 @@ const headers = mapOf<string>(
 
 const labels = object(
   optional({
-    namespace: label(DEFAULTS.labels.namespace, 'Namespace of a Pod.'),
-    pod: label(DEFAULTS.labels.pod, 'Name of a Pod.'),
-    sourceZone: label(DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
-    destinationZone: label(DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
+    namespace: label(PROMETHEUS_DEFAULTS.labels.namespace, 'Namespace of a Pod.'),
+    pod: label(PROMETHEUS_DEFAULTS.labels.pod, 'Name of a Pod.'),
+    sourceZone: label(PROMETHEUS_DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
+    destinationZone: label(PROMETHEUS_DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
   }),
   { description: 'Labels that identify the object of a sample.' },
 );
@@ -61,8 +59,8 @@ const source = <const T extends string, P extends TProperties>(type: T, properti
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
     }),
     type: Type.Literal(type, { description: `\`${type}\`.` }),
-    timeoutSeconds: whole(1, 60, 'Timeout of one request.', { default: 8 }),
-    cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', { default: 10 }),
+    timeoutSeconds: whole(1, 60, 'Timeout of one request.', 8),
+    cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', 10),
     ...properties,
   });
 
@@ -79,19 +77,19 @@ const asked = optional({
   tls,
   bearerTokenFile: text('File with a bearer token, read again when it changes.'),
   headers,
-  windowSeconds: whole(1, 3_600, `Window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+  windowSeconds: whole(1, 3_600, `Window over which queries average. Default ${PROMETHEUS_DEFAULTS.windowSeconds}.`),
   lookbackSeconds: whole(
     1,
     300,
     'Samples older than this are not found by instant selectors, where the server knows ' +
-      `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
+      `\`lookback_delta\`. Default ${PROMETHEUS_DEFAULTS.lookbackSeconds}.`,
   ),
   maxResponseBytes: whole(
     1_024,
     268_435_456,
     'Largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
   ),
-  maxConcurrentQueries: whole(1, 100, `Queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
+  maxConcurrentQueries: whole(1, 100, `Queries at the same time. Default ${PROMETHEUS_DEFAULTS.maxConcurrentQueries}.`),
 });
 
 const resourceMetrics = source('ResourceMetrics', {});

@@ -2,7 +2,7 @@
 import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { flag, object, oneOf, text, whole } from '../schema.ts';
+import { block, flag, object, oneOf, text, whole } from '../schema.ts';
 import type { CrossFieldProblem } from './load.ts';
 
 export const namespaceName = (description: string, more: Type.StringOptions = {}) =>
@@ -24,51 +24,41 @@ export const namespaceList = (description: string) =>
 /** Fields of a listening port with its default. */
 export const endpointFields = (port: number) => ({
   bindAddress: text('Address to listen on; `::` accepts both address families.', { default: '::' }),
-  port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', { default: port }),
+  port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', port),
 });
 
 /** Schema of a listening port with its default. */
-export const endpointSchema = (port: number) =>
-  object(endpointFields(port), { default: {}, description: 'A listening port, plain HTTP.' });
+export const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
 
 /** A listening port. */
 export type EndpointConfiguration = Static<ReturnType<typeof endpointSchema>>;
 
 /** Schema of the log block. */
-export const LOG_SCHEMA = object(
-  {
-    level: oneOf(['debug', 'info', 'warn', 'error'], {
-      default: 'info',
-      description: 'Least severe level that is written.',
-    }),
-    format: oneOf(['json', 'console'], {
-      default: 'json',
-      description: '`json` for collectors, `console` for people.',
-    }),
-  },
-  { default: {}, description: 'Log lines, on standard error.' },
-);
+export const LOG_SCHEMA = block('Log lines, on standard error.', {
+  level: oneOf(['debug', 'info', 'warn', 'error'], {
+    default: 'info',
+    description: 'Least severe level that is written.',
+  }),
+  format: oneOf(['json', 'console'], { default: 'json', description: '`json` for collectors, `console` for people.' }),
+});
 
 export type LogConfiguration = Static<typeof LOG_SCHEMA>;
 
 /** Schema of a duration, one second to an hour. */
-export const seconds = (value: number, description: string) => whole(1, 3_600, description, { default: value });
+export const seconds = (value: number, description: string) => whole(1, 3_600, description, value);
 
 /** Schema of leader election; `name` is the command's own. */
 export const leaderElectionSchema = (name: string) =>
-  object(
-    {
-      enabled: flag('False runs without a Lease: only for a single replica.', { default: true }),
-      namespace: Type.Optional(
-        text("Namespace of the Lease; default: the Pod's own namespace, else `default`.", { maxLength: 63 }),
-      ),
-      name: text('Name of the Lease.', { maxLength: 253, default: name }),
-      leaseDurationSeconds: seconds(15, 'After this time without renewal another replica may take the Lease.'),
-      renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
-      retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
-    },
-    { default: {}, description: 'One of several replicas is active at a time; the Lease decides which.' },
-  );
+  block('One of several replicas is active at a time; the Lease decides which.', {
+    enabled: flag('False runs without a Lease: only for a single replica.', true),
+    namespace: Type.Optional(
+      text("Namespace of the Lease; default: the Pod's own namespace, else `default`.", { maxLength: 63 }),
+    ),
+    name: text('Name of the Lease.', { maxLength: 253, default: name }),
+    leaseDurationSeconds: seconds(15, 'After this time without renewal another replica may take the Lease.'),
+    renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
+    retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
+  });
 
 /** Leader election through one Lease; the durations are client-go's. */
 export type LeaderElectionConfiguration = Static<ReturnType<typeof leaderElectionSchema>>;
@@ -97,42 +87,33 @@ const common = {
 };
 
 /** Schema of the block. */
-export const INSTALLATION_SCHEMA = object(common, {
-  default: {},
-  description: 'The installation that this is part of.',
-});
+export const INSTALLATION_SCHEMA = block('The installation that this is part of.', common);
 
 /** What the chart knows about the installation. */
 export type InstallationConfiguration = Static<typeof INSTALLATION_SCHEMA>;
 
 /** Schema of the block for commands that take part in admission. */
-export const SHARING_INSTALLATION_SCHEMA = object(
-  {
-    ...common,
-    claim: Type.Optional(
-      object(
-        { namespace: namespaceName('Namespace of the Lease.'), name: objectName('Name of the Lease.') },
-        {
-          description:
-            'The Lease that decides which of several installations changes slices. Unset: there is no other one.',
-        },
-      ),
+export const SHARING_INSTALLATION_SCHEMA = block('The installation that this is part of.', {
+  ...common,
+  claim: Type.Optional(
+    object(
+      { namespace: namespaceName('Namespace of the Lease.'), name: objectName('Name of the Lease.') },
+      {
+        description:
+          'The Lease that decides which of several installations changes slices. Unset: there is no other one.',
+      },
     ),
-    routingLabel: text(
-      'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation sets.',
-      { maxLength: 63, pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', default: 'true' },
-    ),
-  },
-  { default: {}, description: 'The installation that this is part of.' },
-);
+  ),
+  routingLabel: text(
+    'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation sets.',
+    { maxLength: 63, pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', default: 'true' },
+  ),
+});
 
-export const PLANNER_LEASE_SCHEMA = object(
-  {
-    namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
-    name: objectName('Name of the Lease.', { default: COMMANDS.flowController }),
-  },
-  { default: {}, description: 'The Lease that shows whether the flow-controller is alive.' },
-);
+export const PLANNER_LEASE_SCHEMA = block('The Lease that shows whether the flow-controller is alive.', {
+  namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
+  name: objectName('Name of the Lease.', { default: COMMANDS.flowController }),
+});
 
 /** Fields that say which namespaces admission serves. */
 export const SERVED_NAMESPACES = {

@@ -3,7 +3,7 @@ import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
-import { flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
+import { block, flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
   LOG_SCHEMA,
   PLANNER_LEASE_SCHEMA,
@@ -19,19 +19,16 @@ import {
 } from './schema.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
 
-const EXTENSIONS_SCHEMA = object(
+const EXTENSIONS_SCHEMA = block(
+  "Gardener's Extension resources: classes shoot and seed with mode seed, class garden with mode garden.",
   {
-    enabled: flag('Follow Extension resources of type `topology-aware-routing`.', { default: true }),
+    enabled: flag('Follow Extension resources of type `topology-aware-routing`.', true),
     conditionIntervalSeconds: seconds(30, 'Least time between two writes of a condition that changed alone.'),
-  },
-  {
-    default: {},
-    description:
-      "Gardener's Extension resources: classes shoot and seed with mode seed, class garden with mode garden.",
   },
 );
 
-const HEARTBEAT_SCHEMA = object(
+const HEARTBEAT_SCHEMA = block(
+  'The Lease `gardener-extension-heartbeat` in the own namespace, by which gardenlet sees that the extension is alive.',
   {
     enabled: Type.Optional(flag('Unset: with mode seed or garden.')),
     extension: text('Name of the extension: the holder of the heartbeat Lease.', {
@@ -41,17 +38,10 @@ const HEARTBEAT_SCHEMA = object(
     // As for every extension of Gardener.
     renewIntervalSeconds: seconds(30, 'How often it is renewed.'),
   },
-  {
-    default: {},
-    description:
-      'The Lease `gardener-extension-heartbeat` in the own namespace, by which gardenlet sees that the extension is alive.',
-  },
 );
 
-const secondsWithin = (minimum: number, maximum: number, value: number, description: string) =>
-  whole(minimum, maximum, description, { default: value });
-
-const gardener = object(
+const gardener = block(
+  'About the Gardener of this cluster.',
   optional({
     version: text('Version of gardenlet or gardener-operator (chart value `gardener.version`).'),
     featureGates: mapOf<boolean>(
@@ -62,7 +52,6 @@ const gardener = object(
       'Whether kube-apiservers count as L7 load-balanced where that cannot be determined; unset: they do.',
     ),
   }),
-  { default: {}, description: 'About the Gardener of this cluster.' },
 );
 
 const zonesAndSetting = Type.Unsafe<Pick<Seed, 'spec' | 'status'>>({
@@ -96,8 +85,6 @@ const gardenMode = object(
   { description: 'Watches the Garden; owns the garden namespace and those of runtime extensions.' },
 );
 
-export type GardenModeConfiguration = Static<typeof gardenMode>;
-
 const seedMode = object(
   {
     seedName: Type.Optional(text('Name of this Seed; default: environment variable `SEED_NAME`.')),
@@ -105,13 +92,11 @@ const seedMode = object(
       text('Kubeconfig of the virtual garden, to read the Seed live; default: `GARDEN_KUBECONFIG`.'),
     ),
     seed: Type.Optional(zonesAndSetting),
-    extensionServices: flag('Manage labelled Services in extension namespaces.', { default: true }),
+    extensionServices: flag('Manage labelled Services in extension namespaces.', true),
     gardener,
   },
   { description: 'Watches Clusters; owns the shoot namespaces and those of seed extensions.' },
 );
-
-export type SeedModeConfiguration = Static<typeof seedMode>;
 
 const modes = object(
   optional({
@@ -125,39 +110,25 @@ const modes = object(
   { minProperties: 1, description: 'At least one; each namespace is owned by exactly one mode.' },
 );
 
-const drift = object(
-  {
-    minIntervalSeconds: secondsWithin(60, 86_400, 60, 'Least time between two writes of the same object.'),
-    fightAfterRepairs: whole(2, 100, 'Repairs of one object within the window that count as a fight.', { default: 3 }),
-    fightWindowSeconds: secondsWithin(60, 86_400, 900, 'Window in which repairs are counted.'),
-  },
-  { default: {}, description: 'How often an object that another writer overwrites is repaired.' },
-);
+const drift = block('How often an object that another writer overwrites is repaired.', {
+  minIntervalSeconds: whole(60, 86_400, 'Least time between two writes of the same object.', 60),
+  fightAfterRepairs: whole(2, 100, 'Repairs of one object within the window that count as a fight.', 3),
+  fightWindowSeconds: whole(60, 86_400, 'Window in which repairs are counted.', 900),
+});
 
-const kubernetesVersion = object(
-  {
-    override: Type.Optional(text('Replaces what /version answers.')),
-    rereadSeconds: secondsWithin(5, 3_600, 60, 'Time between two reads of /version.'),
-    // A rolling upgrade answers with both.
-    stableSeconds: secondsWithin(
-      0,
-      86_400,
-      300,
-      'A newer minor must be answered this long without a break before it counts.',
-    ),
-  },
-  { default: {}, description: "The API server's version, which decides the mechanism." },
-);
+const kubernetesVersion = block("The API server's version, which decides the mechanism.", {
+  override: Type.Optional(text('Replaces what /version answers.')),
+  rereadSeconds: whole(5, 3_600, 'Time between two reads of /version.', 60),
+  // A rolling upgrade answers with both.
+  stableSeconds: whole(0, 86_400, 'A newer minor must be answered this long without a break before it counts.', 300),
+});
 
-const hintRepair = object(
-  {
-    enabled: flag('Resync slices that came back without hints after an outage.', { default: true }),
-    writesPerSecond: whole(1, 20, 'Most resyncs per second.', { default: 20 }),
-    backoffSeconds: secondsWithin(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
-    ...SERVED_NAMESPACES,
-  },
-  { default: {}, description: 'Recovery of slices written while the webhook was unavailable.' },
-);
+const hintRepair = block('Recovery of slices written while the webhook was unavailable.', {
+  enabled: flag('Resync slices that came back without hints after an outage.', true),
+  writesPerSecond: whole(1, 20, 'Most resyncs per second.', 20),
+  backoffSeconds: whole(10, 3_600, 'Pause after a resync that brought no hints; doubled up to an hour.', 60),
+  ...SERVED_NAMESPACES,
+});
 
 const schema = Type.Object({
   modes,
@@ -167,7 +138,7 @@ const schema = Type.Object({
     description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',
   }),
   installation: SHARING_INSTALLATION_SCHEMA,
-  flowController: object({ lease: PLANNER_LEASE_SCHEMA }, { default: {}, description: 'About the flow-controller.' }),
+  flowController: block('About the flow-controller.', { lease: PLANNER_LEASE_SCHEMA }),
   drift,
   kubernetesVersion,
   hintRepair,

@@ -15,7 +15,7 @@ import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 const SYSTEM = 'kube-system';
-const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', 'felixconfigurations', false);
+const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', false);
 /** Data planes change with an upgrade of the cluster. */
 const PERIOD_MS = 600_000;
 const RETRY_MS = 15_000;

@@ -1,7 +1,6 @@
 // From an observation to what the loop believes: which samples count, and what they say about demand.
 import { sumBy, sumOf } from '../../apis/values.ts';
-import { coresPerUnit, hintsOf, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
-import type { ZoneCpu } from '../demand/arrivals.ts';
+import { coresPerUnit, hintsOf, learnFrom, remembered, steadyRate, type ZoneCpu } from '../demand/arrivals.ts';
 import { SATURATION, aged, estimateDemand, exactly, firstEstimate, forZones, rowsOf } from '../demand/estimate.ts';
 import type { Estimate, LoadRow } from '../demand/estimate.ts';
 import { at as entryOf } from '../demand/matrix.ts';

@@ -19,13 +19,8 @@ import {
   TRAFFIC_METER,
 } from '../../../pkg/apis/names.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
-import {
-  apiVersionOf,
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ENDPOINT_SLICES,
-  FLOW_POLICIES,
-  ZONE_EVACUATIONS,
-} from '../../../pkg/apis/resources.ts';
+import { apiVersionOf, ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../../fixtures/crds.ts';
 import { zoneEvacuationDefinition } from '../../../hack/lib/crd.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';

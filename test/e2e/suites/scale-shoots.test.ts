@@ -11,19 +11,11 @@ import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { Service } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import {
-  CLUSTERS,
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ENDPOINT_SLICES,
-  ETCDS,
-  NAMESPACES,
-  SEEDS,
-  SERVICES,
-} from '../../../pkg/apis/resources.ts';
+import { CLUSTERS, ENDPOINT_SLICES, ETCDS, NAMESPACES, SEEDS, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { landscapeObjects, scaleOf } from '../../bench/reconciler/landscape.ts';
-import { gardenerCrds } from '../../fixtures/crds.ts';
+import { gardenerCrds, CUSTOM_RESOURCE_DEFINITIONS } from '../../fixtures/crds.ts';
 import { seed } from '../../fixtures/gardener.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';

@@ -1,8 +1,7 @@
 // What a Service asks for by annotation and field: which version reads which key and value, and which of the two counts.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DISTRIBUTION_NAMES } from '../../../pkg/upstream/features.ts';
-import type { FeatureGates } from '../../../pkg/upstream/features.ts';
+import { DISTRIBUTION_NAMES, type FeatureGates } from '../../../pkg/upstream/features.ts';
 import { REASONS } from '../../../pkg/upstream/reasons.ts';
 import { annotationAdmitsHints, distributionOf, topologyAnnotation, wishOf } from '../../../pkg/upstream/wish.ts';
 import { HINTS, MODE, aService, minor } from './support.ts';
