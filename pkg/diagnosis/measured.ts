@@ -1,12 +1,12 @@
 // What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not; and measured traffic as
 // one object of a file: what `traffic -o json` prints and `snapshot --measured` adds, read back by -f.
-import { type Fields, defined, isFields, sumBy } from '../apis/values.ts';
+import { type Fields, defined, isAbsent, isFields, sumBy, sumOf } from '../apis/values.ts';
 import { GROUP } from '../apis/names.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
-import type { Direct, DirectFlow, Measured, MeasuredFlow } from '../traffic/measured.ts';
+import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
 import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
-import { asFields, asText, fieldAt, listReader, reader, requiredTextAt, readAt } from './project/fields.ts';
+import { asName, asText, listReader, reader, record } from './project/fields.ts';
 
 const SECONDS_PER_DAY = 86_400;
 /** Providers bill decimal gigabytes; those that bill GiB are 7 % cheaper than this says. */
@@ -98,9 +98,9 @@ const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>
   new Map(
     [...measured].map(([from, row]) => {
       const wanted = [...(shares.get(from) ?? [])];
-      const whole = wanted.reduce((all, [, share]) => all + share, 0);
+      const whole = sumBy(wanted, ([, share]) => share);
       if (whole === 0) return [from, row];
-      const bytes = [...row.values()].reduce((all, value) => all + value, 0);
+      const bytes = sumOf(row.values());
       return [from, new Map(wanted.map(([to, share]) => [to, (bytes * share) / whole]))];
     }),
   );
@@ -159,39 +159,31 @@ const asAmount = reader(
   (value): value is number => typeof value === 'number' && value >= 0 && value <= MOST,
 );
 
-const directFlowOf = (item: unknown): DirectFlow => {
-  const flow = asFields(item);
-  const textAt = (key: string): string => readAt(key, asText, flow[key]);
-  return {
-    service: textAt('service'),
-    source: textAt('source'),
-    destination: textAt('destination'),
-    connections: readAt('connections', asAmount, flow['connections']),
-  };
-};
+const ENDS = { service: asText, source: asText, destination: asText };
 
-const flowOf = (item: unknown): MeasuredFlow => {
-  const flow = asFields(item);
-  const counted = flow['connections'] === null ? { ...flow, connections: 0 } : flow;
-  return {
-    ...directFlowOf(counted),
-    ...(flow['connections'] === null ? { connections: null } : {}),
-    requestBytes: readAt('requestBytes', asAmount, flow['requestBytes']),
-    responseBytes: readAt('responseBytes', asAmount, flow['responseBytes']),
-  };
-};
+const directFlowOf = record({ ...ENDS, connections: asAmount });
 
-const directOf = (object: Fields): Direct => ({
-  nodes: readAt('nodes', asAmount, object['nodes']),
-  seconds: readAt('seconds', asAmount, object['seconds']),
-  flows: fieldAt(object, 'flows', listReader(directFlowOf)) ?? [],
+const flowOf = record({
+  ...ENDS,
+  connections: (value) => (value === null ? null : asAmount(value)),
+  requestBytes: asAmount,
+  responseBytes: asAmount,
+});
+
+const listOf =
+  <T>(read: (item: unknown) => T) =>
+  (value: unknown): T[] =>
+    isAbsent(value) ? [] : listReader(read)(value);
+
+const directOf = record({ nodes: asAmount, seconds: asAmount, flows: listOf(directFlowOf) });
+
+const measuredOf = record({
+  by: asName,
+  seconds: asAmount,
+  flows: listOf(flowOf),
+  direct: (value) => (isAbsent(value) ? undefined : directOf(value)),
+  notes: listOf(asText),
 });
 
 /** Throws a FieldError with the path of the field that is wrong. */
-export const parseTraffic = (object: Fields): Measured => ({
-  by: requiredTextAt(object, 'by'),
-  seconds: readAt('seconds', asAmount, object['seconds']),
-  flows: fieldAt(object, 'flows', listReader(flowOf)) ?? [],
-  ...defined({ direct: fieldAt(object, 'direct', (value) => directOf(asFields(value))) }),
-  notes: fieldAt(object, 'notes', listReader(asText)) ?? [],
-});
+export const parseTraffic = (object: Fields): Measured => defined(measuredOf(object));

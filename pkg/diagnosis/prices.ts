@@ -2,17 +2,8 @@
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
 import { type Fields, byText, nameOf } from '../apis/values.ts';
-import {
-  FieldError,
-  asFields,
-  asStrings,
-  asText,
-  fieldAt,
-  listReader,
-  reader,
-  requiredTextAt,
-  readAt,
-} from './project/fields.ts';
+import { FieldError, asFields, asStrings, asText, fieldAt, listReader } from './project/fields.ts';
+import { reader, record, requiredTextAt } from './project/fields.ts';
 
 export type PriceTable = ReturnType<typeof parsePrices>;
 
@@ -64,10 +55,11 @@ const asAmount = reader(
   (value): value is number => Number.isFinite(value) && (value as number) >= 0,
 );
 
+const readPrice = record({ out: asAmount, in: asAmount });
+
 const priceOf = (item: unknown) => {
-  const object = asFields(item);
-  knownOnly(object, ['out', 'in']);
-  return { out: readAt('out', asAmount, object['out']), in: readAt('in', asAmount, object['in']) };
+  knownOnly(asFields(item), ['out', 'in']);
+  return readPrice(item);
 };
 
 /** The price between two zones, two regions, or a zone and a region, in either direction. */

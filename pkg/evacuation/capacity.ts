@@ -92,8 +92,11 @@ export const replicasToAdd = (
   return null;
 };
 
-export const countBy = <T>(items: readonly T[], zoneOf: (item: T) => string): ReadonlyMap<string, number> =>
-  new Map([...Map.groupBy(items, zoneOf)].map(([zone, own]) => [zone, own.length]));
+/** How many items have each name, zones mostly, in the order of the names. */
+export const countBy = <T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, number> =>
+  new Map(
+    [...Map.groupBy(items, nameOf)].map(([name, own]) => [name, own.length] as const).sort(([a], [b]) => byText(a, b)),
+  );
 
 /** A fair share of today: what each endpoint would get if all got the same. The limit is twice as much unless another is given. */
 export const fairShareScale = (demand: ReadonlyMap<string, number>, endpoints: number, maxOverload = 1) => ({

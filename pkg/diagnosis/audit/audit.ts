@@ -1,12 +1,12 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
 import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts';
-import { defined, nameOf } from '../../apis/values.ts';
+import { defined, nameOf, sumBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { type ExplainOptions, type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/facts.ts';
-import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
+import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf, says } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
@@ -25,19 +25,15 @@ import {
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
 export const AUDIT_REASONS = {
-  EndpointZoneDiffers: {
-    sentence:
-      'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
-    remedy:
-      'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
-  },
-  EndpointWatchers: {
-    sentence:
-      'Workloads may watch EndpointSlices or Endpoints, in the whole cluster or in a namespace: one that receives traffic of others may choose endpoints itself and go around the proxies.',
-    remedy:
-      'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
-  },
-} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+  EndpointZoneDiffers: says(
+    'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
+    'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
+  ),
+  EndpointWatchers: says(
+    'Workloads may watch EndpointSlices or Endpoints, in the whole cluster or in a namespace: one that receives traffic of others may choose endpoints itself and go around the proxies.',
+    'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
+  ),
+};
 
 export interface AuditOptions extends ExplainOptions {
   /** Services of this namespace only. Default: of all. */
@@ -202,7 +198,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   );
   const measuring = { ...options, ...defined({ measured: bill?.measured ?? options.measured }) };
   const all = chosen.map((service) => assessed(diagnose(snapshot, service, measuring, index), fixes));
-  const total = all.reduce((sum, { weight }) => sum + weight, 0);
+  const total = sumBy(all, ({ weight }) => weight);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
   const measured = measuredOf(bill, services);

@@ -29,6 +29,10 @@ export class SimulationError extends Error {
   }
 }
 
+export const refuse = (reason: RefusalReason, message: string): never => {
+  throw new SimulationError(reason, message);
+};
+
 interface WhatIf {
   readonly service: Service;
   readonly slices: readonly EndpointSlice[];
@@ -126,12 +130,8 @@ export const changeReplicas = (whatIf: WhatIf) => {
   const changes = new Map<string, { before: number; after: number }>();
   for (const [zone, after] of Object.entries(replicas).sort(([a], [b]) => byText(a, b))) {
     const there = ready.get(zone) ?? [];
-    if (!zones.has(zone) && after > there.length) {
-      throw new SimulationError(
-        'UnknownZone',
-        `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, [...zones])}`,
-      );
-    }
+    if (!zones.has(zone) && after > there.length)
+      refuse('UnknownZone', `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, [...zones])}`);
     changes.set(zone, { before: there.length, after });
     for (const endpoint of there.slice(after)) gone.add(addressOf(endpoint));
     added.push(...newEndpoints(zone, after - there.length, there, whatIf, added.length, like));

@@ -102,6 +102,15 @@ export const having = <R extends Readers, K extends keyof R & string>(fields: R,
   };
 };
 
+/** An object of all these fields, in their order; readers get undefined for what is absent. */
+export const record =
+  <R extends Readers>(fields: R) =>
+  (value: unknown): { -readonly [K in keyof R]: ReturnType<R[K]> } => {
+    const object = asFields(value);
+    const entries = Object.entries(fields).map(([key, read]) => [key, readAt(key, read, object[key])]);
+    return Object.fromEntries(entries) as { -readonly [K in keyof R]: ReturnType<R[K]> };
+  };
+
 // Evidence is read without errors: what is not as the API has it is as if it were not there. Paths are dotted.
 
 const valueIn = (object: unknown, path: string): unknown =>

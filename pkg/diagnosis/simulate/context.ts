@@ -3,6 +3,7 @@ import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } 
 import { byText, defined } from '../../apis/values.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isControlPlane, zoneShares } from '../../upstream/index.ts';
@@ -18,9 +19,9 @@ import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/routers.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
-import { type Frame, type Limit, countByZone, readyForProxies } from './verdict.ts';
+import { type Frame, type Limit, readyForProxies } from './verdict.ts';
 import type { SimulateOptions } from './types.ts';
-import { SimulationError, changeReplicas, hintFor } from '../models/what-if.ts';
+import { changeReplicas, hintFor, refuse } from '../models/what-if.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
 export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {
@@ -43,21 +44,16 @@ const givenWeights = (clients: readonly Node[], source: 'demand' | 'weights', we
   const stranger = Object.entries(weights).find(([zone, weight]) => weight > 0 && !zones.has(zone));
   if (stranger !== undefined) {
     const [zone] = stranger;
-    throw new SimulationError(
-      'UnknownZone',
-      `${source}: no ready Node is in zone "${zone}"${hintFor(zone, [...zones])}`,
-    );
+    refuse('UnknownZone', `${source}: no ready Node is in zone "${zone}"${hintFor(zone, [...zones])}`);
   }
-  if (Object.values(weights).every((weight) => weight === 0)) {
-    throw new SimulationError('NoDemand', `${source}: 0 in every zone`);
-  }
+  if (Object.values(weights).every((weight) => weight === 0)) refuse('NoDemand', `${source}: 0 in every zone`);
   return { source, note: '', weights };
 };
 
 const byNodes = (clients: readonly Node[], note = ''): Weighed => ({
   source: 'nodes',
   note,
-  weights: Object.fromEntries(countByZone(clients.map((node) => ({ zone: zoneOfNode(node) })))),
+  weights: Object.fromEntries(countBy(clients, zoneOfNode)),
 });
 
 const byCpu = (nodes: readonly Node[], clients: readonly Node[]): Weighed => {
@@ -83,9 +79,7 @@ export const weigh = (
   { weights, demand, observed }: Pick<SimulateOptions, 'weights' | 'demand'> & { readonly observed?: Demand },
 ): Weighed => {
   const clients = clientNodes(nodes);
-  if (clients.length === 0) {
-    throw new SimulationError('NoNodes', 'no ready Node is known, so no prediction is possible');
-  }
+  if (clients.length === 0) refuse('NoNodes', 'no ready Node is known, so no prediction is possible');
   if (demand !== undefined) return givenWeights(clients, 'demand', demand);
   if (weights === undefined || weights === 'cpu') {
     return (weights === undefined ? observedNow(clients, observed) : undefined) ?? byCpu(nodes, clients);
@@ -99,7 +93,7 @@ export const demandReport = (
   clients: readonly Node[],
   endpoints: ReadonlyMap<string, number>,
 ) => {
-  const nodes = countByZone(clients.map((node) => ({ zone: zoneOfNode(node) })));
+  const nodes = countBy(clients, zoneOfNode);
   const inCores = source === 'demand' || source === 'flowPolicy';
   const cores = new Map(Object.entries(weights));
   const total = [...nodes.keys()].reduce((sum, zone) => sum + (cores.get(zone) ?? 0), 0);
@@ -162,17 +156,12 @@ const DEFAULT_TARGET = 0.7;
 const DEFAULT_OVERLOAD = 0.2;
 
 const checkKind = ({ spec, metadata }: Service, name: string): void => {
-  if (spec?.type === 'ExternalName') {
-    throw new SimulationError('ExternalName', `Service ${name} is an ExternalName: it has no endpoints to route to`);
-  }
-  if (spec?.clusterIP === 'None') {
-    const message = `Service ${name} is headless: its clients choose by DNS, and no proxy looks at hints`;
-    throw new SimulationError('Headless', message);
-  }
-  if (metadata?.labels?.[LABEL_PROXY_NAME] !== undefined) {
-    const message = `Service ${name} has the label ${LABEL_PROXY_NAME}: no proxy of the cluster routes it`;
-    throw new SimulationError('NotProxied', message);
-  }
+  if (spec?.type === 'ExternalName')
+    refuse('ExternalName', `Service ${name} is an ExternalName: it has no endpoints to route to`);
+  if (spec?.clusterIP === 'None')
+    refuse('Headless', `Service ${name} is headless: its clients choose by DNS, and no proxy looks at hints`);
+  if (metadata?.labels?.[LABEL_PROXY_NAME] !== undefined)
+    refuse('NotProxied', `Service ${name} has the label ${LABEL_PROXY_NAME}: no proxy of the cluster routes it`);
 };
 
 export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions) => {
@@ -194,16 +183,13 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const observing = weighed.source === 'flowPolicy' ? policy : undefined;
   const given = observing === undefined ? options.demand : weighed.weights;
   const ready = readyForProxies(slices, { family, port });
-  if (ready.length === 0) {
-    throw new SimulationError(
-      'NoReadyEndpoints',
-      `Service ${name} has no ready ${family} endpoint${port === '' ? '' : ` for port ${port}`}`,
+  const forPort = port === '' ? '' : ` for port ${port}`;
+  if (ready.length === 0) refuse('NoReadyEndpoints', `Service ${name} has no ready ${family} endpoint${forPort}`);
+  if (ready.every(({ zone }) => zone === ''))
+    refuse(
+      'EndpointWithoutZone',
+      `no ready ${family} endpoint of Service ${name} has a zone, so no prediction is possible`,
     );
-  }
-  if (ready.every(({ zone }) => zone === '')) {
-    const message = `no ready ${family} endpoint of Service ${name} has a zone, so no prediction is possible`;
-    throw new SimulationError('EndpointWithoutZone', message);
-  }
   const addresses = new Set(ready.map(({ address }) => address));
   const capacity =
     given === undefined
@@ -211,16 +197,19 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
       : capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing });
   const version = controlPlaneVersion(snapshot, options.version);
   const none = noZonesOf(clients);
-  if (none.length > 0) {
-    const message = `Nodes of zone ${none.join(', ')} may be in any zone of the region, so no prediction is possible`;
-    throw new SimulationError('ZoneIsNone', message);
-  }
+  if (none.length > 0)
+    refuse(
+      'ZoneIsNone',
+      `Nodes of zone ${none.join(', ')} may be in any zone of the region, so no prediction is possible`,
+    );
   const routers = routersOf(snapshot, options);
-  if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown')) {
-    const message = 'the data plane is not known on any Node with clients: name it with --proxy';
-    throw new SimulationError('RouterUnknown', message);
-  }
-  const demand = demandReport(weighed, clients, countByZone(ready));
+  if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown'))
+    refuse('RouterUnknown', 'the data plane is not known on any Node with clients: name it with --proxy');
+  const demand = demandReport(
+    weighed,
+    clients,
+    countBy(ready, ({ zone }) => zone),
+  );
   const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
     options;
   const table = options.prices ?? BUILT_IN_PRICES[DEFAULT_PRICES];

@@ -1,6 +1,5 @@
 // What stored slices lead to by the exact models, and what that says of a mode in one sentence.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { countBy } from '../../evacuation/capacity.ts';
 import { byText, sumBy } from '../../apis/values.ts';
 import type { Demand } from '../../flow/types.ts';
 import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
@@ -37,10 +36,6 @@ export const readyForProxies = (
 
 /** Shares of all connections, by the client's zone, then the endpoint's; the empty name is for no zone. */
 export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
-
-/** Of anything that is in zones, in the order of their names. */
-export const countByZone = (items: readonly { readonly zone: string }[]): ReadonlyMap<string, number> =>
-  new Map([...countBy(items, ({ zone }) => zone)].sort(([a], [b]) => byText(a, b)));
 
 const recordOf = (matrix: Traffic['matrix']): Matrix =>
   Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));

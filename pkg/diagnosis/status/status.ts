@@ -1,5 +1,5 @@
 // Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what Services get of it.
-import { type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_MODE,
@@ -30,10 +30,6 @@ const UNKNOWN = 'unknown';
 const minorOf = (version: KubernetesVersion | undefined): string =>
   version === undefined ? UNKNOWN : formatVersion(version);
 
-/** How many Nodes have each value, in order of the values. */
-const countsOf = (nodes: readonly Node[], valueOf: (node: Node) => string): Record<string, number> =>
-  Object.fromEntries([...countBy(nodes, valueOf)].sort(([a], [b]) => byText(a, b)));
-
 const nodesOf = ({ nodes }: ClusterSnapshot) => {
   if (nodes.kind === 'unknown') return null;
   const ready = nodes.items.filter(isNodeReady);
@@ -41,9 +37,9 @@ const nodesOf = ({ nodes }: ClusterSnapshot) => {
     count: nodes.items.length,
     ready: ready.length,
     /** Ready Nodes by zone; the empty name is for no zone. */
-    zones: countsOf(ready, zoneOfNode),
+    zones: Object.fromEntries(countBy(ready, zoneOfNode)),
     /** Nodes by minor version of the kubelet, which stands in for the kube-proxy's. */
-    versions: countsOf(nodes.items, (node) => minorOf(kubeletVersion(node))),
+    versions: Object.fromEntries(countBy(nodes.items, (node) => minorOf(kubeletVersion(node)))),
   };
 };
 
@@ -121,10 +117,7 @@ const evacuationsOf = ({ snapshot, now }: StatusEvidence) => {
   const left = new Set(running.map(({ zone }) => zone));
   const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]);
   const overdue = [...countBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
-  return {
-    running,
-    overdue: overdue.map(([zone, count]) => ({ zone, slices: count })).sort((a, b) => byText(a.zone, b.zone)),
-  };
+  return { running, overdue: overdue.map(([zone, slices]) => ({ zone, slices })) };
 };
 
 export const status = (evidence: StatusEvidence) => {

@@ -4,7 +4,8 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts.ts';
-import { nearest, serviceRefOf, sortedServices } from '../models/lookup.ts';
+import { serviceRefOf, sortedServices } from '../models/lookup.ts';
+import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type ServiceSurvival, type SurvivalOptions, ofLimit, rankOf, survivalOf } from './service.ts';
@@ -23,10 +24,7 @@ export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[])
   const stranger = zones.find((zone) => !known.includes(zone));
   if (stranger === undefined) return undefined;
   if (known.length === 0) return `no Node and no endpoint is in zone "${stranger}": none has a zone at all`;
-  const near = nearest(stranger, known);
-  const hint =
-    near === undefined ? `there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}` : `did you mean "${near}"?`;
-  return `no Node and no endpoint is in zone "${stranger}"; ${hint}`;
+  return `no Node and no endpoint is in zone "${stranger}"${hintFor(stranger, known)}`;
 };
 
 const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number => {
