@@ -104,9 +104,6 @@ export interface ExtensionStatus {
   conditions?: ExtensionCondition[];
 }
 
-/** Where its configuration stands in an Extension. */
-export const PROVIDER_CONFIG_FIELD = 'spec.providerConfig';
-
 export interface Extension extends KubernetesObject {
   spec?: {
     type?: string;

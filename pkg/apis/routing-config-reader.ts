@@ -1,20 +1,20 @@
 // RoutingConfig in the providerConfig of an Extension: its schema, and a reader that says field by field what is wrong with one.
 import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
-import type { LabelSelector } from './admission.ts';
 import { fieldProblems } from './config/load.ts';
 import { namespaceName } from './config/schema.ts';
-import { PROVIDER_CONFIG_FIELD } from './gardener.ts';
 import { GROUP, STRATEGIES } from './names.ts';
+import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
+import type { RoutingConfigProblem, RoutingConfigReading, ServiceSelection } from './routing-config.ts';
 import { CLOSED, checkOf, labelSelector, object, oneOf, rule, rules } from './schema.ts';
 
-const SOME_LABEL = rule<LabelSelector>(
+const SOME_LABEL = rule<NonNullable<ServiceSelection['selector']>>(
   'size(self.matchLabels) + size(self.matchExpressions) > 0',
   'would select every Service; name at least one label',
   ({ matchLabels = {}, matchExpressions = [] }) => Object.keys(matchLabels).length + matchExpressions.length > 0,
 );
 
-const ONE_OF_BOTH = rule<{ name?: unknown; selector?: unknown }>(
+const ONE_OF_BOTH = rule<ServiceSelection>(
   'has(self.name) != has(self.selector)',
   'needs either name or selector, one of them',
   ({ name, selector }) => (name === undefined) !== (selector === undefined),
@@ -48,26 +48,6 @@ export const ROUTING_CONFIG_SCHEMA = object({
   ),
   exclude: list(selection, "Services to leave alone, including Gardener's; takes precedence over `services`."),
 });
-
-/** What the providerConfig of an Extension may ask for beyond the setting of Seed or Garden. */
-export type RoutingConfig = Pick<Static<typeof ROUTING_CONFIG_SCHEMA>, 'services' | 'exclude'>;
-
-/** One Service by name, or all that a selector finds: exactly one of both. */
-export type ServiceSelection = RoutingConfig['exclude'][number];
-
-/** One thing wrong with a providerConfig. */
-export interface RoutingConfigProblem {
-  /** Below the Extension, for example `spec.providerConfig.services[0].strategy`. */
-  readonly field: string;
-  /** One sentence, the allowed values included. */
-  readonly message: string;
-}
-
-/** `absent`: nothing is asked for beyond the setting. */
-export type RoutingConfigReading =
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'valid'; readonly config: RoutingConfig }
-  | { readonly kind: 'invalid'; readonly problems: readonly RoutingConfigProblem[] };
 
 /** Takes anything, changes nothing and never throws. */
 export type RoutingConfigReader = (providerConfig: unknown) => RoutingConfigReading;
@@ -107,7 +87,7 @@ const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReadi
 /** The schema is compiled once, so that reading costs microseconds: every change of an Extension is read. */
 export const createRoutingConfigReader = (): RoutingConfigReader => {
   const options = { allErrors: true, useDefaults: true, verbose: true };
-  const validate = checkOf<RoutingConfig>(ROUTING_CONFIG_SCHEMA, options);
+  const validate = checkOf<Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA, options);
   return (providerConfig) => {
     if (providerConfig === undefined || providerConfig === null) return { kind: 'absent' };
     const read = copyOf(providerConfig);

@@ -1,8 +1,9 @@
 // Gathers the snapshot of a namespace from the caches and has it decided by its one owner; dry run and controller share it.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { zoneOfNode } from '../../apis/core.ts';
-import { type Cluster, type ExtensionClass, PROVIDER_CONFIG_FIELD } from '../../apis/gardener.ts';
+import type { Cluster, ExtensionClass } from '../../apis/gardener.ts';
 import { EXTENSION_TYPE, LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import { type Governing, governingExtension } from '../../gardener/extension/select.ts';
 import { classifyNamespace } from '../../gardener/types.ts';
 import { type SettingsCaches, inNamespace } from './caches.ts';

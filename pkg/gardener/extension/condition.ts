@@ -1,7 +1,7 @@
 // Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
-import { type ExtensionCondition, PROVIDER_CONFIG_FIELD } from '../../apis/gardener.ts';
+import type { ExtensionCondition } from '../../apis/gardener.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
-import type { RoutingConfigReading } from '../../apis/routing-config-reader.ts';
+import { PROVIDER_CONFIG_FIELD, type RoutingConfigReading } from '../../apis/routing-config.ts';
 import { timeText } from '../../apis/values.ts';
 import type { RoutingDecision } from '../types.ts';
 import { describeProblems } from './select.ts';

@@ -1,14 +1,15 @@
 // Which Extension's configuration applies where, what it changes for one Service, and what it holds while it is wrong.
 import { defined } from '../../apis/values.ts';
-import { EXTENSION_CLASSES, type Extension, type ExtensionClass, PROVIDER_CONFIG_FIELD } from '../../apis/gardener.ts';
+import { EXTENSION_CLASSES, type Extension, type ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, EXTENSION_TYPE, type Strategy } from '../../apis/names.ts';
-import type {
-  RoutingConfig,
-  RoutingConfigProblem,
-  RoutingConfigReading,
-  ServiceSelection,
-} from '../../apis/routing-config-reader.ts';
+import {
+  PROVIDER_CONFIG_FIELD,
+  type RoutingConfig,
+  type RoutingConfigProblem,
+  type RoutingConfigReading,
+  type ServiceSelection,
+} from '../../apis/routing-config.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Selection, entryOfService } from '../catalogue.ts';
 import type { RoutingDecision, Scope } from '../types.ts';

@@ -2,7 +2,8 @@
 import type { Extension, ExtensionStatus, LastOperation } from '../../../../pkg/apis/gardener.ts';
 import type { ObjectMeta } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_OPERATION, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
-import { type RoutingConfigReading, createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
+import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
+import type { RoutingConfigReading } from '../../../../pkg/apis/routing-config.ts';
 import type { Governing, ReadExtension } from '../../../../pkg/gardener/extension/select.ts';
 import { extension, routingConfig } from '../../../fixtures/gardener.ts';
 
