@@ -224,6 +224,11 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
     annotations['meta.helm.sh/release-name'] !== undefined ||
     managers.has('helm');
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
+  // envoyproxy/gateway api/v1alpha1/shared_types.go, KubernetesServiceSpec and KubernetesDeploymentSpec
+  if (manager === 'envoy-gateway')
+    return reverts(
+      `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`,
+    );
   // Whatever it is: kOps, k0s, operators that set no ownerReferences.
   if (!isHelms && !/^(?:|kubectl|kustomize.*)$/.test(manager))
     return reverts(`${manager} manages it, and probably writes it back: make the change there`);

@@ -45,6 +45,12 @@ const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
   beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
+const binding = (spec: object) =>
+  beside('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', {
+    targetType: 'instance',
+    serviceRef: { name: 'web' },
+    ...spec,
+  });
 /** kube-vip with what its environment switches on. */
 const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
   ...daemonSet('kube-vip-ds', 'ghcr.io/kube-vip/kube-vip:v0.7.0'),
@@ -349,8 +355,8 @@ const ROWS: readonly Row[] = [
     { spec: CLOSE, extra: route('solo.io/gloo-gateway') },
     'Effective',
     undefined,
-    maybeAround('gateway'),
-    /its controller \(solo\.io\/gloo-gateway\) is not known here/,
+    around('gloo'),
+    /Gloo's Envoy sends to Pods, without zones/,
   ],
   [
     'https://github.com/apache/apisix/issues/4643',
@@ -451,7 +457,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /through its cluster IP 100 %.*; traffic from outside enters through any Node that the load balancer of Azure picks$/,
-    /Nothing of the Service makes the load balancer keep to zones/,
+    /Nothing of the Service makes the load balancer of Azure keep to zones/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/73188',
@@ -578,6 +584,23 @@ const ROWS: readonly Row[] = [
     /no Node there announces its address\. → Run a Pod in every zone whose routers are to reach it/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/2586',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        advertisement('BGPAdvertisement', {}),
+        advertisement('BGPPeer', { nodeSelectors: [{ matchLabels: { border: 'true' } }] }),
+        nodeWith('node-2', 'c', { border: 'true' }),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through Nodes that routers pick \(BGP of MetalLB\); no Node that may take it has one of its Pods/,
+    /only node-2 may take its traffic from outside/,
+  ],
+  [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
     {
       annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },
@@ -637,16 +660,24 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575',
-    {
-      spec: { ...CLOSE, type: 'NodePort' },
-      extra: [
-        beside('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', { targetType: 'instance', serviceRef: { name: 'web' } }),
-      ],
-    },
+    { spec: { ...CLOSE, type: 'NodePort' }, extra: [binding({})] },
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of TargetGroupBinding shop\/web picks$/,
     /`load_balancing\.cross_zone\.enabled=false`/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575, its nodeSelector',
+    {
+      spec: { ...LOCAL, type: 'NodePort' },
+      nodes: ['a', 'b'],
+      endpoints: ['a:a', 'b:b'],
+      extra: [binding({ nodeSelector: { matchLabels: { pool: 'edge' } } }), nodeWith('edge', 'a', { pool: 'edge' })],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /TargetGroupBinding shop\/web picks; no Node that may take it has one of its Pods, so it fails/,
+    /only edge may take its traffic from outside/,
   ],
   [
     'https://github.com/kubeflow/community-distribution/pull/1579',

@@ -74,6 +74,7 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: inCluster('operator.openshift.io/v1', 'Network'), ...EVIDENCE },
   { resource: inNamespaces('metallb.io/v1beta1', 'L2Advertisement'), everywhere: true, ...EVIDENCE },
   { resource: inNamespaces('metallb.io/v1beta1', 'BGPAdvertisement'), everywhere: true, ...EVIDENCE },
+  { resource: inNamespaces('metallb.io/v1beta2', 'BGPPeer'), everywhere: true, ...EVIDENCE },
   { resource: inCluster('cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy'), ...EVIDENCE },
   { resource: inCluster('cilium.io/v2', 'CiliumBGPClusterConfig'), ...EVIDENCE },
 ];

@@ -1,4 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
+import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 
@@ -16,6 +17,10 @@ export interface EntryObject {
   readonly parents: readonly string[];
   readonly annotations: StringMap;
   readonly settings: StringMap;
+  /** Who acts on it, where its kind says so. */
+  readonly client?: ClientName;
+  /** Its load balancer sends to these alone. */
+  readonly nodes?: readonly LabelSelector[];
 }
 
 /** Clients of one kind that go around a Service's proxies. */
@@ -182,6 +187,12 @@ export const CLIENTS = clients({
       '`spec.trafficDistribution` of the Service, then a restart of the gateway (kgateway-dev/kgateway#11952), or a BackendConfigPolicy with zone-aware balancing (#13978)',
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
+  gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
+  emissary: {
+    decides: 'its resolver gives Envoy the endpoints, without zones',
+    setting: 'the Mapping without `resolver` (or with `kubernetes-service`) goes to the cluster IP',
+    source: 'emissary-ingress/emissary docs "Service discovery and resolvers"; #5779',
+  },
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
   clusterset: {
     decides:
@@ -258,7 +269,7 @@ export const CLIENTS = clients({
     ...ISTIO,
     fieldSince: { major: 1, minor: 23 },
     setting:
-      '`spec.trafficDistribution: PreferClose` of the Service, or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
+      '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {
@@ -345,6 +356,7 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^networking\.gke\.io\//, 'gke-neg'],
   [/^konghq\.com\//, 'kong'],
   [/^kgateway\.dev\//, 'kgateway'],
+  [/^solo\.io\/gloo-gateway/, 'gloo'],
   [/^gateway\.nginx\.org\//, 'nginx-gateway'],
   [/^alb\.networking\.azure\.io\//, 'azure-application-gateway'],
   [/^gateway\.k8s\.aws\//, 'aws-alb'],

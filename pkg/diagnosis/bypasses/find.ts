@@ -16,7 +16,6 @@ import {
   INGRESS_CONTROLLERS,
   SERVICE_MARKS,
 } from './clients.ts';
-import { clientOfKind } from './kinds.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
 import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
@@ -46,6 +45,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
+    upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
@@ -124,7 +124,9 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
   if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.settings['nativeLB'] === 'true') return undefined;
-  return clientOfKind(entry.kind) ?? gatewayClient(entry, index);
+  // Discovery makes one of every Service; what a route names is used.
+  if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
+  return entry.client ?? gatewayClient(entry, index);
 };
 
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
@@ -142,6 +144,12 @@ const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefi
   return isKept ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '' } : {};
 };
 
+const OTHER_ACCOUNT: Partial<Client> = {
+  decides:
+    'the load balancer sends to Pods; those of a target group in another account (iamRoleArnToAssume) are registered for all zones, so its cross-zone setting has no effect (aws-load-balancer-controller#4831, open)',
+  setting: '',
+};
+
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
   (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap(({ entry }) => {
@@ -150,7 +158,13 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
-    return [{ enters: `through any Node that the load balancer of ${entryName(entry)} picks`, remedy }];
+    return [
+      {
+        enters: `through any Node that the load balancer of ${entryName(entry)} picks`,
+        remedy,
+        nodes: entry.nodes ?? [],
+      },
+    ];
   });
 
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
@@ -165,7 +179,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     if (client === undefined || passesProxy(client, entry, service)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
-    const own = ifKept(client, entry.annotations, service.metadata?.annotations);
+    const kept = ifKept(client, entry.annotations, service.metadata?.annotations);
+    const own = entry.settings['account'] === undefined ? kept : OTHER_ACCOUNT;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 

@@ -37,10 +37,15 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
   ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['gateway.solo.io/v1', 'VirtualService', 'anywhere', 'gloo'],
+  ['gateway.solo.io/v1', 'RouteTable', 'anywhere', 'gloo'],
+  ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
+  ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
   ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
 ];
 
-/** Who acts on it, whatever else runs. */
-export const clientOfKind = (kind: string): ClientName | undefined => ROUTE_KINDS.find(([, own]) => own === kind)?.[3];
+/** Who acts on it, whatever else runs: several groups have a VirtualService. */
+export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>
+  ROUTE_KINDS.find(([own, name]) => name === kind && own.split('/')[0] === apiVersion.split('/')[0])?.[3];

@@ -1,6 +1,7 @@
 // What a proxy is set to already, by objects and by its version, and what clients of brokers and databases have to be set to.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion, versionText } from '../routers/kube-proxy.ts';
@@ -29,6 +30,16 @@ const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly set
   },
   unset: { setting: '`outlierDetection` in {rule}' },
 };
+
+/** Without alternatives that say `(from 1.5)`, of a version before. */
+const knownTo = (setting: string, version: KubernetesVersion): string =>
+  setting
+    .replace(
+      /(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g,
+      (alternative, major: string, minor: string) =>
+        compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative,
+    )
+    .replace(/^, (?:or )?/, '');
 
 /** Objects that may decide first, the route by which it is a client, its image, and whether some endpoint has a zone. */
 type Seen = Partial<Record<'image', string>> & { rules: readonly EntryObject[]; entry?: EntryObject; isZoned: boolean };
@@ -63,11 +74,10 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
     return defined({ decides: ruled, setting: set });
   }
-  if (since === undefined || version === undefined || counts) return {};
-  return {
-    decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`,
-    setting: since === row.fieldSince ? setting.replace(NEW_FIELD, '') : setting,
-  };
+  if (since === undefined || version === undefined) return {};
+  const left = knownTo(setting, version);
+  if (counts) return { setting: left };
+  return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: left };
 };
 
 /** By the image of its Pods: what makes zones count for clients that learn addresses of its members; `always`: without a headless Service too. */

@@ -49,7 +49,12 @@ const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 const IN_ZONE =
   'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.';
-const NO_ZONES = 'Nothing of the Service makes the load balancer keep to zones.';
+
+/** By its health checks under the policy Local. */
+const anyNode = (who: string) => ({
+  enters: `through any Node that ${who} picks`,
+  remedy: `Nothing of the Service makes ${who} keep to zones.`,
+});
 
 const oneNode = (who: string) => ({
   enters: `through the one Node that announces its address (${who})`,
@@ -111,8 +116,7 @@ const FAMILIES: readonly Family[] = [
   },
   {
     shown: /^loadbalancer\.openstack\.org\//,
-    enters: 'through any Node that Octavia picks',
-    remedy: 'Nothing of the Service makes Octavia keep to zones.',
+    ...anyNode('Octavia'),
     blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
@@ -140,15 +144,13 @@ const FAMILIES: readonly Family[] = [
   {
     shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
     label: /^kubernetes\.azure\.com\//,
-    enters: 'through any Node that the load balancer of Azure picks',
-    remedy: NO_ZONES,
+    ...anyNode('the load balancer of Azure'),
   },
   {
     // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62
     shown: /^load-balancer\.hetzner\.cloud\/|^service\.beta\.kubernetes\.io\/(?:do|scw)-loadbalancer-/,
     label: /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\//,
-    enters: 'through any Node that the load balancer of the cloud picks',
-    remedy: NO_ZONES,
+    ...anyNode('the load balancer of the cloud'),
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
@@ -224,21 +226,27 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
-  const { service, nodes, endpoints, index } = facts;
+  const { service, nodes, endpoints, index, snapshot } = facts;
   const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
   const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
-  // Without a selector one of them takes every Node; kube-vip itself has to run there.
-  const runners = index.bypasses.daemonSets.filter(
-    ({ name }) => type === 'LoadBalancer' && name.startsWith('kube-vip'),
-  );
-  const selectors = [announcers, runners].flatMap((own) =>
-    own.some((each) => each.nodes.length === 0) ? [] : own.length === 0 ? [] : [own.flatMap((each) => each.nodes)],
+  const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
+  const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
+  // Of each kind that has a say some selector has to match: kube-vip has to run there, and MetalLB to have a peer.
+  const selectors = [
+    announcers,
+    ports,
+    index.bypasses.daemonSets.filter(({ name }) => type === 'LoadBalancer' && name.startsWith('kube-vip')),
+    itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
+  ].flatMap((own) =>
+    own.length === 0 || own.some(({ nodes: all }) => all.length === 0) ? [] : [own.flatMap((each) => each.nodes)],
   );
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const at = ({ blind, ...kind }: Kind): Entry => {
     const takers = nodes.filter(({ metadata: { labels = {} } = {} }) => {
-      // Of those that announce only MetalLB looks at the label.
-      const heeds = type === 'LoadBalancer' && (kind.announced === undefined || kind.enters.includes('MetalLB'));
+      // Of those that announce only MetalLB looks at the label, and clients look at none.
+      const heeds =
+        (type === 'LoadBalancer' || ports.length > 0) &&
+        (kind.announced === undefined || kind.enters.includes('MetalLB'));
       const isOpen = !heeds || labels[EXCLUDED] === undefined;
       return isOpen && selectors.every((own) => own.some((selector) => matchesSelector(selector, labels)));
     });
@@ -253,7 +261,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     const local = isStranded ? '; no Node that may take it has one of its Pods, so it fails' : pods;
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
-  if (type === 'NodePort') return at(nodePortEntries(service, index.bypasses)[0] ?? NODE_PORT);
+  if (type === 'NodePort') return at(ports[0] ?? NODE_PORT);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
   return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
@@ -302,7 +310,8 @@ export const entryCauses = (facts: Facts): Cause[] => {
   }
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
-  if (type !== 'LoadBalancer' || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
+  if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1])
+    return [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, UNEVEN_REMEDY)];
 };

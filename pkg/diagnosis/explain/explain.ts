@@ -29,7 +29,7 @@ import {
   racedNodes,
 } from './facts.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses } from './given.ts';
+import { givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
@@ -87,6 +87,7 @@ const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     const found = routes.some((route) => route.reason === reason);
+    if (reason === 'ClientNodeWithoutZone' && inOnePlace(facts.nodes)) return [];
     return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
   });
 

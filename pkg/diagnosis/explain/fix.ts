@@ -12,6 +12,7 @@ import { type OwnerNote, ownerNote } from '../owner.ts';
 import { chosenBy, evacuatedZones, runsOnFargate } from './spread.ts';
 import { type Facts, PLACEHOLDER, racedNodes } from './facts.ts';
 import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
+import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { sourceClusters } from './wanted.ts';
 
@@ -41,6 +42,7 @@ const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s
 const labelNode: Fix = (facts) => {
   const { nodes, index, endpoints } = facts;
   if (nodes.length === 0) return [SNAPSHOT];
+  if (inOnePlace(nodes)) return [];
   const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
   if (unlabelled.length === 0) return [SHOW_SLICES];
   const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
@@ -323,6 +325,7 @@ const OF_PODS: ReadonlySet<CauseReason> = new Set([
   'SingleEndpoint',
   'TooFewEndpoints',
   'PodsWaiting',
+  'ZoneFailsHealthCheck',
 ]);
 
 /** Whose the objects are, where no command is left that would say it. */

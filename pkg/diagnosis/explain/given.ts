@@ -1,6 +1,6 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
-import { type EndpointSlice, zoneOfNode } from '../../apis/core.ts';
+import { type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { nameOf } from '../../apis/values.ts';
@@ -140,6 +140,17 @@ const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
 const LOST_NODE =
   'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
 
+/** Providers whose clusters are in one datacenter: DigitalOcean, Linode, Vultr. */
+const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
+const ONE_PLACE =
+  'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
+
+export const inOnePlace = (nodes: readonly Node[]): boolean =>
+  nodes.every(
+    (node) =>
+      zoneOfNode(node) === '' && Object.keys(node.metadata?.labels ?? {}).some((label) => WITHOUT_ZONES.test(label)),
+  );
+
 const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
@@ -148,7 +159,7 @@ const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[])
   const all = itemsOf(snapshot.nodes);
   if (all.length > 0 && all.every((node) => zoneOfNode(node) === '')) {
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
-    return [cause('given', 'EndpointWithoutZone', none, NO_ZONES)];
+    return [cause('given', 'EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES)];
   }
   const nodes = new Set(all.map(nameOf));
   return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))

@@ -54,6 +54,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     Installation: { reads, groups: ['operator.tigera.io'], scoped: true },
     L2Advertisement: { reads, groups: ['metallb.io'] },
     BGPAdvertisement: { reads, groups: ['metallb.io'] },
+    BGPPeer: { reads, groups: ['metallb.io'] },
     CiliumL2AnnouncementPolicy: { reads, groups: ['cilium.io'], scoped: true },
     CiliumBGPClusterConfig: { reads, groups: ['cilium.io'], scoped: true },
     Network: { reads, groups: ['operator.openshift.io'], scoped: true },

@@ -5,7 +5,9 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { type EntryObject, steersClient } from '../bypasses/clients.ts';
+import { clientOfKind } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
+import { selectorOf } from './routers.ts';
 import {
   FieldError,
   asFields,
@@ -20,20 +22,19 @@ import {
   listReader,
   type Metadata,
   pickTexts,
+  reader,
   shape,
   textIn,
 } from './fields.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
+const readQuantity = reader(
+  'a quantity such as 4, 3920m or 1.5',
+  (value): value is string | number => ['string', 'number'].includes(typeof value) && QUANTITY.test(String(value)),
+);
 /** The decoder of the API takes numbers for quantities as well. */
-const asQuantity = (value: unknown): string => {
-  const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || !QUANTITY.test(text)) {
-    throw new FieldError([], 'a quantity such as 4, 3920m or 1.5', value);
-  }
-  return text;
-};
+const asQuantity = (value: unknown): string => String(readQuantity(value));
 
 const readNode = shape({
   spec: shape({ unschedulable: asFlag, taints: listReader(asFields) }),
@@ -58,11 +59,10 @@ export const nodeOf = (object: Fields, metadata: Metadata): Node => {
 
 const MAX_PORT = 65_535;
 
-const asPort = (value: unknown): number => {
-  const port = asWhole(value);
-  if (port < 0 || port > MAX_PORT) throw new FieldError([], `a port from 0 to ${MAX_PORT}`, value);
-  return port;
-};
+const asPort = reader(
+  `a port from 0 to ${MAX_PORT}`,
+  (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PORT,
+);
 
 const readPort = having({ port: asPort, name: asText, protocol: asText, nodePort: asPort }, 'port', 'a port number');
 
@@ -94,27 +94,22 @@ export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
 export const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
+/** One object for all that are alike, which repeat by zone. */
+const createShared = <T>(read: (value: unknown) => T, keyOf: (item: T) => string) => {
+  const seen = new Map<string, T>();
+  return (value: unknown): T => {
+    const item = read(value);
+    const key = keyOf(item);
+    if (!seen.has(key)) seen.set(key, item);
+    return seen.get(key) ?? item;
+  };
+};
+
 /** Reads slices; hold on to one reader for all of them, since it remembers the names it has seen. */
 export const createSliceReader = (): ((object: Fields, metadata: Metadata) => EndpointSlice) => {
-  const texts = new Map<string, string>();
-  const hints = new Map<string, EndpointHints>();
-  const once = (value: unknown): string => {
-    const text = asText(value);
-    const seen = texts.get(text);
-    if (seen === undefined) texts.set(text, text);
-    return seen ?? text;
-  };
+  const once = createShared(asText, (text) => text);
   const names = listReader((item) => ({ name: fieldAt(asFields(item), 'name', once) ?? '' }));
-  const readHints = shape({ forZones: names, forNodes: names });
-
-  /** Hints repeat by zone: one object for all that are alike. */
-  const sharedHints = (value: unknown): EndpointHints => {
-    const read = readHints(value);
-    const key = JSON.stringify(read);
-    const seen = hints.get(key);
-    if (seen === undefined) hints.set(key, read);
-    return seen ?? read;
-  };
+  const sharedHints = createShared<EndpointHints>(shape({ forZones: names, forNodes: names }), JSON.stringify);
 
   const readEndpoint = having(
     {
@@ -177,9 +172,11 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
   ),
 ];
 
-/** Of Istio: `service`, or with its namespace and more. */
-const hostOf = (object: Fields) => {
-  const [name = '', namespace = ''] = textIn(object, 'host').split('.');
+/** Of Istio and Emissary: `service`, or with its namespace and more, in a URL too. */
+const hostOf = (object: Fields, key = 'host') => {
+  const [name = '', namespace = ''] = textIn(object, key)
+    .replace(/^\w+:\/\/|:\d+$/g, '')
+    .split('.');
   return { name, namespace };
 };
 
@@ -195,7 +192,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   return policy['outlierDetection'] === undefined ? 'unset' : 'outlier';
 };
 
-/** What an exported Service, a Route of OpenShift, and Istio's objects for a gateway and for a host name. */
+/** What an exported Service, a Route of OpenShift, Istio's objects for a gateway and for a host name, and a Mapping of Emissary. */
 const moreReferences = (object: Fields, name: string, all: readonly Fields[]): Fields[] => {
   const spec = fieldsIn(object, 'spec');
   switch (object['kind']) {
@@ -211,6 +208,9 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
     }
     case 'DestinationRule':
       return [hostOf(spec)];
+    case 'Mapping':
+      // By default it goes to the name of the Service.
+      return /^$|service/.test(textIn(spec, 'resolver')) ? [] : [hostOf(spec, 'service')];
     default:
       return [];
   }
@@ -218,7 +218,7 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
 
 /**
  * Where Ingresses and registrations (`service`), target groups (`serviceRef`), Gateway API routes (`backendRefs`), Traefik's and
- * Contour's routes (`services`), NGINX's (`upstreams`) and APISIX's (`backends`) name the Services that they send to.
+ * Contour's routes (`services`), NGINX's (`upstreams`), APISIX's (`backends`) and Gloo's (`kube`) name the Services that they send to.
  */
 export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
   const all = objectsIn([object['spec'], object['webhooks']]);
@@ -233,12 +233,23 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
       .filter((backend) => backend['resolveGranularity'] !== 'service')
       .map((backend) => ({ name: backend['serviceName'] })),
-    ...all.map((inner) => fieldsIn(inner, 'serviceMatcher')).map((own) => ({ ...own, name: own['serviceName'] })),
+    ...all
+      .flatMap((inner) => [fieldsIn(inner, 'serviceMatcher'), fieldsIn(inner, 'kube')])
+      .flatMap((own) => [
+        { name: own['serviceName'], namespace: own['namespace'] ?? own['serviceNamespace'] },
+        fieldsIn(own, 'ref'),
+      ]),
     ...moreReferences(object, name, all),
   ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
-  const { kind, targetType } = pickTexts(object, 'kind', 'spec.targetType');
+  const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
+  // Upstreams of Gloo have no other name for what a route sends to.
+  const parents = [
+    ...['parentRefs', 'targetRefs'].flatMap((key) => listIn(object, `spec.${key}`)),
+    ...all.map((inner) => fieldsIn(inner, 'upstream')),
+  ];
+  const { nodeSelector } = fieldsIn(object, 'spec');
   return {
     kind,
     namespace,
@@ -246,12 +257,17 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     services: direct ? [] : placesOf(references, namespace),
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-    parents: placesOf([...listIn(object, 'spec.parentRefs'), ...listIn(object, 'spec.targetRefs')], namespace),
+    parents: placesOf(parents, namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
       nativeLB: native ? 'true' : undefined,
       targetType: targetType || undefined,
+      account: textIn(object, 'spec.iamRoleArnToAssume') || undefined,
+    }),
+    ...defined({
+      client: clientOfKind(apiVersion, kind),
+      nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
     }),
   };
 };

@@ -26,6 +26,8 @@ export class FieldError extends Error {
   }
 }
 
+const isText = (value: unknown): value is string => typeof value === 'string';
+
 /** What a value is, checked. @throws FieldError where it is not what the API has there. */
 type Read<T> = (value: unknown) => T;
 
@@ -37,14 +39,11 @@ export const reader =
   };
 
 export const asFields = reader('an object', isFields);
-export const asText = reader('a string', (value) => typeof value === 'string');
-export const asName = reader(
-  'a string that is not empty',
-  (value): value is string => typeof value === 'string' && value !== '',
-);
+export const asText = reader('a string', isText);
+export const asName = reader('a string that is not empty', (value): value is string => isText(value) && value !== '');
 export const asFlag = reader('true or false', (value) => typeof value === 'boolean');
 export const asWhole = reader('a whole number', (value): value is number => Number.isInteger(value));
-const asLabel = reader('a string (put quotes around it)', (value) => typeof value === 'string');
+const asLabel = reader('a string (put quotes around it)', isText);
 
 /** Runs `read`; the path of an error in it begins with `step`. */
 export const readAt = <T>(step: string | number, read: Read<T>, value: unknown): T => {
@@ -116,17 +115,21 @@ export const record =
 const valueIn = (object: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, key) => (isFields(inner) ? inner[key] : undefined), object);
 
-/** The object there; empty where there is none. */
-export const fieldsIn = (object: unknown, path: string): Fields => {
-  const value = valueIn(object, path);
-  return isFields(value) ? value : {};
-};
+const readerIn =
+  <T, N>(is: (value: unknown) => value is T, none: N) =>
+  (object: unknown, path: string): T | N => {
+    const value = valueIn(object, path);
+    return is(value) ? value : none;
+  };
+const itemsIn = readerIn<readonly unknown[], readonly unknown[]>(Array.isArray, []);
 
-/** The text there; empty where there is none. */
-export const textIn = (object: unknown, path: string): string => {
-  const value = valueIn(object, path);
-  return typeof value === 'string' ? value : '';
-};
+/** The object there; empty where there is none, as with what follows. */
+export const fieldsIn = readerIn<Fields, Fields>(isFields, {});
+export const textIn = readerIn(isText, '');
+/** The whole number there; undefined where there is none. */
+export const wholeIn = readerIn((value): value is number => Number.isInteger(value), undefined);
+export const listIn = (object: unknown, path: string): readonly Fields[] => itemsIn(object, path).filter(isFields);
+export const textsIn = (object: unknown, path: string): string[] => itemsIn(object, path).filter(isText);
 
 type LastOf<Path extends string> = Path extends `${string}.${infer Rest}` ? LastOf<Rest> : Path;
 
@@ -136,25 +139,9 @@ export const pickTexts = <Path extends string>(object: unknown, ...paths: readon
     [Word in LastOf<Path>]: string;
   };
 
-/** The whole number there; undefined where there is none. */
-export const wholeIn = (object: unknown, path: string): number | undefined => {
-  const value = valueIn(object, path);
-  return Number.isInteger(value) ? (value as number) : undefined;
-};
-
-export const listIn = (object: unknown, path: string): readonly Fields[] => {
-  const value = valueIn(object, path);
-  return Array.isArray(value) ? value.filter(isFields) : [];
-};
-
-export const textsIn = (object: unknown, path: string): string[] => {
-  const value = valueIn(object, path);
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-};
-
 export const stringsIn = (object: unknown, path: string): StringMap =>
   Object.fromEntries(
-    Object.entries(fieldsIn(object, path)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    Object.entries(fieldsIn(object, path)).filter((entry): entry is [string, string] => isText(entry[1])),
   );
 
 // Settings of a configuration file inside a ConfigMap by dotted path: nested maps of plain values, which is all that

@@ -2,6 +2,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import {
@@ -129,13 +130,6 @@ const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] 
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 
-const flagsIn = (containers: readonly RouterContainer[]): StringMap =>
-  Object.fromEntries(
-    containers
-      .flatMap(({ args }) => args.map((arg) => /^--([^=]+)=(.*)$/.exec(arg)))
-      .flatMap((match) => (match === null ? [] : [[match[1] ?? '', match[2] ?? '']])),
-  );
-
 /** Keys of cilium-config that are looked at. */
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
 /** Of configuration files of kube-proxy and Antrea. */
@@ -184,7 +178,11 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
     case 'Deployment': {
       if (name !== 'kube-ovn-controller') return undefined;
       const containers = containersOf(podSpec);
-      return { ...own, containers, settings: flagsIn(containers) };
+      const lb = flagValue(
+        containers.flatMap(({ args }) => args),
+        'enable-lb',
+      );
+      return { ...own, containers, settings: { ...(lb === undefined ? {} : { 'enable-lb': lb }) } };
     }
     case 'ConfigMap': {
       const settings = configIn(object, name);

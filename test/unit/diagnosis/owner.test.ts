@@ -33,6 +33,12 @@ describe('the owner of an object', () => {
       /^# kops manages it, and probably writes it back/,
     ],
     [
+      'Envoy Gateway',
+      labels({ 'app.kubernetes.io/managed-by': 'envoy-gateway' }),
+      /envoyDeployment \(replicas.* of the EnvoyProxy that its Gateway .* names$/,
+      REPLICAS,
+    ],
+    [
       'what alone wrote it (k0s)',
       managers('coredns', 'k0s', 'kube-controller-manager'),
       /^# k0s wrote it \(managedFields\), and may/,

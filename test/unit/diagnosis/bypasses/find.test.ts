@@ -54,6 +54,15 @@ const SELECTOR = web().spec?.selector ?? {};
 const headless = (name: string, selector: object) =>
   object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
 
+const upstream = object('gloo.solo.io/v1', 'Upstream', 'web-80', {
+  spec: { kube: { serviceName: 'web', serviceNamespace: 'shop' } },
+});
+const glooRoute = (single: object) =>
+  object('gateway.solo.io/v1', 'VirtualService', 'v', {
+    spec: { virtualHost: { routes: [{ routeAction: { single } }] } },
+  });
+const mapping = (spec: object) => object('getambassador.io/v3alpha1', 'Mapping', 'm', { spec }, { namespace: 'edge' });
+
 type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
 
 const CASES: readonly Case[] = [
@@ -130,6 +139,19 @@ const CASES: readonly Case[] = [
       }),
     ],
     [],
+  ],
+  ["an Upstream of Gloo's discovery", [upstream], []],
+  [
+    'an Upstream that a route of Gloo names',
+    [upstream, glooRoute({ upstream: { name: 'web-80', namespace: 'shop' } })],
+    ['gloo'],
+  ],
+  ['a route of Gloo to a Service', [glooRoute({ kube: { ref: { name: 'web' }, port: 80 } })], ['gloo']],
+  ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
+  [
+    'a Mapping of Emissary to endpoints',
+    [mapping({ service: 'http://web.shop:80', resolver: 'endpoint' })],
+    ['emissary'],
   ],
   [
     'an NLB with IP targets',
@@ -242,7 +264,17 @@ describe('clients that bypass the proxies', () => {
       /^`spec\.trafficDistribution.*, or a DestinationRule for host web\.shop\./,
     );
     expect(settingOf('v1.28.0', ...istio)).to.match(/^a DestinationRule for host web\.shop\.svc/);
-    expect(settingOf('v1.28.0', ...gateway('gateway.envoyproxy.io/c'))).to.match(/^a BackendTrafficPolicy/);
+    const eg = gateway('gateway.envoyproxy.io/c');
+    expect(settingOf('v1.28.0', ...eg)).to.match(/^a BackendTrafficPolicy/);
+    const of = (tag: string) => daemonSet('eg', `docker.io/envoyproxy/gateway:${tag}`);
+    expect(settingOf('v1.33.0', ...eg, of('v1.3.2'))).to.match(/^`routingType: Service` for the cluster IP$/);
+    expect(settingOf('v1.33.0', ...eg, of('v1.4.0'))).to.match(
+      /^`spec\.trafficDistribution` of the Service .*, or `routingType/,
+    );
+    const binding = object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
+      spec: { targetType: 'ip', serviceRef: { name: 'web' }, iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' },
+    });
+    expect(settingOf('v1.33.0', binding)).to.equal('');
     const off = 'deregistration_delay.timeout_seconds=30,load_balancing.cross_zone.enabled=false';
     const ip = { 'alb.ingress.kubernetes.io/target-type': 'ip' };
     const kept = { ...ip, 'alb.ingress.kubernetes.io/target-group-attributes': off };

@@ -53,6 +53,17 @@ describe('explain: a cluster without zone labels', () => {
   });
 });
 
+describe('explain: a provider without zones', () => {
+  it('offers nothing to set', () => {
+    const web = service({ spec: { trafficDistribution: 'PreferClose' } });
+    const pool = node({ zone: '', metadata: { name: 'a', labels: { 'doks.digitalocean.com/node-pool': 'a' } } });
+    const { causes } = explain(snapshotOf(pool, web, slice({ endpoints: [endpoint({ zone: '' })] })), web, NOW);
+    expect(causes.map(({ reason }) => reason)).to.deep.equal(['EndpointWithoutZone']);
+    expect(causes[0]?.remedy).to.match(/nothing can cross, and nothing is to set/);
+    expect(causes[0]).not.to.have.property('fix');
+  });
+});
+
 describe('a port that only some Pods have', () => {
   const web = service({
     spec: {

@@ -202,7 +202,7 @@ describe('diagnosis: collecting objects', () => {
       'a port with a fraction',
       { ...service(), spec: { ports: [{ port: 80.5 }] } },
       ['spec', 'ports', 0, 'port'],
-      'a whole number',
+      'a port from 0 to 65535',
     ],
     [
       'a policy that is a number',
