@@ -9,6 +9,7 @@ export interface ServicePort {
   port: number;
   targetPort?: number | string;
   nodePort?: number;
+  appProtocol?: string;
 }
 
 /** core/v1 Service. */
@@ -24,6 +25,7 @@ export interface Service extends KubernetesObject {
     internalTrafficPolicy?: string;
     externalTrafficPolicy?: string;
     loadBalancerClass?: string;
+    sessionAffinity?: string;
     trafficDistribution?: string;
     topologyKeys?: string[];
     [field: string]: unknown;

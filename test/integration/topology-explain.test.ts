@@ -26,6 +26,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NodeIgnored: 'in topology-reported-services.test.ts',
   PodsWaiting: 'in topology-reported-services.test.ts',
   PolicyIgnored: 'in topology-reported-services.test.ts',
+  StickyClients: 'in topology-reported-services.test.ts',
   ApiServer: 'only of default/kubernetes, in test/unit/diagnosis/explain/objects.test.ts',
 };
 

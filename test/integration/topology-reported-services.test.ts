@@ -48,6 +48,36 @@ const BY_SIZE = {
   metadata: { namespace: 'shop', name: 'autoscaler' },
   spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
 };
+const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
+const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
+const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
+const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const WINDOWS = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
+  status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.25.5' } },
+};
+const ENDS = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { namespace: 'shop', name: 'web-end', labels: { 'kubernetes.io/service-name': 'web' } },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 8080 }],
+  endpoints: [
+    { addresses: ['10.1.0.99'], conditions: { ready: false, serving: true, terminating: true }, nodeName: 'node-2' },
+  ],
+};
+const proxyConfig = (text: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'kube-system', name: 'kube-proxy' },
+  data: { 'config.conf': text },
+});
+const KUBE_OVN = [
+  daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.13.2', 'cni-server'),
+  { ...daemonSet('kube-ovn-controller', 'kubeovn/kube-ovn:v1.13.2'), kind: 'Deployment' },
+];
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
 interface Objects extends Reported {
@@ -533,6 +563,88 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: .*33 %/,
     /kube-router from 2\.1/,
     /uses its own endpoints/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/114419',
+    { version: '1.25.5', spec: LOCAL, extra: [WINDOWS], endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not wanted: .*83 %/,
+    /no data plane on win is known to read\. .*on Windows from 1\.27/,
+  ],
+  [
+    'https://github.com/kubeovn/kube-ovn/issues/5013',
+    { spec: LOCAL, plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not wanted: .*33 %/,
+    /no data plane here is known to read\. .*`--enable-lb=false`/,
+    /connections from there fail/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/43958',
+    { spec: AFFINE },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 %/,
+    /sessionAffinity ClientIP: .*"sessionAffinity":"None","sessionAffinityConfig":null/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/121590',
+    { spec: CLOSE, extra: [proxyConfig('mode: ipvs\nipvs:\n  scheduler: sh\n')] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 %/,
+    /ConfigMap kube-system\/kube-proxy has ipvs\.scheduler sh/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/12551',
+    { spec: GRPC, plane: cilium('1.17.6', { 'enable-service-topology': 'true' }) },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 %/,
+    /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/openyurtio/openyurt/issues/590',
+    {
+      version: '1.22.8',
+      annotations: { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' },
+      extra: [proxyConfig('clientConnection:\n  kubeconfig: /var/lib/kube-proxy/kubeconfig.conf\n')],
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /ConfigMap kube-system\/kube-proxy, clientConnection\.kubeconfig\) and reads past it\. .*Have kube-proxy connect through the agent/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/85643',
+    { version: '1.24.10', spec: LOCAL_ENTRY, endpoints: ['a', 'b'], extra: [ENDS] },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /^✗ not wanted: /,
+    /all its endpoints on node-2 terminate: kube-proxy there drops .*Update kube-proxy to 1\.26/,
+  ],
+  [
+    'https://github.com/outscale/cloud-provider-osc/issues/534',
+    { nodes: ['', ''], nodeLabels: { 'topology.bsu.csi.outscale.com/zone': 'x-1' }, spec: CLOSE, endpoints: ['', ''] },
+    'Ineffective',
+    'EndpointWithoutZone',
+    /^✗ ineffective: no share/,
+    /--cloud-provider=external.*\/zone=x-1 says: kubectl label node node-0 node-1 topology\.kubernetes\.io\/zone=x-1/,
+  ],
+  [
+    'https://github.com/canonical/k8s-snap/issues/1706',
+    {
+      spec: CLOSE,
+      plane: cilium('1.17.1').map((each) => ({ ...each, metadata: { ...each.metadata, annotations: HELM_RELEASE } })),
+    },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /in the values of Helm's release ck-network, by what made it/,
+    /helm upgrade cilium/,
   ],
   [
     'https://github.com/openkruise/kruise/issues/1162',

@@ -3,6 +3,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
+import { isEnabled } from '../../upstream/index.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
@@ -271,17 +272,34 @@ const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes
 const UNEVEN_REMEDY =
   'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`), or have the load balancer send to Pods (on AWS target type IP).';
 
+// kubernetes/kubernetes#85643, KEP-1669
+const DROPPING_REMEDY =
+  'Update kube-proxy to 1.26, which uses endpoints that terminate and still serve; before, have Pods serve (`preStop`) for longer than the health check takes to fail, and roll out with a Pod more (`maxUnavailable: 0`).';
+
+/** Its endpoints all terminate, and kube-proxy there uses none that do. */
+const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
+  const { router, routing } = index.routers.of(node);
+  const own = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(({ nodeName }) => nodeName === nameOf(node));
+  const isLast = own.length > 0 && own.every(({ conditions }) => conditions?.terminating === true);
+  return isLast && router === 'kube-proxy' && !isEnabled('ProxyTerminatingEndpoints', routing.version, routing.gates);
+};
+
 /** Under `externalTrafficPolicy: Local`: where traffic from outside may enter, and what of it finds no Pod. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
   const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
   if (entry === undefined || endpoints.length === 0) return [];
   const { takers, isStranded, blind, announced } = entry;
+  const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const policy = `Service ${name} has externalTrafficPolicy Local`;
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
     const evidence = `${policy}, and ${who} may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on ${listed(endpoints.map(({ nodeName }) => nodeName))}.`;
     return [cause('effective', 'ZoneFailsHealthCheck', evidence, STRANDED_REMEDY)];
+  }
+  if (dropping.length > 0) {
+    const evidence = `${policy}, and all its endpoints on ${listed(dropping)} terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.`;
+    return [cause('effective', 'ZoneFailsHealthCheck', evidence, DROPPING_REMEDY)];
   }
   const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));

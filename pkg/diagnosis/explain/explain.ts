@@ -33,6 +33,7 @@ import { givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
+import { stickyCauses } from './sticky.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
@@ -255,6 +256,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...(clientZones.length > 1 ? entryCauses(facts) : []),
+    ...stickyCauses(facts),
     ...crossingCauses(facts, effective),
   ];
   // Who waits is part of why Pods are not spread.

@@ -1,7 +1,7 @@
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes. Where the owner of a
 // Service would undo a command, a line says what to set there instead.
 import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
-import { zoneOfNode } from '../../apis/core.ts';
+import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
@@ -34,7 +34,10 @@ const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 
 const MOST_NODES = 10;
-const LABEL_ZONE_BETA = 'failure-domain.beta.kubernetes.io/zone';
+
+/** A zone by another label: the older one, or that of a storage driver. */
+const zoneElsewhere = ({ metadata }: Node): readonly [key: string, zone: string] =>
+  Object.entries(metadata?.labels ?? {}).find(([key, zone]) => key.endsWith('/zone') && zone !== '') ?? ['', ''];
 
 /** An invented zone is in no command. */
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
@@ -49,11 +52,12 @@ const labelNode: Fix = (facts) => {
   const zoneless = endpoints.some(({ zone }) => zone === '');
   const names = unlabelled.map(nameOf).sort();
   const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
-  const older = [...Map.groupBy(unlabelled, ({ metadata }) => metadata?.labels?.[LABEL_ZONE_BETA] ?? '')];
-  const label = older.every(([zone]) => zone !== '')
+  const older = [...Map.groupBy(unlabelled, (node) => zoneElsewhere(node).join('='))];
+  const isKnown = older.every(([label]) => label !== '=');
+  const label = isKnown
     ? older.map(
-        ([zone, own]) =>
-          `# as the older label ${LABEL_ZONE_BETA} says, which is read no more: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${zone}`,
+        ([label, own]) =>
+          `# as their label ${label} says: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${label.replace(/^.*=/, '')}`,
       )
     : names.length > MOST_NODES
       ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
@@ -61,7 +65,7 @@ const labelNode: Fix = (facts) => {
   return [
     ...(vain ? ['# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events'] : []),
     ...(vain ? [askingNote(facts)?.line ?? []].flat() : []),
-    ...(unlabelled.length === nodes.length && older.some(([zone]) => zone === '') ? [LABEL_KUBELET] : label),
+    ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),
     ...(zoneless
       ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
       : []),
@@ -154,7 +158,7 @@ const CILIUM_TOPOLOGY_ON = [
 
 /** Where another one installs Cilium, its values are set there. */
 const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
-  const labels = bypasses.daemonSets.find(({ name }) => name === 'cilium')?.labels ?? {};
+  const { labels = {}, release: helm = 'cilium' } = bypasses.daemonSets.find(({ name }) => name === 'cilium') ?? {};
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
   if (labels['resources.gardener.cloud/managed-by'] !== undefined)
     return [
@@ -162,7 +166,13 @@ const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
     ];
   if (release !== undefined)
     return [`# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}`];
-  return set === undefined ? undefined : [`# Flux owns it: the same value in the source of Kustomization ${set}`];
+  if (set !== undefined) return [`# Flux owns it: the same value in the source of Kustomization ${set}`];
+  // docs.rke2.io/helm
+  if (helm === 'rke2-cilium')
+    return [`# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system`];
+  return helm === 'cilium'
+    ? undefined
+    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
 };
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
@@ -267,6 +277,12 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
+  StickyClients: ({ service }) =>
+    service.spec?.sessionAffinity === 'ClientIP'
+      ? [
+          `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`,
+        ]
+      : [],
   NoGrowth: growth,
   PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),

@@ -29,7 +29,7 @@ export const DIAGNOSIS_REASONS = {
   ),
   ApiServer: says(
     'The Service is that of the API server: its endpoints are addresses of the control plane, whose zones no object shows.',
-    'Nothing of the Service helps: API servers write its endpoints without zones. What crosses is part of the control plane.',
+    'Nothing of the Service helps: API servers write its endpoints without zones. What crosses is part of the control plane. Where one has fewer connections after its restart, `--goaway-chance` of all API servers has clients connect anew now and then.',
   ),
   PortOfSomePods: says(
     'A port of the Service has endpoints of its own, because only some of its Pods have the port that `targetPort` names, and a zone with clients has none of them.',
@@ -115,6 +115,10 @@ export const DIAGNOSIS_REASONS = {
     'Traffic that stays in its zone makes one endpoint carry at least twice an even share, because its zone has many clients and few endpoints.',
     'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
   ),
+  StickyClients: says(
+    'All connections of a client, or all its requests, reach one endpoint: load is spread as well as clients are many and alike, and new Pods get none of the old ones.',
+    'Set `sessionAffinity: None` where no session has to stay, or have the proxy in front keep sessions by cookie.',
+  ),
   NoGrowth: says(
     'Nothing lets the Service grow under a hot zone: no HorizontalPodAutoscaler and no VerticalPodAutoscaler targets its Pods.',
     'Add an autoscaler, or scale each zone by itself (one Deployment per zone): once traffic stays in its zone, load follows the clients.',
@@ -137,7 +141,7 @@ export const DIAGNOSIS_REASONS = {
   ),
   PolicyIgnored: says(
     'The Service has `internalTrafficPolicy: Local`, and the data plane is not known to read it: endpoints of any Node are used.',
-    'Update the data plane: kube-proxy reads it from 1.22 on, Cilium from 1.13, kube-router from 2.1.',
+    'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.27, Cilium from 1.13, kube-router from 2.1; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',
   ),
   PodsWaiting: says(
     'Pods of the Service wait for a Node: what is shown is of the others.',
@@ -191,7 +195,7 @@ export const CHECK_REASONS = {
 
 /** Where no Node has one. */
 export const NO_ZONES =
-  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
+  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
 
 type RuleName = Reason | keyof typeof DIAGNOSIS_REASONS | keyof typeof CHECK_REASONS;
 

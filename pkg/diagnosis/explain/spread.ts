@@ -36,7 +36,8 @@ const barredText = ({ index }: Facts, workload: Workload, zones: readonly string
   const reasons = zones.flatMap((zone) => {
     const own = index.nodesIn.get(zone) ?? [];
     const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
-    const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : UNSELECTED);
+    const asked = Object.entries(terms.nodes[0]?.matchLabels ?? {}).map(([key, value]) => ` ${key}=${value}`);
+    const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : `${UNSELECTED}${asked.join()}`);
     const first = own[0] && why(own[0]);
     if (first === undefined || own.some((node) => why(node) === undefined)) return [];
     return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];

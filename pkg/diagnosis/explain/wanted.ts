@@ -12,6 +12,8 @@ import { byText, defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
+import { routerObjectTitle } from '../routers/kube-proxy.ts';
+import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
@@ -68,10 +70,13 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.${tainted}`;
-  const knows = routes.filter(({ reason }) => LOCAL_REASONS.has(reason));
-  if (knows.length === 0 && routes.length > 0)
-    return [cause('used', 'PolicyIgnored', `${policy}, which no data plane here is known to read.`)];
+  const blind = routes.filter(({ reason }) => !LOCAL_REASONS.has(reason));
+  const who =
+    blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap((route) => route.nodes.map(nameOf)))}`;
+  const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`);
+  if (routes.length > 0 && blind.length === routes.length) return [ignored];
   return [
+    ...(blind.length > 0 ? [ignored] : []),
     ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
     cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),
   ];
@@ -195,6 +200,24 @@ const KEYS = /"topologyKeys\\*":\s*\[/;
 const GONE_KEYS =
   ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), are read by no release since and give no hints.';
 
+/** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
+const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
+const EDGE_REMEDY =
+  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
+
+/** Asked of an agent on each Node that filters what kube-proxy reads; undefined: it is not. */
+const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
+  const [key, value] = Object.entries(service.metadata?.annotations ?? {}).find(([own]) => EDGE_KEYS.test(own)) ?? [];
+  if (key === undefined) return undefined;
+  const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);
+  const through =
+    own === undefined
+      ? 'whether kube-proxy reads through it was not seen'
+      : `kube-proxy has a kubeconfig of its own (${routerObjectTitle(own)}, clientConnection.kubeconfig) and reads past it`;
+  const evidence = `Annotation ${key}=${value} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what kube-proxy reads; ${through}.`;
+  return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
+};
+
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
   if (wish.reason === 'AnnotationNotRecognized') {
@@ -205,6 +228,8 @@ const refusedRequest = (facts: Facts): Cause => {
       : cause('wanted', 'AnnotationNotRecognized', `${is}.${spellingHint(value, facts.planned !== undefined)}`);
   }
   if (wish.reason !== 'NotRequested') return cause('wanted', wish.reason, wish.message);
+  const edge = edgeRequest(facts);
+  if (edge !== undefined) return edge;
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);

@@ -64,7 +64,11 @@ const asPort = reader(
   (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PORT,
 );
 
-const readPort = having({ port: asPort, name: asText, protocol: asText, nodePort: asPort }, 'port', 'a port number');
+const readPort = having(
+  { port: asPort, name: asText, protocol: asText, nodePort: asPort, appProtocol: asText },
+  'port',
+  'a port number',
+);
 
 const readService = shape({
   spec: shape({
@@ -78,6 +82,7 @@ const readService = shape({
     internalTrafficPolicy: asText,
     externalTrafficPolicy: asText,
     loadBalancerClass: asText,
+    sessionAffinity: asText,
     trafficDistribution: asText,
     publishNotReadyAddresses: asFlag,
     topologyKeys: listReader(asText),

@@ -133,7 +133,7 @@ const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] 
 /** Keys of cilium-config that are looked at. */
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
 /** Of configuration files of kube-proxy and Antrea. */
-const FILE_KEYS = /^(?:featureGates\.|antreaProxy\.|mode$)/;
+const FILE_KEYS = /^(?:featureGates\.|antreaProxy\.|mode$|ipvs\.scheduler$|clientConnection\.kubeconfig$)/;
 /** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, and Antrea's. */
 const FILES = /^(?:kube-proxy|antrea-config)/;
 
@@ -151,7 +151,7 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
 /** What it shows of a data plane, by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
 export const routerOf = (object: Fields): RouterObject | undefined => {
   const kind = textIn(object, 'kind');
-  const { namespace = '', name, labels = {} } = metadataOf(object, false);
+  const { namespace = '', name, labels = {}, annotations = {} } = metadataOf(object, false);
   const podSpec = fieldsIn(object, kind === 'Pod' ? 'spec' : 'spec.template.spec');
   const bare = { kind, namespace, name, labels, nodeName: '', owner: '', nodes: [], containers: [], configMaps: [] };
   const own = { ...bare, settings: {}, rolling: false };
@@ -165,7 +165,7 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
         configMaps: configMapsOf(podSpec),
         rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
         serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
-        ...defined({ scheduled: scheduledOf(object) }),
+        ...defined({ scheduled: scheduledOf(object), release: annotations['meta.helm.sh/release-name'] }),
       };
     case 'Pod': {
       const { nodeName, phase } = pickTexts(object, 'spec.nodeName', 'status.phase');

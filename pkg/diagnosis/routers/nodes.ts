@@ -5,7 +5,10 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { parseVersion } from '../../routing/version.ts';
 import type { Evidence } from './types.ts';
 
-const kubeletText = ({ status }: Node): string => status?.nodeInfo?.kubeletVersion ?? '';
+export const kubeletText = ({ status }: Node): string => status?.nodeInfo?.kubeletVersion ?? '';
+
+/** kube-proxy on Windows reads `internalTrafficPolicy` from these on: 1.24.10, 1.25.6, 1.26.1 (kubernetes#114466 to #114468), 1.27 (#114407). */
+export const WINDOWS_BLIND = /^v1\.(?:1?\d|2[0-3]|24\.\d|25\.[0-5]|26\.0)(?!\d)/;
 
 /** Version of a Node's kubelet, the stand-in for its proxy; undefined where it is missing or malformed. */
 export const kubeletVersion = (node: Node): KubernetesVersion | undefined => {

@@ -159,8 +159,9 @@ export const PLANES = tableOf([
       { since: [3, 31, 0], rule: CALICO },
       { since: [3, 27, 0], rule: { ...EACH, ...annotated(BOTH_ANNOTATIONS) } },
       { since: [3, 26, 0], rule: { ...EACH, ...annotated(OLDER_ANNOTATION) } },
+      { rule: { policyBlind: true } },
     ],
-    source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#10430, #11751, #11859',
+    source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8262, #10430, #11751, #11859',
   },
   {
     name: 'ovn-kubernetes',
@@ -183,7 +184,7 @@ export const PLANES = tableOf([
     routes: { lb: ['true'] },
     versions: [
       {
-        rule: {},
+        rule: { policyBlind: true },
         assumed: 'hints were merged in September 2026 (kube-ovn#7378) and no release with them has been examined',
       },
     ],

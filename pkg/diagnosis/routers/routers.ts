@@ -19,7 +19,7 @@ import {
   settingValue,
   versionText,
 } from './kube-proxy.ts';
-import { disablesKubeProxy, nodeSign } from './nodes.ts';
+import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
 import type { Certainty, Evidence, RouterAnswer, RouterObject, Stated } from './types.ts';
 
@@ -198,7 +198,7 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
   }
   if (sign?.router === 'kube-proxy-windows') {
     const { router, title, source, evidence } = sign;
-    const proxy = { kind: 'ruled', name: title, rule: {} } as const;
+    const proxy = { kind: 'ruled', name: title, rule: { policyBlind: WINDOWS_BLIND.test(kubeletText(node)) } } as const;
     return routerAnswer(node, { router, title, evidence, behaviour: behaviourOf({}, source), proxy }, context);
   }
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));

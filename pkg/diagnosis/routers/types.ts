@@ -37,6 +37,8 @@ export interface RouterObject {
   readonly scheduled?: number;
   /** Of a DaemonSet's Pods. */
   readonly serviceAccount?: string;
+  /** Of Helm, that made the DaemonSet. */
+  readonly release?: string;
 }
 
 /** Stable name of a data plane. */

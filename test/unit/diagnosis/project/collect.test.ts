@@ -25,7 +25,7 @@ describe('diagnosis: collecting objects', () => {
   it('keeps of Nodes, Services and slices what the models read, and nothing else', () => {
     const snapshot = snapshotOf(
       { ...node(), spec: { podCIDR: '198.18.0.0/24' }, status: { ...node().status, images: [{ names: ['x'] }] } },
-      service({ metadata: { name: 'server', managedFields: [{}], uid: 'u' }, spec: { sessionAffinity: 'None' } }),
+      service({ metadata: { name: 'server', managedFields: [{}], uid: 'u' }, spec: { ipFamilyPolicy: 'SingleStack' } }),
       slice({
         endpoints: [endpoint({ hostname: 'h', targetRef: { kind: 'Pod', name: 'p', namespace: 'default', uid: 'u' } })],
       }),
@@ -39,7 +39,7 @@ describe('diagnosis: collecting objects', () => {
         nodeInfo: { kubeletVersion: 'v1.34.1' },
       },
     });
-    expect(Object.keys(itemsOf(snapshot.services)[0]?.spec ?? {})).not.to.include('sessionAffinity');
+    expect(Object.keys(itemsOf(snapshot.services)[0]?.spec ?? {})).not.to.include('ipFamilyPolicy');
     expect(itemsOf(snapshot.slices)[0]?.endpoints?.[0]).to.have.all.keys(
       'addresses',
       'conditions',
