@@ -1,7 +1,7 @@
 // Collections of garbage that V8 would put off: between reviews, and in the process that runs on each Node.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { sleep, systemClock } from '../../pkg/kubernetes/wait.ts';
+import { pause, systemClock } from '../../pkg/kubernetes/wait.ts';
 import { LARGE_BYTES } from './heap.ts';
 
 type Collect = (options: { readonly type: 'minor' | 'major' }) => void;
@@ -37,8 +37,6 @@ export const isCollectionCheap = (usedBytes: number): boolean => usedBytes < LAR
 /** Collects until the signal aborts; in real time, since memory fills in real time, whatever clock decisions go by. */
 export const runCollector = async (signal: AbortSignal): Promise<void> => {
   const collect = exposeCollector();
-  while (!signal.aborted) {
-    await sleep(systemClock, INTERVAL_MS, signal).catch(() => undefined);
-    if (!signal.aborted && isCollectionCheap(getHeapStatistics().used_heap_size)) collect({ type: 'major' });
-  }
+  while (await pause(systemClock, INTERVAL_MS, signal))
+    if (isCollectionCheap(getHeapStatistics().used_heap_size)) collect({ type: 'major' });
 };

@@ -1,7 +1,7 @@
 // The meter's clockwork: follows flows, settles them every other second, reads the whole table now and then, and starts again
 // what ended.
 import { errorText } from '../../pkg/apis/values.ts';
-import { sleep } from '../../pkg/kubernetes/wait.ts';
+import { pause } from '../../pkg/kubernetes/wait.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { Logger } from '../../pkg/telemetry/log.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
@@ -45,7 +45,7 @@ export const createMeter = ({
         problems.set(part, errorText(error));
         logger.warn('conntrack failed', { part, error });
       }
-      await sleep(clock, pauseMs, signal).catch(() => undefined);
+      await pause(clock, pauseMs, signal);
     }
   };
 
@@ -53,10 +53,7 @@ export const createMeter = ({
     const ended = new AbortController();
     const healthy = AbortSignal.any([signal, ended.signal]);
     // What fails does so at once: no rights, or no such program.
-    const proved = sleep(clock, RESTART_MS, healthy).then(
-      () => problems.delete('events'),
-      () => undefined,
-    );
+    const proved = pause(clock, RESTART_MS, healthy).then((over) => over && problems.delete('events'));
     try {
       await conntrack.follow(
         (flow) => ledger.event(flow),

@@ -2,7 +2,7 @@
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { aborted, createDeadline, sleep } from '../kubernetes/wait.ts';
+import { aborted, createDeadline, pause } from '../kubernetes/wait.ts';
 import { ifFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
 import type { Lease } from '../apis/core.ts';
@@ -14,8 +14,8 @@ export interface ClusterLock {
   held(): boolean;
   /** Whether a try has succeeded, or all have failed for 30 seconds: before, `held` says nothing. */
   known(): boolean;
-  /** Calls back when `held` changed; returns what ends that. */
-  onChange(callback: () => void): () => void;
+  /** Calls back when `held` changed. */
+  onChange(callback: () => void): void;
   /** Resolves once `known`, or the signal aborts. Rejects never. */
   settled(signal: AbortSignal): Promise<void>;
   /** Takes, renews and watches until the signal aborts; rejects never. */
@@ -37,7 +37,7 @@ const PATIENCE_MS = LOCK_DURATION_MS;
 export const soleInstallation = (): ClusterLock => ({
   held: () => true,
   known: () => true,
-  onChange: () => () => undefined,
+  onChange: () => undefined,
   settled: () => Promise.resolve(),
   run: () => Promise.resolve(),
   release: () => Promise.resolve(),
@@ -60,7 +60,7 @@ export const createClusterLock = (options: {
   logger: Logger;
 }): ClusterLock => {
   const { client, lease, installation, owner, clock, random, logger } = options;
-  const callbacks = new Set<() => void>();
+  const callbacks: (() => void)[] = [];
   const first = new AbortController();
   let held = false;
 
@@ -111,18 +111,14 @@ export const createClusterLock = (options: {
   return {
     held: () => held,
     known: () => first.signal.aborted,
-    onChange(callback) {
-      const entry = (): void => callback();
-      callbacks.add(entry);
-      return () => void callbacks.delete(entry);
-    },
+    onChange: (callback) => void callbacks.push(callback),
     settled: (signal) => aborted(AbortSignal.any([signal, first.signal])),
     async run(signal) {
       const giveUpAt = clock.monotonic() + PATIENCE_MS;
       while (!signal.aborted) {
         if ((await attempt(signal)) || clock.monotonic() >= giveUpAt) first.abort();
         const periodMs = first.signal.aborted ? PERIOD_MS : FIRST_PERIOD_MS;
-        await sleep(clock, periodMs * (1 + random() / 5), signal).catch(() => undefined);
+        await pause(clock, periodMs * (1 + random() / 5), signal);
       }
     },
     async release() {

@@ -3,7 +3,7 @@ import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { isForbidden, isNotFound } from './errors.ts';
 import { type InformerOptions, createInformer } from './informer.ts';
 import { createRecentWrites, dropManagedFields, storeKeyOf, storeKeyOfObject } from './store.ts';
-import { aborted, createBell, sleep } from './wait.ts';
+import { aborted, createBell, pause } from './wait.ts';
 import type { Client } from './types.ts';
 
 export interface CacheOptions<T extends KubernetesObject> extends Omit<
@@ -162,7 +162,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
           informer.forget();
           enter(answer);
         }
-        await sleep(clock, without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS, signal).catch(() => undefined);
+        await pause(clock, without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS, signal);
       }
     },
   };

@@ -5,7 +5,7 @@ import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
-import { abortable, sleep } from './wait.ts';
+import { abortable, pause } from './wait.ts';
 import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
 
 /** How often and when an event happened; milliseconds since the epoch. */
@@ -179,7 +179,7 @@ export const createEventRecorder = (options: EventRecorderOptions, signal: Abort
         // An answer is final (the namespace is gone, we are not allowed to, …); no answer may change.
         if (error instanceof ApiError && error.status < 500) return drop('Refused', pending.event, error);
         if (attempt >= ATTEMPTS) return drop('Unreachable', pending.event, error);
-        await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+        await pause(clock, RETRY_MS, signal);
       }
     }
   };

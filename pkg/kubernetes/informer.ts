@@ -5,7 +5,7 @@ import type { Resource } from '../apis/resources.ts';
 import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type Store, type StoreOptions, createStore } from './store.ts';
-import { aborted, sleep } from './wait.ts';
+import { aborted, pause } from './wait.ts';
 import type { Client, Clock, Selection } from './types.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */
@@ -195,7 +195,7 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     [relist, failures, silent, goneAt, doubted] = ['Initial', 0, 0, -Infinity, false];
     while (!signal.aborted) {
       const wait = await next(signal);
-      if (wait > 0) await sleep(clock, wait, signal).catch(() => undefined);
+      if (wait > 0) await pause(clock, wait, signal);
     }
   };
 

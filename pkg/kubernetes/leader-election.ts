@@ -1,6 +1,6 @@
 // Leader election on a Lease by client-go's protocol, and work that only the holder does: for as long as it serves, or once.
 import type { Logger } from '../telemetry/log.ts';
-import { type Deadline, aborted, createDeadline, sleep, within } from './wait.ts';
+import { type Deadline, aborted, createDeadline, pause, within } from './wait.ts';
 import { type Attempt, type LeaseLockOptions, createLeaseLock } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
@@ -99,7 +99,7 @@ export const runLeaderElection = async (
       const result = await attempt(renewDeadlineMs, signal);
       // A late answer is not trusted: the deadline of leadership counts from before the request.
       if (result.kind === 'held' && clock.monotonic() < result.sentAt + renewDeadlineMs) return result.sentAt;
-      await sleep(clock, retryPeriodMs * (1 + random() * JITTER), signal).catch(() => undefined);
+      await pause(clock, retryPeriodMs * (1 + random() * JITTER), signal);
     }
     return undefined;
   };
@@ -111,9 +111,7 @@ export const runLeaderElection = async (
    */
   const renew = async (term: Term): Promise<void> => {
     const until = term.deadline.signal;
-    while (!until.aborted) {
-      await sleep(clock, retryPeriodMs, until).catch(() => undefined);
-      if (until.aborted) return;
+    while (await pause(clock, retryPeriodMs, until)) {
       // Half the deadline, so that a connection that hangs leaves time for a second try.
       const result = await attempt(renewDeadlineMs / 2, until);
       if (result.kind === 'held') {
@@ -229,10 +227,7 @@ export const workOnceAsLeader = async (candidate: Candidate, work: Work, signal:
   const impatient = new AbortController();
   const ended = AbortSignal.any([signal, impatient.signal]);
   let leading = false;
-  void sleep(candidate.clock, PATIENCE_MS, ended).then(
-    () => leading || impatient.abort(),
-    () => undefined,
-  );
+  void pause(candidate.clock, PATIENCE_MS, ended).then((over) => !over || leading || impatient.abort());
   const onStartedLeading = (leaderSignal: AbortSignal): Promise<void> => {
     leading = true;
     return work(leaderSignal);

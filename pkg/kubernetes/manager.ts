@@ -131,7 +131,7 @@ export const createManager = (options: ManagerOptions) => {
     });
     leading.push(async (signal) => {
       const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
-      if (!(await filled.then(YES, NO))) return;
+      if ((await filled.catch(() => undefined)) === undefined) return;
       for (const watch of watches) watch.start(enqueue, signal);
       await workers.run(signal);
     });
@@ -227,6 +227,3 @@ export const createManager = (options: ManagerOptions) => {
     },
   };
 };
-
-const YES = (): boolean => true;
-const NO = (): boolean => false;

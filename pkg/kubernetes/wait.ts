@@ -29,29 +29,16 @@ export const createBell = () => {
  *
  * @param discard - Receives what `promise` resolves with after the abort, to release it.
  */
-export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?: (late: T) => void): Promise<T> =>
-  new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-      promise.then(discard, () => undefined);
-    };
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-    const settle = (): void => signal.removeEventListener('abort', onAbort);
-    promise.then(
-      (value) => {
-        settle();
-        resolve(value);
-      },
-      (error: Error) => {
-        settle();
-        reject(error);
-      },
-    );
-  });
+export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?: (late: T) => void): Promise<T> => {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    reject(signal.reason as Error);
+    promise.then(discard, () => undefined);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  return Promise.race([promise.finally(() => signal.removeEventListener('abort', onAbort)), ended]);
+};
 
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason as soon as it aborts, and leaves no timer behind. */
 export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> => {
@@ -65,6 +52,13 @@ export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal)
     signal?.removeEventListener('abort', onAbort);
   });
 };
+
+/** A `sleep` that the signal ends: false where it aborted before or meanwhile. Rejects never. */
+export const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> =>
+  sleep(clock, delayMs, signal).then(
+    () => !signal.aborted,
+    () => false,
+  );
 
 /** True if `work` is done within `limitMs`; rejects as it does before that. */
 export const within = async (work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> => {

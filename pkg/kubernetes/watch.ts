@@ -1,5 +1,6 @@
 // Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
 import type { KubernetesObject, Status } from '../apis/meta.ts';
+import { parseJson } from '../apis/values.ts';
 import { invalidAnswer as invalid } from './request.ts';
 import { ConnectionError, type RequestIdentity, apiErrorOf } from './errors.ts';
 import { createGrowingBuffer } from './exchange.ts';
@@ -64,25 +65,17 @@ export const createLineSplitter = (limit: number, onTooLong?: () => void) => {
   };
 };
 
-interface WireEvent<T> {
-  type?: unknown;
-  object?: T;
-}
-
 /**
  * Bytes of one event. etcd takes objects of 1.5 MiB (`--max-request-bytes`), of built-in types in a form of about half the length of
  * JSON: what is longer than this is no event.
  */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
-const parseLine = <T>(line: string, request: RequestIdentity): WireEvent<T> => {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch {
-    // The parser's message quotes the line, which may be part of a Secret: it must not become the cause.
+const parseLine = <T>(line: string, request: RequestIdentity): { type?: unknown; object?: T } => {
+  const event = parseJson(line);
+  // Nothing of the line is quoted: it may be part of a Secret.
+  if (event === undefined)
     throw invalid(request, `the watch sent a line of ${line.length} characters that is not JSON`);
-  }
   if (typeof event !== 'object' || event === null) throw invalid(request, 'the watch sent a line that is no object');
   return event;
 };

@@ -1,5 +1,5 @@
 // Opens the sources of load that the configuration names.
-import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
+import { PROMETHEUS_DEFAULTS, RESOURCE_METRICS } from '../apis/config/load-sources.ts';
 import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
 import { errorText } from '../apis/values.ts';
@@ -18,8 +18,10 @@ import type { ClosableSource, CountedUnit, LoadQuery, LoadReading, LoadSource, Z
 
 interface TrafficSourceOptions {
   config: TrafficMeterSourceConfiguration;
+  /** Client of the cluster whose Pods are measured. */
   client: Pick<Client, 'pages' | 'text' | 'create'>;
   clock: Clock;
+  /** `<command> (<platform>)`, for queries to Prometheus. */
   userAgent: string;
   /** CPU of Pods. */
   cpu: LoadSource;
@@ -89,14 +91,13 @@ const fromMeters = ({ client, clock, config }: TrafficSourceOptions, unit: Count
   };
 };
 
-const DEFAULT_WINDOW_SECONDS = 60;
-
 const fromPrometheus = (
   { config, clock, userAgent }: TrafficSourceOptions,
   url: string,
   unit: CountedUnit,
 ): PairReader => {
-  const { type: _, count: __, meterNamespace: ___, windowSeconds = DEFAULT_WINDOW_SECONDS, ...rest } = config;
+  const { type: _, count: __, meterNamespace: ___, ...rest } = config;
+  const { windowSeconds } = { ...PROMETHEUS_DEFAULTS, ...config };
   const metric = `topology_traffic_${unit === 'Megabyte' ? 'bytes' : 'connections'}_total`;
   const filter = '{service_namespace="$namespace", service_name="$service"}';
   const sum = `sum by (source_zone, destination_zone) (rate(${metric}${filter}[${windowSeconds}s]))`;
@@ -158,18 +159,10 @@ export const createTrafficSource = (options: TrafficSourceOptions): ClosableSour
   };
 };
 
-interface LoadSourcesOptions {
-  /** Client of the cluster whose Pods are measured. */
-  client: Pick<Client, 'pages' | 'text' | 'create'>;
-  clock: Clock;
-  /** `<command> (<platform>)`, for queries to Prometheus. */
-  userAgent: string;
-}
-
 /** Opens sources whose configuration was checked; nothing is sent before the first reading. */
 export const createLoadSources = (
   configured: readonly MetricSourceConfiguration[],
-  { client, clock, userAgent }: LoadSourcesOptions,
+  { client, clock, userAgent }: Omit<TrafficSourceOptions, 'config' | 'cpu'>,
 ) => {
   const sources = new Map<string, LoadSource>();
   const closable: ClosableSource[] = [];

@@ -86,9 +86,8 @@ export const createMeterReader = (options: {
   };
 
   const podsOf = async (signal: AbortSignal): Promise<MeterPod[]> => {
-    const pods: MeterPod[] = [];
     const selection = { namespace, labelSelector: METER_SELECTOR };
-    for await (const { items } of client.pages<MeterPod>(PODS, selection, signal)) pods.push(...items);
+    const pods = (await Array.fromAsync(client.pages<MeterPod>(PODS, selection, signal), ({ items }) => items)).flat();
     const many = `${pods.length} meters are too many to read one by one (at most ${most}): give the source the url of a Prometheus`;
     if (pods.length > most) throw new LoadError('BadQuery', many);
     if (pods.length > 0) return pods;

@@ -25,10 +25,6 @@ export const etcdClientSettings = (version: KubernetesVersion): RoutingSettings 
   return atLeast(version, 34) ? close : withOldProxies(close);
 };
 
-interface WithAnnotations {
-  readonly annotations?: Readonly<Record<string, string | null>>;
-}
-
 const appliedOf = (service: ServiceLike | undefined): string | undefined =>
   service?.metadata?.annotations?.[ANNOTATION_APPLIED];
 
@@ -55,7 +51,7 @@ export const patchEtcdClient = (
   const object = { ...service, metadata: { ...service.metadata, annotations } };
   const plan = planSettings({ object, want: want && inStoredWords(want, stored) });
   const patch = plan.kind === 'patch' ? plan.patch : {};
-  const metadata = (patch['metadata'] ?? {}) as WithAnnotations;
+  const metadata = (patch['metadata'] ?? {}) as { readonly annotations?: object };
   // A record that the plan leaves as it is was dropped by druid's write nevertheless.
   return { ...patch, metadata: { ...metadata, annotations: { ...applied, ...metadata.annotations } } };
 };

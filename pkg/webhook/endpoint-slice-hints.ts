@@ -1,18 +1,12 @@
 // Answers reviews of EndpointSlices with the hints that their labels ask for, and how these reviews are registered.
 import type { GroupVersionKind } from '../apis/admission.ts';
-import {
-  ETCD_CLIENT_SERVICES,
-  GROUP,
-  LABEL_ETCD_CLIENTS,
-  LABEL_NAMESPACE_NAME,
-  LABEL_SERVICE_NAME,
-} from '../apis/names.ts';
+import { ETCD_CLIENT_SERVICES, GROUP, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../apis/names.ts';
 import { ENDPOINT_SLICES } from '../apis/resources.ts';
 import { withoutEvacuation } from '../evacuation/admit.ts';
 import { decideHints, patchText } from '../hints/decide.ts';
 import { type HintsDecision, STRATEGIES_BY_LABEL } from '../hints/table.ts';
 import { atLeast } from '../routing/version.ts';
-import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
+import { type RegistrationOptions, type WebhookEntry, notExcluded, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
 
 export const answerOf = (decision: HintsDecision): AdmissionDecision => {
@@ -70,10 +64,6 @@ const COMMON = {
   rules: SLICE_RULES,
   matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
 };
-
-const notExcluded = (excludedNamespaces: readonly string[]) => ({
-  matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
-});
 
 /** The slices of Etcds' client Services where the namespace says so: they cannot have this project's labels. No etcd ever waits for us. */
 const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({

@@ -5,7 +5,7 @@ import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { type SliceSubject, isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
 import { createCache } from '../kubernetes/cache.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { sleep } from '../kubernetes/wait.ts';
+import { pause } from '../kubernetes/wait.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 /** Expiry comes without an event. */
@@ -20,7 +20,7 @@ export const createEvacuationWatch = (options: {
 }) => {
   const { clock, logger } = options;
   const cache = createCache<ZoneEvacuation & KubernetesObject>({ ...options, resource: ZONE_EVACUATIONS });
-  const callbacks = new Set<() => void>();
+  const callbacks: (() => void)[] = [];
   let before: string | undefined;
   const running = (): ZoneEvacuation[] => cache.list().filter((one) => isRunning(one, clock.now()));
   const joined = (): string[] | undefined => {
@@ -45,20 +45,13 @@ export const createEvacuationWatch = (options: {
     joined,
     /** What of them is about a slice. */
     joiningOf: (slice: SliceSubject) => joiningOf(running(), slice),
-    /** Calls back when `joined` changed; returns what ends that. */
-    onChange(callback: () => void): () => void {
-      const entry = (): void => callback();
-      callbacks.add(entry);
-      return () => void callbacks.delete(entry);
-    },
+    /** Calls back when `joined` changed. */
+    onChange: (callback: () => void): void => void callbacks.push(callback),
     /** Follows them until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {
       const following = cache.run(signal);
-      while (!signal.aborted) {
-        look();
-        // Rejects only when aborted, which ends the loop.
-        await sleep(clock, LOOK_MS, signal).catch(() => undefined);
-      }
+      look();
+      while (await pause(clock, LOOK_MS, signal)) look();
       await following;
     },
   };

@@ -7,7 +7,7 @@ import { MUTATING_WEBHOOK_CONFIGURATIONS as RESOURCE, apiVersionOf } from '../ap
 import type { InstallationOwner } from '../installation/owner.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
-import { aborted, createBell, sleep } from '../kubernetes/wait.ts';
+import { aborted, createBell, pause } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { atLeast } from '../routing/version.ts';
@@ -297,8 +297,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
       while (!signal.aborted) {
         if (!due) await aborted(AbortSignal.any([signal, raised.next()]));
         due = false;
-        // Rejects only when aborted, which ends the loop.
-        if (!signal.aborted) await sleep(clock, await look(signal), signal).catch(() => undefined);
+        if (!signal.aborted) await pause(clock, await look(signal), signal);
       }
       await following;
     },

@@ -1,5 +1,6 @@
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
+import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
 import type { Resource } from '../apis/resources.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
@@ -57,4 +58,8 @@ export const notIn = (key: string, values: readonly string[]) => ({
   key,
   operator: 'NotIn' as const,
   values: [...values],
+});
+
+export const notExcluded = (excludedNamespaces: readonly string[]) => ({
+  matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
 });

@@ -1,6 +1,6 @@
 // Reads an AdmissionReview out of a body, prints the answer to it, and the contract between the admission server and its handlers.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
-import { type Fields, isFields } from '../apis/values.ts';
+import { type Fields, isAbsent, isFields, parseJson } from '../apis/values.ts';
 import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import type { EvacuationWatch } from './evacuation-watch.ts';
@@ -77,7 +77,7 @@ const isKindOf = (kind: unknown, accepted: readonly GroupVersionKind[]): boolean
 const MAX_NAME_LENGTH = 253;
 
 const isAbsentOrString = (value: unknown, maxLength = Number.POSITIVE_INFINITY): boolean =>
-  value === undefined || value === null || (typeof value === 'string' && value.length <= maxLength);
+  isAbsent(value) || (typeof value === 'string' && value.length <= maxLength);
 
 const namesOf = (kinds: readonly GroupVersionKind[]): string => kinds.map(({ kind }) => kind).join(' or ');
 
@@ -106,12 +106,8 @@ const problemOf = (
 
 /** One JSON.parse, then the few fields that matter; the object inside is left to the handler. */
 export const readReview = (body: string, kinds: readonly GroupVersionKind[]): Review => {
-  let review: unknown;
-  try {
-    review = JSON.parse(body);
-  } catch {
-    return { kind: 'notAReview', message: 'the body is not JSON' };
-  }
+  const review = parseJson(body);
+  if (review === undefined) return { kind: 'notAReview', message: 'the body is not JSON' };
   if (!isFields(review)) return { kind: 'notAReview', message: 'the body is not a JSON object' };
   const { request } = review;
   if (!isFields(request)) return { kind: 'notAReview', message: 'the body has no request' };

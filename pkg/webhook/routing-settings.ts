@@ -1,6 +1,6 @@
 // Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings; how these are registered.
 import type { GroupVersionKind, JsonPatchOperation } from '../apis/admission.ts';
-import { isAbsent, isFields, applyMergePatch } from '../apis/values.ts';
+import { type Fields, applyMergePatch, isAbsent, isFields } from '../apis/values.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_MODE,
@@ -21,7 +21,7 @@ import { etcdClientSettings, isEtcdClient, patchEtcdClient } from '../routing/et
 import { type ServiceLike, planStrategyLabel } from '../routing/index.ts';
 import { UNTOUCHED_SERVICES, keepSettings } from '../routing/keep.ts';
 import { atLeast } from '../routing/version.ts';
-import { type RegistrationOptions, type WebhookEntry, notIn, ruleFor } from './registration-types.ts';
+import { type RegistrationOptions, type WebhookEntry, notExcluded, notIn, ruleFor } from './registration-types.ts';
 import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
 
 const isStringMap = (value: unknown): boolean =>
@@ -52,9 +52,6 @@ const readObject = (object: unknown): Checked | string => {
   return problemOfMaps(object['metadata'], 'metadata') ?? problemOfDistribution(object['spec'], 'spec') ?? object;
 };
 
-/** A merge patch of an object: null removes, objects merge, everything else replaces. */
-type MergePatch = Readonly<Record<string, unknown>>;
-
 /** RFC 6901: `~` and `/` stand for something else in a pointer. */
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
@@ -62,7 +59,7 @@ const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/
  * The operations that do to `target` what the merge patch says, and apply to it: a parent that is missing is added with
  * all of its new content, a member that is missing is not removed. None where nothing would change.
  */
-export const jsonPatchOf = (target: unknown, patch: MergePatch, pointer = ''): JsonPatchOperation[] => {
+export const jsonPatchOf = (target: unknown, patch: Fields, pointer = ''): JsonPatchOperation[] => {
   const current = isFields(target) ? target : {};
   return Object.entries(patch).flatMap(([key, value]): JsonPatchOperation[] => {
     const path = `${pointer}/${escaped(key)}`;
@@ -89,7 +86,7 @@ const isExcluded = (service: Checked): boolean =>
   isEtcdClient(service);
 
 /** The strategy label that the domain-prefixed annotation asks for, or that it does not ask for any more. */
-const followAnnotation = (object: Checked): MergePatch | undefined => {
+const followAnnotation = (object: Checked): Fields | undefined => {
   const plan = planStrategyLabel(object);
   if (plan.kind === 'unchanged') return undefined;
   // A plan that only tidies up `applied` is left to the reconciler.
@@ -182,10 +179,7 @@ const keepEntry = ({
   name: `${SETTINGS_NAME}.${GROUP}`,
   path: SETTINGS_PATH,
   rules: [ruleFor(SERVICES, ['UPDATE'])],
-  namespaceSelector: {
-    matchLabels: { [LABEL_ROUTING]: routingLabel },
-    matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
-  },
+  namespaceSelector: { matchLabels: { [LABEL_ROUTING]: routingLabel }, ...notExcluded(excludedNamespaces) },
   objectSelector: notManaged,
   matchConditions: [
     notTheReconciler(settingsReconcilerUser),
@@ -198,7 +192,7 @@ const annotationEntry = ({ excludedNamespaces, settingsReconcilerUser }: Registr
   name: `strategy-annotation.${GROUP}`,
   path: SETTINGS_PATH,
   rules: [ruleFor(SERVICES, ['CREATE', 'UPDATE'])],
-  namespaceSelector: { matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)] },
+  namespaceSelector: notExcluded(excludedNamespaces),
   objectSelector: notManaged,
   matchConditions: [
     notTheReconciler(settingsReconcilerUser),
@@ -218,10 +212,7 @@ const etcdClientsEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookE
   name: `etcd-clients.${SETTINGS_NAME}.${GROUP}`,
   path: ETCD_CLIENTS_PATH,
   rules: [ruleFor(SERVICES, ['CREATE', 'UPDATE'])],
-  namespaceSelector: {
-    matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' },
-    matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
-  },
+  namespaceSelector: { matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' }, ...notExcluded(excludedNamespaces) },
   objectSelector: byDruid,
   matchConditions: [etcdClientCondition],
 });

@@ -5,7 +5,7 @@ import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from
 import { ENDPOINT_SLICES, NAMESPACES } from '../../apis/resources.ts';
 import { defined, picked } from '../../apis/values.ts';
 import { type CacheOptions, createCache } from '../../kubernetes/cache.ts';
-import { createBell, sleep } from '../../kubernetes/wait.ts';
+import { createBell, pause } from '../../kubernetes/wait.ts';
 
 const INDEX_SERVICE = 'service';
 
@@ -86,9 +86,8 @@ export const createReading = (
 ) => {
   let view: View | undefined;
   const looked = createBell();
-  // Rejects when aborted or rung, which ends the pause.
-  const pause = (signal: AbortSignal): Promise<void> =>
-    sleep(options.clock, LOOK_MS, AbortSignal.any([signal, looked.next()])).catch(() => undefined);
+  const wait = (signal: AbortSignal): Promise<boolean> =>
+    pause(options.clock, LOOK_MS, AbortSignal.any([signal, looked.next()]));
 
   const read = async (signal: AbortSignal): Promise<void> => {
     const stop = new AbortController();
@@ -99,7 +98,7 @@ export const createReading = (
     });
     const running = view.run(AbortSignal.any([signal, stop.signal]));
     options.onOpen();
-    while (!signal.aborted && options.needed()) await pause(signal);
+    while (!signal.aborted && options.needed()) await wait(signal);
     view = undefined;
     stop.abort();
     await running;
@@ -110,7 +109,7 @@ export const createReading = (
     /** Look again whether it is needed. */
     look: (): void => looked.ring(),
     async run(signal: AbortSignal): Promise<void> {
-      while (!signal.aborted) await (options.needed() ? read(signal) : pause(signal));
+      while (!signal.aborted) await (options.needed() ? read(signal) : wait(signal));
     },
   };
 };

@@ -5,7 +5,7 @@ import { LEASES, apiVersionOf } from '../../apis/resources.ts';
 import { ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
 import type { Lease } from '../../apis/core.ts';
 import { microTime } from '../../kubernetes/lease.ts';
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -50,6 +50,6 @@ export const runHeartbeat = async (options: HeartbeatOptions, signal: AbortSigna
     } catch (error) {
       if (!signal.aborted) logger.warn('cannot renew the heartbeat', { namespace, lease: HEARTBEAT_LEASE, error });
     }
-    await sleep(clock, renewIntervalSeconds * 1_000, signal).catch(() => undefined);
+    await pause(clock, renewIntervalSeconds * 1_000, signal);
   }
 };

@@ -1,6 +1,6 @@
 // Follows the API server's version: older at once, newer when it is stable.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../routing/version.ts';
@@ -98,8 +98,8 @@ export const followVersion = (options: {
         wake = new AbortController();
         const rereadMs = rereadSeconds * 1_000;
         const waitMs = state.current === undefined ? Math.min(rereadMs, FIRST_READ_INTERVAL_MS) : rereadMs;
-        await sleep(clock, waitMs, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
-        if (wake.signal.aborted) await sleep(clock, POKE_DELAY_MS, signal).catch(() => undefined);
+        await pause(clock, waitMs, AbortSignal.any([signal, wake.signal]));
+        if (wake.signal.aborted) await pause(clock, POKE_DELAY_MS, signal);
         if (!signal.aborted) await read(signal);
       }
     },

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '../../apis/values.ts';
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../telemetry/log.ts';
 import { CertificateError, readServingPair, splitBundle } from './pair.ts';
@@ -129,11 +129,7 @@ export const openFileCertificates = async (options: {
 
   return Object.assign(holder, {
     async run(signal: AbortSignal): Promise<void> {
-      while (!signal.aborted) {
-        // Rejects only when aborted, which ends the loop.
-        await sleep(clock, POLL_INTERVAL_MS, signal).catch(() => undefined);
-        if (!signal.aborted) await look();
-      }
+      while (await pause(clock, POLL_INTERVAL_MS, signal)) await look();
     },
   });
 };

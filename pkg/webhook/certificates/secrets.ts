@@ -4,7 +4,7 @@ import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { SECRETS } from '../../apis/resources.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type HeldCertificate, createHolder } from './files.ts';
@@ -264,11 +264,8 @@ export const openSecretCertificates = async (
   return Object.assign(holder, {
     async run(signalOfRun: AbortSignal): Promise<void> {
       let waitMs = CHECK_INTERVAL_MS;
-      while (!signalOfRun.aborted) {
-        // Rejects only when aborted, which ends the loop.
-        await sleep(clock, waitMs, signalOfRun).catch(() => undefined);
-        if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
-      }
+      while (await pause(clock, waitMs, signalOfRun))
+        waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
     },
     async refresh(signalOfRefresh: AbortSignal): Promise<void> {
       await look(signalOfRefresh);

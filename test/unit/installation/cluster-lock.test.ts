@@ -181,7 +181,7 @@ describe('a claim that no one else can have', () => {
     const claim = soleInstallation();
     const { signal } = new AbortController();
     await Promise.all([claim.settled(signal), claim.run(signal), claim.release()]);
-    claim.onChange(() => expect.fail('it never changes'))();
+    claim.onChange(() => expect.fail('it never changes'));
     expect([claim.known(), claim.held()]).to.deep.equal([true, true]);
   });
 });
