@@ -4,6 +4,7 @@ import { unitsOf } from '../../pkg/apis/quantity.ts';
 import { nearest } from '../../pkg/diagnosis/models/lookup.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '../../pkg/diagnosis/prices.ts';
 import type { PriceTable } from '../../pkg/diagnosis/prices.ts';
+import type { Weights } from '../../pkg/diagnosis/simulate/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES, type FeatureGate, type FeatureGates } from '../../pkg/upstream/features.ts';
@@ -126,9 +127,6 @@ export const DEMAND_FLAG = {
     zoneNumbers('zone=cores such as eu-1a=1.5'),
   ),
 };
-
-/** Where weights of zones come from: the Nodes, or as given. */
-export type Weights = 'cpu' | 'nodes' | Readonly<Record<string, number>>;
 
 /** `cpu`, `nodes` or `zone=weight,zone=weight`, also repeated. */
 export const weightsFlag = (text: string, previous: Weights = {}): Weights => {

@@ -2,10 +2,11 @@
 // dry run: it comes back with hints if the webhook acts, and nothing is stored.
 import { YAMLParseError, parse } from 'yaml';
 import type { EndpointSlice, Lease, Namespace } from '../../pkg/apis/core.ts';
-import { defined, isFields, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
+import { defined, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, LEASES, NAMESPACES, PODS } from '../../pkg/apis/resources.ts';
+import { textIn } from '../../pkg/diagnosis/project/fields.ts';
 import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import {
   CHART_SELECTOR,
@@ -22,7 +23,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';
 import { describeProblem } from './input/documents.ts';
 import { listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
-import { type Source, withCertificates } from './input/resources.ts';
+import type { Source } from './input/resources.ts';
 
 /** Undefined where it is no YAML. */
 const parseQuietly = (text: string): unknown => {
@@ -151,15 +152,13 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
   for (const { namespace: other, name } of [...installed].flatMap((own) => leaseUsesOf(configs, own)))
     if (!installed.has(other))
       leases.push(...(await list<Lease>({ resource: LEASES, fieldSelector: `metadata.name=${name}` }, [other])));
-  const snapshot = withCertificates(
-    await readCluster(client, {
-      needs: NEEDS,
-      onMalformed: (name, object, error) =>
-        unseen.push({ what: `${name} (in part)`, why: describeProblem(object, error) }),
-      onProgress,
-      signal,
-    }),
-  );
+  const snapshot = await readCluster(client, {
+    needs: NEEDS,
+    onMalformed: (name, object, error) =>
+      unseen.push({ what: `${name} (in part)`, why: describeProblem(object, error) }),
+    onProgress,
+    signal,
+  });
   for (const name of NEEDS) {
     const collection = snapshot[name];
     if (collection.kind === 'unknown') unseen.push({ what: name, why: collection.why });
@@ -174,8 +173,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     configs,
     namespaces,
     now: now(),
-    ...(isFields(answer) && typeof answer['gitVersion'] === 'string' ? { serverVersion: answer['gitVersion'] } : {}),
-    ...defined({ namespace }),
+    ...defined({ namespace, serverVersion: textIn(answer, 'gitVersion') || undefined }),
     probes: probed === undefined ? [] : [await probeAdmission(probed, options)],
     unseen,
   };

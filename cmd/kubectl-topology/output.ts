@@ -1,16 +1,11 @@
 // Prints a report in the format that was asked for; SARIF, for code scanning, only where a command reports findings.
 import type { Finding } from '../../pkg/diagnosis/check/check.ts';
-import { renderJson } from '../../pkg/report/text.ts';
+import { type Style as ReportStyle, renderJson } from '../../pkg/report/text.ts';
 import { choiceFlag } from './command.ts';
 import { type Io, UsageError, wantsColor } from './io.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './flags.ts';
 
-export interface Style {
-  readonly wide: boolean;
-  readonly color: boolean;
-  /** Characters a line. */
-  readonly columns: number;
-}
+type Style = Required<ReportStyle>;
 
 export const styleOf = (io: Io, format: OutputFormat): Style => ({
   wide: format === 'wide',

@@ -6,6 +6,7 @@ import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import {
   nearest,
+  keyOfService,
   serviceKeyOfRef,
   serviceRefOf,
   slicesByService,
@@ -67,6 +68,20 @@ export const withClient = async <T>(flags: InputFlags, use: (client: Client, nam
   }
 };
 
+/** `show` writes one line that is replaced on a terminal, and cleared in the end; elsewhere a line for each change. */
+export const withProgress = async <T>({ err }: Io, use: (show: (text: string) => void) => Promise<T>): Promise<T> => {
+  let shown = '';
+  const show = (text: string): void => {
+    if (text === shown) return;
+    shown = text;
+    if (err.terminal) err.control('clear line');
+    err.write(err.terminal ? text : `${text}\n`);
+  };
+  return use(show).finally(() => {
+    if (err.terminal && shown !== '') err.control('clear line');
+  });
+};
+
 /** The same for what reads a lot: shows what is being read, and whether hints are switched off. */
 export const withReader = <T>(
   flags: InputFlags,
@@ -74,14 +89,11 @@ export const withReader = <T>(
   use: (client: Client, onProgress: OnProgress, namespace: string) => Promise<T>,
 ): Promise<T> =>
   withClient(flags, async (client, namespace) => {
-    const { err } = io;
-    const onProgress: OnProgress = (what, count) => {
-      if (!err.terminal || count % PROGRESS_STEP !== 0) return;
-      err.control('clear line');
-      err.write(`reading ${what}: ${count}`);
-    };
-    const result = await use(client, onProgress, namespace).finally(() => {
-      if (err.terminal) err.control('clear line');
+    const result = await withProgress(io, (show) => {
+      const onProgress: OnProgress = (what, count) => {
+        if (io.err.terminal && count % PROGRESS_STEP === 0) show(`reading ${what}: ${count}`);
+      };
+      return use(client, onProgress, namespace);
     });
     await warnOfSwitch(client, io);
     return result;
@@ -95,20 +107,6 @@ export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly Collect
   }
 };
 
-const read = async (flags: InputFlags, needs: readonly CollectionName[], io: Io, service?: string): Promise<Loaded> => {
-  if (flags.filename !== undefined) {
-    const { readFiles } = await import('./input/files.ts');
-    return { snapshot: await readFiles(flags.filename, io), namespace: flags.namespace };
-  }
-  return withReader(flags, io, async (client, onProgress, own) => {
-    const namespace = flags.allNamespaces === true ? undefined : own;
-    const { readCluster } = await import('./input/cluster.ts');
-    const snapshot = await readCluster(client, { namespace, service, needs, onProgress, signal: io.signal });
-    reportMissing(snapshot, needs, io);
-    return { snapshot, namespace };
-  });
-};
-
 /**
  * Gathers the snapshot; `needs` are the collections that the command looks at. With `service`, a cluster is asked for Services of
  * that name only; files are read as they are.
@@ -120,10 +118,17 @@ export const load = async (
   service?: string,
 ): Promise<Loaded> => {
   checkInputFlags(flags);
-  const loaded = await read(flags, needs, io, service);
-  if (!needs.includes('webhooks')) return loaded;
-  const { withCertificates } = await import('./input/resources.ts');
-  return { ...loaded, snapshot: withCertificates(loaded.snapshot) };
+  if (flags.filename !== undefined) {
+    const { readFiles } = await import('./input/files.ts');
+    return { snapshot: await readFiles(flags.filename, io), namespace: flags.namespace };
+  }
+  return withReader(flags, io, async (client, onProgress, own) => {
+    const namespace = flags.allNamespaces === true ? undefined : own;
+    const { readCluster } = await import('./input/cluster.ts');
+    const snapshot = await readCluster(client, { namespace, service, needs, onProgress, signal: io.signal });
+    reportMissing(snapshot, needs, io);
+    return { snapshot, namespace };
+  });
 };
 
 /** Adds what only some questions need of a cluster, so that the others need no right to read it; files were read as a whole. */
@@ -145,9 +150,8 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
     return [...new Set(itemsOf(snapshot.services).map(({ metadata }) => metadata?.namespace ?? ''))].sort();
   }
   return withClient(flags, async (client) => {
-    const names: string[] = [];
-    for await (const { items } of client.pages(NAMESPACES, {}, io.signal)) names.push(...items.map(nameOf));
-    return names.sort();
+    const pages = client.pages(NAMESPACES, {}, io.signal);
+    return (await Array.fromAsync(pages, ({ items }) => items.map(nameOf))).flat().sort();
   });
 };
 
@@ -199,8 +203,9 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   const [only, another] = found;
   if (only === undefined) throw missing(text, all, wanted);
   if (another !== undefined) {
-    const names = found.map((service) => serviceKeyOfRef(serviceRefOf(service))).join(', ');
-    throw new UsageError(`more than one Service "${wanted.name}": ${names}; add --namespace`);
+    throw new UsageError(
+      `more than one Service "${wanted.name}": ${found.map(keyOfService).join(', ')}; add --namespace`,
+    );
   }
   return only;
 };
@@ -245,6 +250,6 @@ export const findPort = (service: Service, port: string): string => {
   if (found !== undefined) return found.name ?? '';
   const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
   throw new UsageError(
-    `Service "${serviceKeyOfRef(serviceRefOf(service))}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
+    `Service "${keyOfService(service)}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
   );
 };

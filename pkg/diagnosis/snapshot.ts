@@ -77,5 +77,11 @@ export const COLLECTIONS: readonly CollectionName[] = [
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>
   collection.kind === 'known' ? collection.items : [];
 
+/** The same with other items; what is unknown stays so. */
+export const changeItems = <T>(
+  collection: Collection<T>,
+  change: (items: readonly T[]) => readonly T[],
+): Collection<T> => (collection.kind === 'unknown' ? collection : { ...collection, items: change(collection.items) });
+
 export const known = <T>(items: readonly T[]): Collection<T> => ({ kind: 'known', items });
 export const unknown = (why: string): Collection<never> => ({ kind: 'unknown', why });

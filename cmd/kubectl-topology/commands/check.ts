@@ -1,8 +1,9 @@
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
-import { defined, isFields } from '../../../pkg/apis/values.ts';
+import { defined } from '../../../pkg/apis/values.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
 import { type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/check.ts';
 import { templateOwnerOf } from '../../../pkg/diagnosis/check/templates.ts';
+import { pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
 import { type Workload, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
 import { choiceFlag, flag, topologyCommand } from '../command.ts';
@@ -10,18 +11,6 @@ import { FINDINGS_OUTPUT_FLAG, printFindings } from '../output.ts';
 import { UsageError } from '../io.ts';
 import { collect, versionFlag } from '../flags.ts';
 import { ciliumVersionFlag } from '../model-flags.ts';
-
-/** Objects of an API that are not looked at may look like anything. */
-const namesOf = (object: unknown): { kind: string; namespace: string; name: string } => {
-  const fields = isFields(object) ? object : {};
-  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
-  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  return {
-    kind: text(fields['kind']),
-    namespace: text(metadata['namespace']) || 'default',
-    name: text(metadata['name']),
-  };
-};
 
 export const check = topologyCommand({
   name: 'check',
@@ -61,7 +50,9 @@ export const check = topologyCommand({
     const places = new Map<string, Place>();
     const more: Workload[] = [];
     const { workloads, ...manifests } = await readFiles(paths, io, (object, placeOf) => {
-      places.set(findingKeyOf(namesOf(object)), placeOf());
+      // Objects of an API that is not looked at may look like anything.
+      const { namespace, ...names } = pickTexts(object, 'kind', 'metadata.namespace', 'metadata.name');
+      places.set(findingKeyOf({ namespace: namespace || 'default', ...names }), placeOf());
       const owner = templateOwnerOf(object);
       if (owner !== undefined) more.push(owner);
     });

@@ -1,8 +1,7 @@
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
-import type { Service } from '../../../pkg/apis/core.ts';
 import { defined } from '../../../pkg/apis/values.ts';
 import { type HintsReport, type ServiceHints, hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
-import { serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { renderTable } from '../../../pkg/report/text.ts';
 import { flag, switchFlag, topologyCommand } from '../command.ts';
 import { load, loadService } from '../session.ts';
@@ -63,17 +62,9 @@ export const hints = topologyCommand({
   },
   async run(io, flags) {
     const needs = ['nodes', 'services', 'slices'] as const;
-    const readAll = async () => {
-      const { snapshot, namespace } = await load(flags, needs, io);
-      const isChosen = (item: Service): boolean =>
-        namespace === undefined || serviceRefOf(item).namespace === namespace;
-      return { snapshot, services: sortedServices(snapshot).filter(isChosen) };
-    };
-    const readOne = async (name: string) => {
-      const { snapshot, service } = await loadService(flags, name, needs, io);
-      return { snapshot, services: [service] };
-    };
-    const { snapshot, services } = await (flags.service === undefined ? readAll() : readOne(flags.service));
+    const one = flags.service === undefined ? undefined : await loadService(flags, flags.service, needs, io);
+    const { snapshot, namespace } = one ?? (await load(flags, needs, io));
+    const services = one === undefined ? sortedServices(snapshot, namespace) : [one.service];
     const { webhook, kubernetesVersion: version, featureGates: gates } = flags;
     const report = hintsReport(snapshot, { webhook, ...defined({ version, gates }) }, services);
     await print(io, flags.output, report, ({ wide }) => (wide ? renderWide(report) : renderNarrow(report)));

@@ -1,21 +1,14 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import { zoneOfNode } from '../../../pkg/apis/core.ts';
 import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
-import { type ClusterSnapshot, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/diagnosis/simulate/types.ts';
+import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
+import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import { percentText, renderTable } from '../../../pkg/report/text.ts';
 import { flag, type FlagsOf, requiredFlag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 import { loadService } from '../session.ts';
-import {
-  DEMAND_FLAG,
-  OUTPUT_FLAG,
-  type Weights,
-  inputFlags,
-  percentFlag,
-  positiveCores,
-  weightsFlag,
-} from '../flags.ts';
+import { DEMAND_FLAG, OUTPUT_FLAG, inputFlags, percentFlag, positiveCores, weightsFlag } from '../flags.ts';
 import { print } from '../output.ts';
 
 const FLAGS = {
@@ -40,9 +33,6 @@ const FLAGS = {
     percentFlag,
   ),
 };
-
-const DEFAULT_TARGET = 0.7;
-const DEFAULT_OVERLOAD = 0.2;
 
 const HUNDREDTHS = 100;
 const amount = (demand: number): string => String(Math.round(demand * HUNDREDTHS) / HUNDREDTHS);
@@ -71,9 +61,8 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
 };
 
 /** Zones of the demand that nothing else mentions: usually typos. */
-const unknownZones = ({ nodes, slices }: ClusterSnapshot, demand: Demand): string[] => {
-  const endpoints = itemsOf(slices).flatMap((slice) => slice.endpoints ?? []);
-  const zones = new Set<string | undefined>([...itemsOf(nodes).map(zoneOfNode), ...endpoints.map(({ zone }) => zone)]);
+const unknownZones = (snapshot: ClusterSnapshot, demand: Demand): string[] => {
+  const zones = new Set(['', ...zonesOf(snapshot)]);
   return Object.keys(demand).filter((zone) => !zones.has(zone));
 };
 

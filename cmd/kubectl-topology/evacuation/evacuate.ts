@@ -20,9 +20,8 @@ import {
   namespaceLabels,
   saysNotInstalled,
   unlessLeft,
-  withProgress,
 } from './session.ts';
-import { withClient } from '../session.ts';
+import { withClient, withProgress } from '../session.ts';
 import type { EvacuateFlags } from './flags.ts';
 import { followEvacuation, measureFromNow } from './follow.ts';
 import { readMeasured } from '../measured-flags.ts';

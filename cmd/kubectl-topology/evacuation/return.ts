@@ -6,8 +6,8 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/text.ts';
 import type { FlagsOf } from '../command.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
-import { deleteEvacuation, listEvacuations, unlessLeft, withProgress } from './session.ts';
-import { withClient } from '../session.ts';
+import { deleteEvacuation, listEvacuations, unlessLeft } from './session.ts';
+import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
 import { followReturn } from './follow.ts';
 

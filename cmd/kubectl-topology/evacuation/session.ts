@@ -1,4 +1,5 @@
-// What the commands of evacuations share: a connection, one line of progress, and the ZoneEvacuations of a cluster.
+// What the commands of evacuations share: the ZoneEvacuations of a cluster, and what they are about.
+import type { Namespace } from '../../../pkg/apis/core.ts';
 import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
 import { nameOf } from '../../../pkg/apis/values.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
@@ -8,6 +9,7 @@ import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/loo
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
 import { ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
+import { listKept } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { ExitCode, Io } from '../io.ts';
 
@@ -36,15 +38,11 @@ export const deleteEvacuation = (
 
 /** Labels of every namespace; none where they may not be listed: then only selectors of names match. */
 export const namespaceLabels = async (client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, StringMap>> => {
-  const labels = new Map<string, StringMap>();
-  try {
-    for await (const { items } of client.pages(NAMESPACES, {}, signal)) {
-      for (const item of items) labels.set(nameOf(item), item.metadata?.labels ?? {});
-    }
-  } catch (error) {
+  const found = await listKept<Namespace>(client, NAMESPACES, (item) => item, signal).catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
-  }
-  return labels;
+    return [];
+  });
+  return new Map(found.map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
 };
 
 /** What the check looks at. */
@@ -61,20 +59,6 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
       return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
     },
   };
-};
-
-/** `show` writes one line that is replaced on a terminal, and cleared in the end; elsewhere a line for each change. */
-export const withProgress = async <T>({ err }: Io, use: (show: (text: string) => void) => Promise<T>): Promise<T> => {
-  let shown = '';
-  const show = (text: string): void => {
-    if (text === shown) return;
-    shown = text;
-    if (err.terminal) err.control('clear line');
-    err.write(err.terminal ? text : `${text}\n`);
-  };
-  return use(show).finally(() => {
-    if (err.terminal && shown !== '') err.control('clear line');
-  });
 };
 
 /** For a promise that is only waited for: undefined where the person went away, since what was begun goes on. */

@@ -12,6 +12,7 @@ import { carriesApplied } from '../../../pkg/controllers/settings/decide/objects
 import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { isConflict } from '../../../pkg/kubernetes/errors.ts';
+import { listKept } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/text.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
@@ -19,8 +20,7 @@ import { isOurs } from '../../../pkg/webhook/register.ts';
 import type { ExitCode, Io } from '../io.ts';
 import type { FlagsOf } from '../command.ts';
 import type { ClusterFlags } from '../flags.ts';
-import { withClient } from '../session.ts';
-import { withProgress } from './session.ts';
+import { withClient, withProgress } from '../session.ts';
 import type { OFF_FLAGS } from './flags.ts';
 
 const CONFIGURATIONS = MUTATING_WEBHOOK_CONFIGURATIONS;
@@ -66,11 +66,7 @@ const countOf = async <T extends KubernetesObject>(
   resource: Resource,
   fits: (object: T) => boolean,
   signal: AbortSignal,
-): Promise<number> => {
-  let count = 0;
-  for await (const { items } of client.pages<T>(resource, {}, signal)) count += items.filter(fits).length;
-  return count;
-};
+): Promise<number> => (await listKept<T, true>(client, resource, (object) => fits(object) || undefined, signal)).length;
 
 const partsText = (slices: number, entries: number, services: number): string =>
   `hints and annotations of ${countText(slices, 'EndpointSlice')}, entries of ${countText(entries, 'MutatingWebhookConfiguration')}, settings of ${countText(services, 'Service')}`;

@@ -10,7 +10,7 @@ import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './documents.ts';
-import { FIRST_SOURCES, SOURCES, type Source, agentPods } from './resources.ts';
+import { FIRST_SOURCES, SOURCES, type Source, agentPods, withCertificates } from './resources.ts';
 
 export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
@@ -169,5 +169,5 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   for (const name of Object.keys(SOURCES) as CollectionName[]) {
     if (!needs.includes(name)) missing.set(name, 'it was not read');
   }
-  return collector.snapshot(missing, version, partly);
+  return withCertificates(collector.snapshot(missing, version, partly));
 };

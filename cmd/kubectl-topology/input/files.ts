@@ -9,6 +9,7 @@ import { COLLECTIONS, type ClusterSnapshot, type CollectionName } from '../../..
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, UsageError } from '../io.ts';
 import { type TakeObject, readJson, readYaml } from './documents.ts';
+import { withCertificates } from './resources.ts';
 import { parseSnapshot } from './snapshot-file.ts';
 
 export interface FileInput {
@@ -142,5 +143,6 @@ export const readFiles = async (
     throw new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
   const unseen = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !collector.seen.has(name));
   const missing = new Map(unseen.map((name) => [name, 'the files hold none']));
-  return { ...(taken ?? collector.snapshot(missing)), ...defined({ traffic: traffic ?? taken?.traffic }) };
+  const found = withCertificates(taken ?? collector.snapshot(missing));
+  return { ...found, ...defined({ traffic: traffic ?? taken?.traffic }) };
 };

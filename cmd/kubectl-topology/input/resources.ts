@@ -17,7 +17,7 @@ import {
 } from '../../../pkg/apis/resources.ts';
 import { ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
-import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
+import { changeItems } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
 
 export interface Source {
@@ -139,7 +139,7 @@ const validity = ({ caBundle = '' }: WebhookSummary): Pick<WebhookSummary, 'caNo
   return ends.length === 0 ? {} : { caNotAfter: Math.max(...ends) };
 };
 
-export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot =>
-  snapshot.webhooks.kind === 'unknown'
-    ? snapshot
-    : { ...snapshot, webhooks: known(itemsOf(snapshot.webhooks).map((each) => ({ ...each, ...validity(each) }))) };
+export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot => ({
+  ...snapshot,
+  webhooks: changeItems(snapshot.webhooks, (items) => items.map((each) => ({ ...each, ...validity(each) }))),
+});

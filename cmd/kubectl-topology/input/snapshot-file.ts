@@ -10,7 +10,7 @@ import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
 import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
 import { flagValue } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { RouterObject } from '../../../pkg/diagnosis/routers/types.ts';
-import { COLLECTIONS, type ClusterSnapshot, type Collection, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, changeItems, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { maskValue } from '../../../pkg/telemetry/redact.ts';
 import { withCertificates } from './resources.ts';
 
@@ -106,31 +106,22 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
   return { ...object, metadata: { ...metadata, annotations: keptAnnotations(metadata.annotations) } };
 };
 
-const each = <T>(collection: Collection<T>, change: (item: T) => T): Collection<T> =>
-  collection.kind === 'unknown' ? collection : known(collection.items.map(change));
-
-/** Of roles that allow to watch endpoints. */
-const watchingOnly = ({ clusterRoles, clusterRoleBindings: bindings }: ClusterSnapshot) => {
-  const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
-  if (bindings.kind === 'unknown') return bindings;
-  return { ...bindings, items: bindings.items.filter(({ role }) => watching.has(role)) };
-};
-
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
-  const { nodes, services, slices, routers, webhooks } = withCertificates(snapshot);
+  const { nodes, services, slices, routers, webhooks, clusterRoles, clusterRoleBindings } = withCertificates(snapshot);
   const mayWatch = watchingAccounts(snapshot);
+  /** Roles that allow to watch endpoints. */
+  const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
   const kept = {
     ...snapshot,
-    clusterRoleBindings: watchingOnly(snapshot),
-    nodes: each(nodes, withoutAnnotations),
-    services: each(services, withoutAnnotations),
-    slices: each(slices, withoutAnnotations),
-    webhooks: each(webhooks, ({ caBundle: _, ...webhook }) => webhook),
-    routers:
-      routers.kind === 'unknown'
-        ? routers
-        : known(routers.items.filter((router) => isKept(router, mayWatch)).map(routerWithoutSecrets)),
+    clusterRoleBindings: changeItems(clusterRoleBindings, (items) => items.filter(({ role }) => watching.has(role))),
+    nodes: changeItems(nodes, (items) => items.map(withoutAnnotations)),
+    services: changeItems(services, (items) => items.map(withoutAnnotations)),
+    slices: changeItems(slices, (items) => items.map(withoutAnnotations)),
+    webhooks: changeItems(webhooks, (items) => items.map(({ caBundle: _, ...webhook }) => webhook)),
+    routers: changeItems(routers, (items) =>
+      items.filter((router) => isKept(router, mayWatch)).map(routerWithoutSecrets),
+    ),
   };
   return {
     apiVersion: API_VERSION,

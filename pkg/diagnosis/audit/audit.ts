@@ -8,7 +8,7 @@ import { diagnose, unseenOf } from '../explain/explain.ts';
 import { type ExplainOptions, type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/facts.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf, says } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
-import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
+import { keyOfService, serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
@@ -193,16 +193,14 @@ const JUDGED_BY: readonly CollectionName[] = [
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const { namespace, bill, fixes = true } = options;
   const index = indexSnapshot(snapshot, options);
-  const chosen = sortedServices(snapshot).filter(
-    (service) => namespace === undefined || serviceRefOf(service).namespace === namespace,
-  );
+  const chosen = sortedServices(snapshot, namespace);
   const measuring = { ...options, ...defined({ measured: bill?.measured ?? options.measured }) };
   const all = chosen.map((service) => assessed(diagnose(snapshot, service, measuring, index), fixes));
   const total = sumBy(all, ({ weight }) => weight);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
   const measured = measuredOf(bill, services);
-  const slices = chosen.flatMap((service) => index.slices.get(serviceKeyOfRef(serviceRefOf(service))) ?? []);
+  const slices = chosen.flatMap((service) => index.slices.get(keyOfService(service)) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),

@@ -26,11 +26,13 @@ export const serviceRefOf = ({ metadata }: Service): ServiceRef => ({
 
 export const serviceKeyOfRef = ({ namespace, name }: ServiceRef): string => `${namespace}/${name}`;
 
-/** All Services in the order of their full names. */
-export const sortedServices = (snapshot: ClusterSnapshot): readonly Service[] =>
-  [...itemsOf(snapshot.services)].sort((a, b) =>
-    byText(serviceKeyOfRef(serviceRefOf(a)), serviceKeyOfRef(serviceRefOf(b))),
-  );
+export const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
+
+/** All Services, or those of the namespace, in the order of their full names. */
+export const sortedServices = (snapshot: ClusterSnapshot, namespace?: string): readonly Service[] =>
+  itemsOf(snapshot.services)
+    .filter((service) => namespace === undefined || serviceRefOf(service).namespace === namespace)
+    .sort((a, b) => byText(keyOfService(a), keyOfService(b)));
 
 /** Slices by the full name of the Service that their label names, each list in name order. */
 export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> => {

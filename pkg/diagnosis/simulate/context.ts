@@ -7,20 +7,14 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isControlPlane, zoneShares } from '../../upstream/index.ts';
-import {
-  controlPlaneVersion,
-  firstFamilyOf,
-  serviceKeyOfRef,
-  serviceRefOf,
-  slicesByService,
-  noZonesOf,
-} from '../models/lookup.ts';
+import { controlPlaneVersion, firstFamilyOf, noZonesOf } from '../models/lookup.ts';
+import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/routers.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, readyForProxies } from './verdict.ts';
-import type { SimulateOptions } from './types.ts';
+import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type SimulateOptions } from './types.ts';
 import { changeReplicas, hintFor, refuse } from '../models/what-if.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
@@ -151,9 +145,6 @@ export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityI
 
 /** First minor of kube-proxy that uses hints without annotation. */
 const NO_ANNOTATION_SINCE = 31;
-const DEFAULT_TARGET = 0.7;
-/** Upstream's limit for its own heuristic, and the planner's default for `proportional`. */
-const DEFAULT_OVERLOAD = 0.2;
 
 const checkKind = ({ spec, metadata }: Service, name: string): void => {
   if (spec?.type === 'ExternalName')
@@ -165,7 +156,7 @@ const checkKind = ({ spec, metadata }: Service, name: string): void => {
 };
 
 export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions) => {
-  const name = serviceKeyOfRef(serviceRefOf(service));
+  const name = keyOfService(service);
   checkKind(service, name);
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
   const family = options.family ?? firstFamilyOf(service, stored);

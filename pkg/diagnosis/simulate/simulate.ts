@@ -13,7 +13,7 @@ import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { pricePerGigabyte } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -86,7 +86,7 @@ const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context:
   const { shares, version, frame } = context;
   const families = finalHints(service, slices, { shares, version, ...defined({ gates: frame.gates }) });
   const own = families.find(({ family }) => family === frame.family);
-  const { reason, message } = own ?? explained('NoEndpoints', { service: serviceKeyOfRef(serviceRefOf(service)) });
+  const { reason, message } = own ?? explained('NoEndpoints', { service: keyOfService(service) });
   return { slices: families.flatMap((family) => family.slices), why: { reason, message } };
 };
 
@@ -98,7 +98,7 @@ const HEARD: ReadonlySet<Reason> = new Set([
 
 const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
   isStrategy(mode) || HEARD.has(why.reason)
-    ? explained('EndpointWithoutZone', { service: serviceKeyOfRef(serviceRefOf(service)) })
+    ? explained('EndpointWithoutZone', { service: keyOfService(service) })
     : why;
 
 const planFor = (mode: ModeName, context: Context): Plan | undefined => {

@@ -164,6 +164,10 @@ export const withSettings = (service: Service, settings: RoutingSettings): Servi
   };
 };
 
+export const DEFAULT_TARGET = 0.7;
+/** Upstream's limit for its own heuristic, and the planner's default for `proportional`. */
+export const DEFAULT_OVERLOAD = 0.2;
+
 /** Weights of the zones: allocatable CPU of their Nodes as the control plane counts it, number of Nodes, or as given. */
 export type Weights = 'cpu' | 'nodes' | Demand;
 

@@ -7,7 +7,7 @@ import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { counted } from '../explain/reasons.ts';
-import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
+import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type SurvivalReport, survival, zonesOf } from './survival.ts';
 import type { SurvivalOptions } from './service.ts';
@@ -75,7 +75,7 @@ const byLeader = (
   const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
   if (others.length === 0 && clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
-  const own = new Map(itemsOf(snapshot.services).map((service) => [serviceKeyOfRef(serviceRefOf(service)), service]));
+  const own = new Map(itemsOf(snapshot.services).map((service) => [keyOfService(service), service]));
   const asked = services.flatMap((ref) => {
     const service = own.get(serviceKeyOfRef(ref));
     if (service === undefined || ref.answer === 'NotTouched') return [];
@@ -134,7 +134,7 @@ export const checkEvacuation = (
   snapshot: ClusterSnapshot,
   wanted: Evacuation,
   running: readonly Evacuation[],
-  options: Omit<SurvivalOptions, 'zones' | 'leavesOf' | 'selects'>,
+  options: Omit<SurvivalOptions, 'zones' | 'requestsOf' | 'selects'>,
 ) => {
   const all = [wanted, ...running];
   const report = survival(snapshot, {

@@ -4,7 +4,7 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { type SnapshotIndex, gatherFacts, indexSnapshot } from '../explain/facts.ts';
-import { serviceRefOf, sortedServices } from '../models/lookup.ts';
+import { sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
@@ -74,10 +74,8 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
   const { namespace, zones, selects = () => true } = options;
   const index = indexSnapshot(snapshot, options);
   const flows = Map.groupBy(options.measured?.flows ?? [], ({ service }) => service);
-  const chosen = sortedServices(snapshot).filter(
-    (service) => (namespace === undefined || serviceRefOf(service).namespace === namespace) && selects(service),
-  );
-  const services = chosen
+  const services = sortedServices(snapshot, namespace)
+    .filter(selects)
     .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options, flows))
     .sort(worstFirst);
   const sum = sumUp(services, index, zones);
