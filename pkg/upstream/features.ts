@@ -68,5 +68,8 @@ export const hintedZones = ({ hints }: Endpoint): readonly string[] => (hints?.f
 /** The Service's first address family; IPv4 if it does not say. */
 export const primaryFamily = ({ spec }: Service): string => spec?.ipFamilies?.[0] ?? 'IPv4';
 
+export const add = (map: Map<string, number>, key: string, amount: number): void =>
+  void map.set(key, (map.get(key) ?? 0) + amount);
+
 /** kube-proxy of these minors that read its Node before the zone label was set ignores zones until it restarts. */
 export const MISSES_LATE_ZONE = [34, 36] as const;

@@ -1,6 +1,7 @@
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import { type Node, zoneOfNode } from '../apis/core.ts';
-import { byText, nameOf } from '../apis/values.ts';
+import { byText, nameOf, sumBy } from '../apis/values.ts';
+import { add } from './features.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
 
 export interface TrafficInput {
@@ -26,9 +27,6 @@ export interface Traffic {
   /** Connections from nodes that have no endpoint to go to. */
   readonly lost: number;
 }
-
-const add = (map: Map<string, number>, key: string, amount: number): void =>
-  void map.set(key, (map.get(key) ?? 0) + amount);
 
 /** Share of all connections that starts on each node. */
 const nodeShares = ({ nodes, weights, countOf = () => 1 }: TrafficInput): { node: Node; share: number }[] => {
@@ -65,14 +63,8 @@ export const trafficOf = (input: TrafficInput): Traffic => {
 
 /** Share of the connections that arrive which stay in their zone, 0..1; 0 if none arrives. Nodes without zone never match. */
 export const inZoneShare = ({ matrix }: Traffic): number => {
-  let inside = 0;
-  let arrived = 0;
-  for (const [from, row] of matrix) {
-    for (const [to, share] of row) {
-      arrived += share;
-      if (from !== '' && from === to) inside += share;
-    }
-  }
+  const arrived = sumBy([...matrix.values()], (row) => sumBy([...row.values()], (share) => share));
+  const inside = sumBy([...matrix], ([zone, row]) => (zone === '' ? 0 : (row.get(zone) ?? 0)));
   return arrived === 0 ? 0 : inside / arrived;
 };
 

@@ -4,7 +4,8 @@ import type { StringMap } from '../../apis/meta.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { imageVersion, routerObjectTitle, versionText } from '../routers/kube-proxy.ts';
+import { versionText } from '../../upstream/proxy/hint-rule.ts';
+import { imageVersion, routerObjectTitle } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import {

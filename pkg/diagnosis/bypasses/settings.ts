@@ -4,7 +4,8 @@ import { defined } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { imageVersion, versionText } from '../routers/kube-proxy.ts';
+import { versionText } from '../../upstream/proxy/hint-rule.ts';
+import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Client, EntryObject } from './clients.ts';
 
 /** An alternative that versions without the field do not have. */

@@ -6,7 +6,7 @@ import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts'
 import { NEWEST_KNOWN_VERSION, atLeast, compareVersions, formatVersion } from '../../routing/version.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { FEATURE_GATES, type FeatureGates, isEnabled } from '../../upstream/features.ts';
-import type { RouterVersion } from '../../upstream/proxy/hint-rule.ts';
+import { type RouterVersion, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { kubeletVersion } from './nodes.ts';
 import { KUBE_PROXY_AGENT, type Setting } from './planes.ts';
 import type { Behaviour, Evidence, RouterAnswer, RouterContainer, RouterObject, Stated } from './types.ts';
@@ -20,10 +20,6 @@ export const imageVersion = (image: string): RouterVersion | undefined => {
   if (major === undefined) return undefined;
   return { major: Number(major), minor: Number(minor), ...(patch === undefined ? {} : { patch: Number(patch) }) };
 };
-
-/** `1.31.2`. */
-export const versionText = ({ major, minor, patch }: RouterVersion): string =>
-  `${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
 
 /** `DaemonSet kube-system/cilium`. */
 export const routerObjectTitle = ({ kind, namespace, name }: RouterObject): string =>
@@ -175,6 +171,7 @@ const configOf = (agent: RouterObject, { args = [] }: Partial<RouterContainer>, 
         : [],
     ),
   );
+  const given = { object: routerObjectTitle(agent), field: 'containers[kube-proxy].args --feature-gates' };
   const pairs = [
     ...inFiles.map(({ field, value }) => [field.slice(GATES.length), value] as const),
     ...(flag ?? '').split(',').map((pair) => pair.split('=') as [string, string | undefined]),
@@ -183,18 +180,7 @@ const configOf = (agent: RouterObject, { args = [] }: Partial<RouterContainer>, 
     gates: Object.fromEntries(
       pairs.flatMap(([name, value]) => (KNOWN_GATES.has(name) ? [[name, value === 'true']] : [])),
     ) as FeatureGates,
-    evidence: [
-      ...(flag === undefined
-        ? []
-        : [
-            {
-              object: routerObjectTitle(agent),
-              field: 'containers[kube-proxy].args --feature-gates',
-              value: flag,
-            },
-          ]),
-      ...inFiles,
-    ],
+    evidence: [...(flag === undefined ? [] : [{ ...given, value: flag }]), ...inFiles],
     unseen: files.length === 0 && flagValue(args, 'config') !== undefined,
   };
 };

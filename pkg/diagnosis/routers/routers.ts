@@ -3,7 +3,7 @@
 import type { Node } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { CILIUM_RULES, type RouterVersion, ciliumRule, isSince } from '../../upstream/proxy/hint-rule.ts';
+import { CILIUM_RULES, type RouterVersion, ciliumRule, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
@@ -17,7 +17,6 @@ import {
   routerObjectTitle,
   selectsNode,
   settingValue,
-  versionText,
 } from './kube-proxy.ts';
 import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
@@ -157,19 +156,13 @@ const unknownAnswer = (
 const statedAnswer = (node: Node, proxy: NonNullable<Stated['proxy']>, context: Context): RouterAnswer => {
   const evidence = [{ object: 'flag', field: '--proxy', value: proxy.kind }];
   const source = 'as stated by --proxy';
-  switch (proxy.kind) {
-    case 'cilium': {
-      const rule = proxy.serviceTopology === true ? ciliumRule(proxy.ciliumVersion) : {};
-      const behaviour = behaviourOf(rule, source, CILIUM_RULES);
-      return routerAnswer(node, { router: 'cilium', title: 'Cilium', evidence, behaviour, proxy }, context);
-    }
-    case 'linkerd': {
-      const behaviour = behaviourOf(proxy.endpointSlices === false ? {} : LINKERD_RULE, source);
-      return routerAnswer(node, { router: 'linkerd', title: 'Linkerd', evidence, behaviour, proxy }, context);
-    }
-    case 'kube-proxy':
-      return kubeProxyAnswer(node, { evidence }, context);
-  }
+  if (proxy.kind === 'kube-proxy') return kubeProxyAnswer(node, { evidence }, context);
+  const [title, rule, versions] =
+    proxy.kind === 'cilium'
+      ? (['Cilium', proxy.serviceTopology === true ? ciliumRule(proxy.ciliumVersion) : {}, CILIUM_RULES] as const)
+      : (['Linkerd', proxy.endpointSlices === false ? {} : LINKERD_RULE, []] as const);
+  const behaviour = behaviourOf(rule, source, versions);
+  return routerAnswer(node, { router: proxy.kind, title, evidence, behaviour, proxy }, context);
 };
 
 const doubtsAbout = (absent: readonly RouterObject[], agent: DataPlane['agent']): string[] =>

@@ -1,7 +1,7 @@
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { byText } from '../../apis/values.ts';
-import { endpointsOf, hintedZones } from '../features.ts';
+import { add, endpointsOf, hintedZones } from '../features.ts';
 import { type SlicePlan, type ZoneAllocation, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
 
 /** Whole endpoints by zone. */
@@ -14,14 +14,8 @@ const WHOLE = 1;
 const WORTHWHILE = 0.5;
 
 /** Largest value above zero; ties, random in the original, go to the first name. */
-const largest = (values: ReadonlyMap<string, number>): string | undefined => {
-  let best: string | undefined;
-  for (const zone of [...values.keys()].sort(byText)) {
-    const value = values.get(zone) ?? 0;
-    if (value > 0 && (best === undefined || value > (values.get(best) ?? 0))) best = zone;
-  }
-  return best;
-};
+const largest = (values: ReadonlyMap<string, number>): string | undefined =>
+  [...values].filter(([, value]) => value > 0).sort(([a, more], [b, less]) => less - more || byText(a, b))[0]?.[0];
 
 /** `counts` are hinted endpoints by zone so far; zones without allocation neither give nor receive. */
 export const planLending = (
@@ -83,7 +77,7 @@ const hintsByZone = (
     if (hinted.length === 0) return undefined;
     for (const zone of hinted) {
       if (!zones.has(zone)) return undefined;
-      own.set(zone, (own.get(zone) ?? 0) + 1);
+      add(own, zone, 1);
     }
   }
   return own;
@@ -109,7 +103,7 @@ export const splitByValidity = (
       continue;
     }
     valid.push(slice);
-    for (const [zone, count] of own) counts.set(zone, (counts.get(zone) ?? 0) + count);
+    for (const [zone, count] of own) add(counts, zone, count);
   }
   return { valid, invalid, counts };
 };
@@ -122,9 +116,6 @@ export type Proportional =
       readonly counts: ReadonlyMap<string, number>;
     }
   | { readonly kind: 'refused'; readonly reason: 'EndpointWithoutZone' };
-
-const add = (counts: Map<string, number>, zone: string, amount: number): void =>
-  void counts.set(zone, (counts.get(zone) ?? 0) + amount);
 
 /** The zone that each open ready endpoint of a giving zone is lent to, walking the slices in order. */
 const lender = (give: ReadonlyMap<string, number>, receive: ReadonlyMap<string, number>) => {

@@ -8,9 +8,6 @@ import { type SlicePlan, isReadyToController, mapEndpoints, withHints } from './
 /** Since this minor an endpoint without zone gets no zone hint; before, it got one with an empty name. */
 const NO_EMPTY_HINT_SINCE = 33;
 
-/** Whether it hints the node beside the zone. */
-const HINTS_NODES: Readonly<Record<Distribution, boolean>> = { 'same-zone': false, 'same-node': true };
-
 const wantedHints = (
   { zone, nodeName }: Endpoint,
   distribution: Distribution,
@@ -18,7 +15,7 @@ const wantedHints = (
 ): EndpointHints | undefined => {
   const name = zone ?? (atLeast(version, NO_EMPTY_HINT_SINCE) ? undefined : '');
   const forZones = name === undefined ? {} : { forZones: [{ name }] };
-  const forNodes = HINTS_NODES[distribution] && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
+  const forNodes = distribution === 'same-node' && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
   const hints = { ...forZones, ...forNodes };
   return Object.keys(hints).length === 0 ? undefined : hints;
 };

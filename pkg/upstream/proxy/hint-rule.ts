@@ -8,7 +8,7 @@ import { type TrafficDistribution, fullName } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
-import { buildRoute, familyOf, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
+import { type Choice, buildRoute, familyOf, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
 
 /** What of the Service makes the data plane look at hints. */
 interface OptIn {
@@ -118,19 +118,13 @@ const endpointsFor = (
   return { own: own.map(hintedAlike), judged: wide.map(hintedAlike) };
 };
 
-interface Chosen {
-  readonly list: readonly ProxyEndpoint[];
-  readonly mode: TopologyMode;
-  readonly reason: Reason;
-}
-
 /** What hints leave of the endpoints, ready or not. */
-const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Chosen & { own: Chosen['list'] } => {
+const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Choice & { own: Choice['list'] } => {
   const { service } = input;
   const auto = rule.whenAuto !== undefined && isOptedIn(service, WHEN_AUTO);
   const { optIn, sameNode, partial, stoppedByLocal, ...own } = auto ? rule.whenAuto : rule;
   const endpoints = endpointsFor(input, own);
-  const answer = (list: Chosen['list'], mode: TopologyMode, reason: Reason) => ({
+  const answer = (list: Choice['list'], mode: TopologyMode, reason: Reason) => ({
     list,
     mode,
     reason,
@@ -175,7 +169,7 @@ const usable = (list: readonly ProxyEndpoint[], { readyOnly }: HintRule): readon
 };
 
 /** Why these are used of what was chosen. */
-const reasonFor = ({ own, list, mode, reason }: ReturnType<typeof choose>, used: Chosen['list']): Reason => {
+const reasonFor = ({ own, list, mode, reason }: ReturnType<typeof choose>, used: Choice['list']): Reason => {
   const anyReady = own.some(({ ready }) => ready);
   if (used.some(({ ready }) => ready)) return reason;
   if (used.length > 0) return mode === '' ? 'TerminatingEndpoints' : 'TerminatingForZone';
@@ -277,19 +271,13 @@ const DRAINS_SINCE: Release = [1, 20, 0];
 export const drainsSlices = (version: RouterVersion | undefined): boolean =>
   version === undefined || isSince(version, DRAINS_SINCE);
 
-const LAST_WITH_PREFER_CLOSE_ONLY = 19;
-const FIRST_WITH_PREFER_CLOSE_ONLY = 18;
-
 /** Of `spec.trafficDistribution` it reads exactly `PreferClose`: 1.18 and 1.19. */
 export const readsPreferCloseOnly = ({ major, minor }: RouterVersion): boolean =>
-  major === 1 && minor >= FIRST_WITH_PREFER_CLOSE_ONLY && minor <= LAST_WITH_PREFER_CLOSE_ONLY;
+  major === 1 && (minor === 18 || minor === 19);
 
-/** `Cilium 1.18.3`. */
-const ciliumTitle = (version: RouterVersion | undefined): string => {
-  if (version === undefined) return 'Cilium';
-  const { major, minor, patch } = version;
-  return `Cilium ${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
-};
+/** `1.31.2`. */
+export const versionText = ({ major, minor, patch }: RouterVersion): string =>
+  `${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
 
 /** First release that knows `internalTrafficPolicy`, as its maintainers say in cilium#16071. */
 const POLICY_SINCE: Release = [1, 13, 0];
@@ -297,7 +285,7 @@ const POLICY_SINCE: Release = [1, 13, 0];
 /** Node hints and feature gates mean nothing to Cilium. */
 export const ciliumRoute = (input: RouteInput, { serviceTopology = false, ciliumVersion }: CiliumOptions = {}): Route =>
   ruledRoute(input, {
-    name: ciliumTitle(ciliumVersion),
+    name: ciliumVersion === undefined ? 'Cilium' : `Cilium ${versionText(ciliumVersion)}`,
     rule: {
       ...(serviceTopology && ciliumRule(ciliumVersion)),
       drained: drainsSlices(ciliumVersion),

@@ -8,7 +8,9 @@ import { type Reason, explained } from '../reasons.ts';
 import { annotationAdmitsHints, topologyAnnotation } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
 
-interface HintDecision {
+/** Endpoints that a proxy chose, how, and why. */
+export interface Choice {
+  readonly list: readonly ProxyEndpoint[];
   readonly mode: TopologyMode;
   readonly reason: Reason;
 }
@@ -49,7 +51,7 @@ const hintDecision = (
   input: RouteInput,
   endpoints: readonly ProxyEndpoint[],
   { nodeName, zone }: { nodeName: string; zone: string },
-): HintDecision => {
+): Omit<Choice, 'list'> => {
   const { version, gates = {} } = input;
   const judged = atLeast(version, READY_ONLY_SINCE) ? endpoints.filter(({ ready }) => ready) : endpoints;
   const useNodes = isEnabled('PreferSameTrafficDistribution', version, gates);
@@ -167,12 +169,6 @@ const isChosen = ({ nodeHints, zoneHints }: ProxyEndpoint, mode: TopologyMode, n
   if (mode === '') return true;
   return mode === 'PreferSameNode' ? nodeHints.has(node) : zoneHints.has(zone);
 };
-
-interface Choice {
-  readonly list: readonly ProxyEndpoint[];
-  readonly mode: TopologyMode;
-  readonly reason: Reason;
-}
 
 const chooseCluster = (input: RouteInput, endpoints: readonly ProxyEndpoint[], fallback: boolean): Choice => {
   const [nodeName, zone] = [nameOf(input.node), zoneOfNode(input.node)];
