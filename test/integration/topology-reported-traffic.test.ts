@@ -435,7 +435,7 @@ const ROWS: readonly Row[] = [
     { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
     'Effective',
     'LoadBalancerTraffic',
-    /traffic from outside enters through Nodes in the zone of its address \(an NLB with cross-zone load balancing off/,
+    /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
     /An address in a zone without Nodes, .* fails/,
   ],
   [
@@ -449,7 +449,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /^✗ ineffective: 67 %/,
-    /Run a Pod in every zone of the load balancer/,
+    /Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on/,
   ],
   [
     'https://github.com/Azure/aks-engine/issues/3119',
@@ -469,7 +469,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /^✗ ineffective: 33 %/,
-    /no ready endpoint in b and c: no Node there passes the health check/,
+    /no ready endpoint in b and c: no Node there passes the health check.* As the policy intends/,
   ],
   [
     'https://github.com/kubernetes/cloud-provider-openstack/issues/2866',
@@ -614,6 +614,19 @@ const ROWS: readonly Row[] = [
     /only node-1 and node-2 may take its traffic.*without the label `node\.kubernetes\.io\/exclude-from/,
   ],
   [
+    'https://github.com/oracle/oci-cloud-controller-manager/issues/145',
+    {
+      annotations: { 'oci.oraclecloud.com/node-label-selector': 'pool in (edge, gate),!spot' },
+      spec: LOCAL,
+      endpoints: ['a:a'],
+      extra: [nodeWith('spot', 'a', { pool: 'edge', spot: '' }), nodeWith('gate', 'b', { pool: 'gate' })],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /any Node that the load balancer of the cloud picks; no Node that may take it has one of its Pods/,
+    /only gate may take its traffic from outside/,
+  ],
+  [
     'https://github.com/kube-vip/kube-vip/issues/729',
     { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['bgp_enable'])] },
     'Ineffective',
@@ -700,7 +713,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through targets in any zone \(cross-zone load balancing is on\)$/,
-    /cross-zone load balancing off and target type IP/,
+    /Cross-zone load balancing off and target type IP/,
   ],
   [
     'https://github.com/XenitAB/terraform-modules/pull/871',

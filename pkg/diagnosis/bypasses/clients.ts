@@ -132,9 +132,20 @@ export const CLIENTS = clients({
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
   'aws-alb': {
     decides: 'with target type ip the load balancer sends to Pods, by default across zones',
-    setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
+    setting:
+      '`load_balancing.cross_zone.enabled=false` in the annotation `alb.ingress.kubernetes.io/target-group-attributes` of the Ingress, with a Pod in every zone',
     kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
+  },
+  'aws-alb/gateway': {
+    decides: 'with target type ip the load balancer sends to Pods, by default across zones',
+    setting:
+      'target group attribute `load_balancing.cross_zone.enabled=false` in a TargetGroupConfiguration, with a Pod in every zone',
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide/gateway; #4801',
+  },
+  'f5-bigip': {
+    decides: 'with --pool-member-type=cluster BIG-IP sends to Pods, without zones (else through node ports)',
+    source: 'F5Networks/k8s-bigip-ctlr#3403 (open)',
   },
   'azure-application-gateway': {
     decides: 'the gateway sends to Pods',
@@ -359,12 +370,19 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
   [/^solo\.io\/gloo-gateway/, 'gloo'],
   [/^gateway\.nginx\.org\//, 'nginx-gateway'],
   [/^alb\.networking\.azure\.io\//, 'azure-application-gateway'],
-  [/^gateway\.k8s\.aws\//, 'aws-alb'],
+  [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
 ];
+
+/** Of a Service: they select the Nodes that its load balancer sends to. */
+export const NODES_OF_BALANCER =
+  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$/;
+const STEERING =
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
 
 /** Annotations of routes and Services that decide how their traffic goes. */
 export const steersClient = (annotation: string): boolean =>
-  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-/.test(annotation) ||
+  STEERING.test(annotation) ||
+  NODES_OF_BALANCER.test(annotation) ||
   Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);
 
 /** Annotations and labels of a Service that say who sends to its Pods. */

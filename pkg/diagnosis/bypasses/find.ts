@@ -170,8 +170,10 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
 
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
   if (takesNodePorts(client, entry, service)) return true;
-  const { usesClusterIp = '' } = CLIENTS[client];
-  return [entry.annotations, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
+  const { usesClusterIp = '', setting = '' }: Client = CLIENTS[client];
+  // traefik/traefik#9885
+  const ofEntry = setting.includes('annotate service') ? {} : entry.annotations;
+  return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
@@ -226,19 +228,16 @@ const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: Bypas
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
-/** Whether an AWS load balancer has cross-zone load balancing on; undefined where nothing says so: an NLB has it off. */
-export const isCrossZone = ({ metadata, spec }: Service): boolean | undefined => {
-  const all = Object.entries(metadata?.annotations ?? {}).map(([key, value]) => `${key}=${value}`);
-  const [, on] = /cross[-_]zone[-_.]\S*?enabled=(true|false)/.exec(all.join(' ')) ?? [];
-  if (on !== undefined) return on === 'true';
-  const isNlb = /aws-load-balancer-(?:type=(?:nlb|external)|nlb-target-type=)/.test(all.join(' '));
-  return isNlb || spec?.loadBalancerClass === 'service.k8s.aws/nlb' ? false : undefined;
-};
+/** Whether the AWS load balancer of a Service has cross-zone load balancing on. */
+export const isCrossZone = ({ metadata }: Service): boolean =>
+  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
+    /cross[-_]zone[-_.]\S*?enabled=true/i.test(`${key}=${value}`),
+  );
 
 const byMarks = (service: Service, name: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
-    const client = marked === 'aws-ip-targets' && isCrossZone(service) === false ? 'aws-ip-targets/nlb' : marked;
+    const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
     const value = annotations[key] ?? labels[key];
     const { unless } = CLIENTS[client];

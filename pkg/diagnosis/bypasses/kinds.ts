@@ -37,6 +37,8 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
   ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['cis.f5.com/v1', 'TransportServer', 'beside', 'f5-bigip'],
+  ['cis.f5.com/v1', 'VirtualServer', 'beside', 'f5-bigip'],
   ['gateway.solo.io/v1', 'VirtualService', 'anywhere', 'gloo'],
   ['gateway.solo.io/v1', 'RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],

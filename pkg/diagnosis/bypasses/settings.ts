@@ -16,6 +16,9 @@ export const BY_ITSELF = 'it chooses among the endpoints by itself, without zone
 export const entryName = ({ kind, namespace, name }: EntryObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
+/** istio/istio#40113 */
+const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
+
 /** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
 const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
   off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
@@ -23,10 +26,10 @@ const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly set
     decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
     setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
   },
-  kept: { decides: 'Envoy prefers its own zone by {rule}', setting: '' },
+  kept: { decides: `Envoy prefers its own zone by {rule}${EVERYWHERE}`, setting: '' },
   // istio/istio#39792, #46326
   outlier: {
-    decides: 'Envoy prefers its own zone by {rule}; before Istio 1.20 only from Pods that a Service selects',
+    decides: `Envoy prefers its own zone by {rule}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`,
     setting: '',
   },
   unset: { setting: '`outlierDetection` in {rule}' },

@@ -9,7 +9,8 @@ import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../sn
 const BY_ROUTES =
   /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|\bgloo\b/;
 /** Other proxies, by their images. */
-const PROXIES = /(?<!cilium-)\b(?:envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
+const PROXIES =
+  /(?<!cilium-)\b(?:envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager|bigip-ctlr)\b/;
 
 export interface Runner {
   readonly kind: string;

@@ -1,9 +1,11 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
-import { type Node, zoneOfNode } from '../../apis/core.ts';
+import type { LabelSelector } from '../../apis/admission.ts';
+import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
+import { NODES_OF_BALANCER } from '../bypasses/clients.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
@@ -21,6 +23,8 @@ interface Kind {
   readonly blind?: string;
   /** In these versions of the data plane; default: all. */
   readonly blindIn?: RegExp;
+  /** Of AWS: it sends to targets of its own zone only. */
+  readonly zonal?: boolean;
 }
 
 interface Entry extends Kind {
@@ -48,8 +52,6 @@ const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficP
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
-const IN_ZONE =
-  'On AWS: cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.';
 
 /** By its health checks under the policy Local. */
 const anyNode = (who: string) => ({
@@ -121,17 +123,18 @@ const FAMILIES: readonly Family[] = [
     blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
+    // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
     shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
-    enters:
-      'through targets in any zone, or in the zone of its address where cross-zone load balancing is off (the default of an NLB)',
-    remedy: IN_ZONE,
+    enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
+    remedy:
+      'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
+    zonal: true,
     modes: {
-      'cross-zone': { enters: 'through targets in any zone (cross-zone load balancing is on)', remedy: IN_ZONE },
-      'own-zone': {
-        enters: 'through Nodes in the zone of its address (an NLB with cross-zone load balancing off, as by default)',
-        remedy:
-          'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
+      'cross-zone': {
+        enters: 'through targets in any zone (cross-zone load balancing is on)',
+        remedy: 'Cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+        zonal: false,
       },
     },
   },
@@ -141,6 +144,13 @@ const FAMILIES: readonly Family[] = [
     enters: 'through any Node that the load balancer of Google picks',
     remedy:
       'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
+    modes: {
+      affinity: {
+        enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
+        remedy:
+          'trafficDistribution is set, by which an internal load balancer with subsetting keeps to zones (kubernetes/ingress-gce#2815): look whether the cluster has subsetting, and Pods in each zone of its clients.',
+      },
+    },
   },
   {
     shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
@@ -148,9 +158,11 @@ const FAMILIES: readonly Family[] = [
     ...anyNode('the load balancer of Azure'),
   },
   {
-    // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62
-    shown: /^load-balancer\.hetzner\.cloud\/|^service\.beta\.kubernetes\.io\/(?:do|scw)-loadbalancer-/,
-    label: /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\//,
+    // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62, oci-cloud-controller-manager#145
+    shown:
+      /^load-balancer\.hetzner\.cloud\/|^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud|oci)-load-?balancer-/,
+    label:
+      /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^oci\.oraclecloud\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
     ...anyNode('the load balancer of the cloud'),
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
@@ -173,6 +185,8 @@ const OTHER_ENTRY: Kind = {
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
   blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
 };
+/** What of it is not known. */
+const UNCHECKED = ', unless its load balancer leaves them out by their health';
 
 const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
@@ -185,6 +199,24 @@ const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-p
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
+/** A label selector as text: `a=b,c in (d,e),!f`. */
+const REQUIREMENT = /(!?)([\w./-]+)(?:\s*(==?|!=)\s*([\w.-]*)|\s+(in|notin)\s*\(([^)]*)\))?/g;
+
+/** Nodes that its load balancer sends to, where an annotation selects them: of OCI, OpenStack, Hetzner and AWS. */
+const nodesByAnnotation = ({ metadata }: Service): { readonly nodes: readonly LabelSelector[] }[] =>
+  Object.entries(metadata?.annotations ?? {}).flatMap(([key, text]) => {
+    if (!NODES_OF_BALANCER.test(key) || text === '') return [];
+    const matchExpressions = [...text.matchAll(REQUIREMENT)].map(
+      ([, not, label = '', sign = '', value = '', set = '', values]) => {
+        const listed = values?.split(',').map((each) => each.trim()) ?? [value];
+        if (sign === '' && set === '')
+          return { key: label, operator: not === '!' ? 'DoesNotExist' : 'Exists' } as const;
+        return { key: label, operator: sign === '!=' || set === 'notin' ? 'NotIn' : 'In', values: listed } as const;
+      },
+    );
+    return [{ nodes: [{ matchLabels: {}, matchExpressions }] }];
+  });
+
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
   const annotations = Object.entries(service.metadata?.annotations ?? {});
@@ -196,6 +228,12 @@ const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => 
   );
 };
 
+const isInternalOfGke = ({ metadata }: Service): boolean =>
+  Object.entries(metadata?.annotations ?? {}).some(
+    ([key, value]) =>
+      /^(?:networking\.gke\.io|cloud\.google\.com)\/load-balancer-type$/.test(key) && value === 'Internal',
+  );
+
 const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
   const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.keys(service.metadata?.annotations ?? {}), loadBalancerClass];
@@ -204,7 +242,8 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   const signs = new Set([
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
-    ...[isCrossZone(service)].flatMap((on) => (on === undefined ? [] : on ? ['cross-zone'] : ['own-zone'])),
+    ...(isCrossZone(service) ? ['cross-zone'] : []),
+    ...(isInternalOfGke(service) && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
   ]);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
@@ -236,6 +275,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
   const selectors = [
     announcers,
     ports,
+    nodesByAnnotation(service),
     index.bypasses.daemonSets.filter(({ name }) => type === 'LoadBalancer' && name.startsWith('kube-vip')),
     itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
   ].flatMap((own) =>
@@ -258,7 +298,8 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     const entry = { ...kind, takers, isStranded };
     if (!isLocal) return entry;
     const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
-    const pods = isBlind ? '; Nodes without one of its Pods drop it' : ', among Nodes with one of its Pods';
+    const unless = blind === OTHER_ENTRY.blind ? UNCHECKED : '';
+    const pods = isBlind ? `; Nodes without one of its Pods drop it${unless}` : ', among Nodes with one of its Pods';
     const local = isStranded ? '; no Node that may take it has one of its Pods, so it fails' : pods;
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
@@ -269,8 +310,12 @@ export const entryOf = (facts: Facts): Entry | undefined => {
 };
 
 const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, and selected by what announces it), or set \`externalTrafficPolicy: Cluster\`.`;
-const UNEVEN_REMEDY =
-  'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`), or have the load balancer send to Pods (on AWS target type IP).';
+const UNEVEN_REMEDY = 'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`)';
+const ZONAL_REMEDY =
+  'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.';
+const LEFT_OUT =
+  'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
+const ROUTED_REMEDY = 'Run a Pod in every zone whose routers are to reach it.';
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -289,7 +334,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
   const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
   if (entry === undefined || endpoints.length === 0) return [];
-  const { takers, isStranded, blind, announced } = entry;
+  const { takers, isStranded, blind, announced, zonal } = entry;
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const policy = `Service ${name} has externalTrafficPolicy Local`;
   if (isStranded) {
@@ -307,11 +352,12 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const where = byNode ? bare : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
-  const what = blind === undefined ? `no Node there ${kept}` : 'Nodes there drop what enters';
+  const unless = blind === OTHER_ENTRY.blind ? UNCHECKED : '';
+  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${unless}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
   const evidence = `${policy} and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
-  const reach = announced === undefined ? undefined : 'Run a Pod in every zone whose routers are to reach it.';
+  const reach = announced === undefined ? (zonal === true ? ZONAL_REMEDY : LEFT_OUT) : ROUTED_REMEDY;
   return [cause('effective', 'ZoneFailsHealthCheck', evidence, pinned ? PINNED_REMEDY : (blind ?? reach))];
 };
 
@@ -331,5 +377,6 @@ export const entryCauses = (facts: Facts): Cause[] => {
   if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1])
     return [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, UNEVEN_REMEDY)];
+  const toPods = entry.zonal === undefined ? '.' : ', or have the load balancer send to Pods (target type IP).';
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, `${UNEVEN_REMEDY}${toPods}`)];
 };

@@ -216,6 +216,13 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
     case 'Mapping':
       // By default it goes to the name of the Service.
       return /^$|service/.test(textIn(spec, 'resolver')) ? [] : [hostOf(spec, 'service')];
+    case 'TransportServer':
+    case 'VirtualServer':
+      // Of F5's BIG-IP.
+      return [fieldsIn(spec, 'pool'), ...listIn(spec, 'pools')].map((pool) => ({
+        name: pool['service'],
+        namespace: pool['serviceNamespace'],
+      }));
     default:
       return [];
   }

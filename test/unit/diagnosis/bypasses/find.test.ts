@@ -89,6 +89,16 @@ const CASES: readonly Case[] = [
     [],
     web({ metadata: { annotations: { 'traefik.ingress.kubernetes.io/service.nativelb': 'true' } } }),
   ],
+  [
+    "Traefik's Ingress with the annotation of a Service",
+    [ingress('traefik', { 'traefik.ingress.kubernetes.io/service.nativelb': 'true' })],
+    ['traefik'],
+  ],
+  [
+    'a TransportServer of BIG-IP',
+    [object('cis.f5.com/v1', 'TransportServer', 't', { spec: { pool: { service: 'web', servicePort: 80 } } })],
+    ['f5-bigip'],
+  ],
   ['HAProxy Ingress', [ingressClass('h', 'haproxy-ingress.github.io/controller'), ingress('h')], ['haproxy-ingress']],
   ['an ALB with IP targets', [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' })], ['aws-alb']],
   ['an ALB with instance targets', [ingress('alb')], []],

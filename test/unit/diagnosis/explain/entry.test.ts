@@ -41,7 +41,11 @@ describe('where traffic from outside enters', () => {
       `through the Node whose port the client picks${DROPPED}`,
     ],
     ['by what is not known', { spec: LB }, PICKED],
-    ['by Nodes of EKS', { spec: LB, labels: EKS }, /^through targets in any zone, or in the zone of its address/],
+    [
+      'by Nodes of EKS',
+      { spec: LB, labels: EKS },
+      /^through Nodes in the zone of its address \(cross-zone load balancing is off, as by default\)$/,
+    ],
     [
       'by a class of AWS',
       { spec: { ...LB, loadBalancerClass: 'service.k8s.aws/nlb' } },
@@ -67,7 +71,11 @@ describe('where traffic from outside enters', () => {
       { spec: { ...LB, externalTrafficPolicy: 'Local' }, beside: 'metallb-system' },
       /^through the one Node that announces its address \(MetalLB.*, among Nodes with one of its Pods/,
     ],
-    ['by what is not known, with policy Local', { spec: LOCAL_LB }, `${PICKED}${DROPPED}`],
+    [
+      'by what is not known, with policy Local',
+      { spec: LOCAL_LB },
+      /Nodes without one of its Pods drop it, unless its load balancer leaves them out by their health/,
+    ],
     [
       'by Octavia',
       { spec: LOCAL_LB, annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'a' } },
@@ -77,6 +85,14 @@ describe('where traffic from outside enters', () => {
       'by Octavia that asks for health',
       { spec: LOCAL_LB, annotations: { [MONITOR]: 'true' } },
       /, among Nodes with one/,
+    ],
+    [
+      'by an internal load balancer of GKE that keeps to zones',
+      {
+        spec: { ...LB, trafficDistribution: 'PreferClose' },
+        annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
+      },
+      /^through Nodes of the client's zone where the cluster has GKE subsetting/,
     ],
     ['by Nodes of GKE', { spec: LB, labels: { 'cloud.google.com/gke-nodepool': 'a' } }, /of Google picks$/],
     ['by Nodes of AKS', { spec: LB, labels: { 'kubernetes.azure.com/cluster': 'a' } }, /of Azure picks$/],
