@@ -1,7 +1,7 @@
 // The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes, and small readings of them.
 import { isFields } from './values.ts';
 import type { Condition, KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
-import { ANNOTATION_HINTS, HINTS_OFF, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';
+import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';
 
 export interface ServicePort {
   name?: string;
@@ -112,6 +112,12 @@ export interface EndpointSlice extends KubernetesObject {
   endpoints?: Endpoint[] | null;
   ports?: { name?: string; protocol?: string; port?: number; appProtocol?: string }[] | null;
 }
+
+/** `namespace/name` of a slice's Service; undefined where it has none. */
+export const serviceKeyOf = ({ metadata }: EndpointSlice): string | undefined => {
+  const name = metadata?.labels?.[LABEL_SERVICE_NAME];
+  return name === undefined || name === '' ? undefined : `${metadata?.namespace ?? ''}/${name}`;
+};
 
 /** Why nothing is done while the switch is off, for conditions, decisions and events. */
 export const SWITCHED_OFF = {

@@ -1,5 +1,5 @@
 // In which order Services are written: the webhook's own, then those with most traffic where that is known, then those with most endpoints.
-import type { EndpointSlice } from '../../apis/core.ts';
+import { type EndpointSlice, serviceKeyOf } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
@@ -7,7 +7,6 @@ import { keyOf } from '../../apis/values.ts';
 import type { MeasuredLoad } from '../../evacuation/capacity.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { serviceKeyOf } from './view.ts';
 
 type FlowStatus = NonNullable<FlowPolicy['status']>;
 

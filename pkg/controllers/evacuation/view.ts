@@ -1,5 +1,5 @@
 // What is read while a zone is evacuated, and only then: every slice of the cluster with its addresses, and the labels of namespaces.
-import type { Endpoint, EndpointSlice, Namespace } from '../../apis/core.ts';
+import { type Endpoint, type EndpointSlice, type Namespace, serviceKeyOf } from '../../apis/core.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
 import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES } from '../../apis/resources.ts';
@@ -8,12 +8,6 @@ import { type CacheOptions, createCache } from '../../kubernetes/cache.ts';
 import { createBell, pause } from '../../kubernetes/wait.ts';
 
 const INDEX_SERVICE = 'service';
-
-/** `namespace/name` of a slice's Service; undefined where it has none. */
-export const serviceKeyOf = ({ metadata }: EndpointSlice): string | undefined => {
-  const name = metadata?.labels?.[LABEL_SERVICE_NAME];
-  return name === undefined || name === '' ? undefined : `${metadata?.namespace ?? ''}/${name}`;
-};
 
 const projectEndpoint = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): Endpoint => ({
   addresses: addresses.slice(0, 1),

@@ -1,15 +1,10 @@
 // Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
-import { defined, refOfKey } from '../../apis/values.ts';
+import { defined, keyOf, refOfKey } from '../../apis/values.ts';
 import type { Extension, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
-import {
-  type ReadExtension,
-  extensionClassOf,
-  extensionNameOf,
-  isResponsible,
-} from '../../gardener/extension/select.ts';
+import { type ReadExtension, extensionClassOf, isResponsible } from '../../gardener/extension/select.ts';
 import {
   beginPatch,
   conditionOf,
@@ -77,7 +72,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     signal: AbortSignal,
   ): Promise<ReadExtension> => {
     if (body === undefined) return before;
-    const key = extensionNameOf(before);
+    const key = keyOf(before);
     const write = defined({ subresource });
     return project(await client.patch<Extension>(EXTENSIONS, refOfKey(key), 'merge', body, write, signal));
   };
@@ -86,12 +81,12 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     decideOperation({
       extension,
       shoot: caches.clusters?.get({ name: extension.metadata?.namespace ?? '' })?.spec?.shoot,
-      firstSight: memoryOf(extensionNameOf(extension)).seen !== true,
+      firstSight: memoryOf(keyOf(extension)).seen !== true,
     });
 
   const conditionFor = (extension: ReadExtension): ExtensionCondition | undefined => {
     const input = {
-      name: extensionNameOf(extension),
+      name: keyOf(extension),
       reading: extension.reading ?? ({ kind: 'absent' } as const),
       namespaces: subjects.seen(extension),
     };
@@ -120,7 +115,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
     type: OperationType,
     signal: AbortSignal,
   ): Promise<Result> => {
-    const key = extensionNameOf(live);
+    const key = keyOf(live);
     let current = await begin(live, type, signal);
     current = await patch(current, takeUpPatch(current, type), undefined, signal);
     if (type === 'Delete' && waits(cached, key)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
@@ -150,7 +145,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
 
   /** After an operation the condition follows what the Services do, and nothing else is written. */
   const follow = async (extension: ReadExtension, signal: AbortSignal): Promise<Result> => {
-    const key = extensionNameOf(extension);
+    const key = keyOf(extension);
     const memory = memoryOf(key);
     memory.seen = true;
     const condition = conditionFor(extension);
@@ -184,9 +179,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
 
   return {
     watches: [
-      ...objects(caches.extensions, (extension) =>
-        extension.reading === undefined ? [] : [extensionNameOf(extension)],
-      ),
+      ...objects(caches.extensions, (extension) => (extension.reading === undefined ? [] : [keyOf(extension)])),
       subjects.watch,
     ],
     async reconcile(key, signal) {

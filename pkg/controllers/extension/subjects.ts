@@ -1,8 +1,9 @@
 // What each Extension is about, by the caches: its namespaces, what was decided there, and whether it has effect.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { ExtensionClass } from '../../apis/gardener.ts';
+import { keyOf } from '../../apis/values.ts';
 import type { SeenNamespace } from '../../gardener/extension/condition.ts';
-import { type ReadExtension, extensionClassOf, extensionNameOf } from '../../gardener/extension/select.ts';
+import { type ReadExtension, extensionClassOf } from '../../gardener/extension/select.ts';
 import { type Table, signals } from '../../kubernetes/watches.ts';
 import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
 import { type SettingsCaches, inNamespace, namespaceNames } from '../settings/caches.ts';
@@ -49,7 +50,7 @@ export const createSubjects = (options: SubjectsOptions) => {
     return extensionClassesOf(config.modes).flatMap((own) => {
       if (own !== 'shoot' && OWNERS[own] !== owner) return [];
       const found = inNamespace(caches.extensions, extensionNamespaceOf(own, name, config.modes));
-      return found.filter((item) => item.reading && extensionClassOf(item) === own).map(extensionNameOf);
+      return found.filter((item) => item.reading && extensionClassOf(item) === own).map(keyOf);
     });
   };
   const decisions = (extension: ReadExtension): NamespaceDecision[] =>

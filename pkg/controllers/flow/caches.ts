@@ -24,7 +24,7 @@ import type { OpenCache } from '../../kubernetes/caches.ts';
 import { type KeysOf, type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { routingMeta } from '../routers/evidence.ts';
+import { routingMeta, routingStatus } from '../routers/evidence.ts';
 import type { Snapshot } from './memory.ts';
 
 interface WithResources {
@@ -98,7 +98,6 @@ const UNGROUPED: GroupNode = { metadata: {}, zoneManagers: [], memberManagers: [
 /** `grouped`: with what decides the zones that NodeGroups give. */
 export const projectNode = (node: Node, grouped = false): FlowNode => {
   const { metadata = {}, status } = node;
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const routing = routingMeta(metadata);
   const group = grouped ? projectGroupNode(node) : UNGROUPED;
   return {
@@ -108,11 +107,7 @@ export const projectNode = (node: Node, grouped = false): FlowNode => {
       labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS), ...group.metadata.labels },
       annotations: { ...routing.annotations, ...group.metadata.annotations },
     },
-    status: {
-      nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
-      conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
-      allocatable: picked(status?.allocatable, ['cpu']),
-    },
+    status: { ...routingStatus(node), allocatable: picked(status?.allocatable, ['cpu']) },
   };
 };
 

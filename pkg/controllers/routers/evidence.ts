@@ -139,6 +139,15 @@ export const routingMeta = (meta: ObjectMeta | undefined): Pick<ObjectMeta, 'lab
   ...kept(meta, 'annotations', ARGUMENTS),
 });
 
+/** Who routes on a Node and whether it is ready; for the same caches. */
+export const routingStatus = ({ status }: Node): Pick<NonNullable<Node['status']>, 'conditions' | 'nodeInfo'> => {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
+    nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
+  };
+};
+
 const relevant = ({ metadata, status }: Node): string =>
   JSON.stringify([metadata?.labels, metadata?.annotations, status?.conditions, status?.nodeInfo]);
 

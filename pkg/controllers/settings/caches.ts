@@ -1,6 +1,13 @@
 // The caches that the modes in use need, and only those, each reduced to the fields that decisions read: memory is bounded by what is used.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import type { Endpoint, EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
+import {
+  type Endpoint,
+  type EndpointSlice,
+  type Namespace,
+  type Node,
+  type Service,
+  serviceKeyOf,
+} from '../../apis/core.ts';
 import { defined, isAbsent, isFields, nameOf, putAt } from '../../apis/values.ts';
 import type { Cluster, Etcd, Extension, Garden, Seed, Shoot } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
@@ -34,7 +41,7 @@ import { type ReadExtension, assessReading, extensionClassOf } from '../../garde
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
-import { routingMeta } from '../routers/evidence.ts';
+import { routingMeta, routingStatus } from '../routers/evidence.ts';
 
 const KEPT_KEYS = new Set([
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
@@ -116,16 +123,7 @@ const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
   };
 };
 
-export const projectNode = ({ metadata, status }: Node): Node => {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return {
-    metadata: placed(metadata),
-    status: {
-      conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
-      nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
-    },
-  };
-};
+export const projectNode = (node: Node): Node => ({ metadata: placed(node.metadata), status: routingStatus(node) });
 
 /** Setting and zones; the rest of a Seed is large and never read. */
 export const projectSeed = keepFields<Seed>(
@@ -230,8 +228,6 @@ const namespaceIndex = <T extends KubernetesObject>(): Indexers<T> => ({
   [INDEX_NAMESPACE]: ({ metadata }) => (metadata?.namespace === undefined ? [] : [metadata.namespace]),
 });
 
-const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
-
 /** Labels are mirrored from the Service, so a slice without this project's labels matters only while it is evacuated. */
 const isInteresting = ({ metadata }: EndpointSlice): boolean =>
   metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined ||
@@ -246,8 +242,7 @@ const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
 };
 
 const sliceIndex: Indexers<EndpointSlice> = {
-  [INDEX_SERVICE]: (slice) =>
-    serviceOf(slice) === '' ? [] : [`${slice.metadata?.namespace ?? ''}/${serviceOf(slice)}`],
+  [INDEX_SERVICE]: (slice) => [serviceKeyOf(slice)].filter((key) => key !== undefined),
 };
 
 /**

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, EXTENSION_FINALIZER, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
 import { keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
-import { extensionNameOf, isResponsible } from '../../gardener/extension/select.ts';
+import { isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
 import { ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { listKept } from '../../kubernetes/request.ts';
@@ -89,7 +89,7 @@ export const releaseExtensions = async (
   let count = 0;
   for (const extension of ours) {
     if (!(await patchAnew(client, EXTENSIONS, extension, patchOf, signal))) continue;
-    logger.info('finalizer removed', { extension: extensionNameOf(extension) });
+    logger.info('finalizer removed', { extension: keyOf(extension) });
     count += 1;
   }
   return count;

@@ -42,12 +42,8 @@ export const followVersion = (options: {
   readonly clock: Clock;
   readonly logger: Logger;
 }) => {
-  const {
-    client,
-    config: { kubernetesVersion },
-    clock,
-    logger,
-  } = options;
+  const { client, clock, logger } = options;
+  const { kubernetesVersion } = options.config;
   const { rereadSeconds, stableSeconds } = kubernetesVersion;
   const callbacks: ((version: KubernetesVersion) => void)[] = [];
   /** Taken instead of what `/version` answers; then nothing is ever read. */

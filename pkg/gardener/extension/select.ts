@@ -1,5 +1,5 @@
 // Which Extension's configuration applies where, what it changes for one Service, and what it holds while it is wrong.
-import { defined } from '../../apis/values.ts';
+import { byText, defined, keyOf } from '../../apis/values.ts';
 import { EXTENSION_CLASSES, type Extension, type ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, EXTENSION_TYPE, type Strategy } from '../../apis/names.ts';
@@ -145,13 +145,8 @@ export const isResponsible = (extension: Extension, classes: readonly ExtensionC
   return extension.spec?.type === EXTENSION_TYPE && own !== undefined && classes.includes(own);
 };
 
-export const extensionNameOf = ({ metadata }: Extension): string =>
-  `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
-
 /** Leaving with its Shoot for another seed: what it asked for stays until Gardener takes the namespace down. */
 const isMigrating = ({ status }: Extension): boolean => status?.lastOperation?.type === 'Migrate';
-
-const byName = (one: Extension, other: Extension): number => (extensionNameOf(one) < extensionNameOf(other) ? -1 : 1);
 
 /**
  * The Extension of a class whose configuration counts; Gardener makes one for each Shoot, Seed and Garden, and of several
@@ -166,7 +161,7 @@ export const governingExtension = (
   const [first] = extensions
     .filter((extension) => isResponsible(extension, [wanted]))
     .filter((extension) => extension.metadata?.deletionTimestamp === undefined || isMigrating(extension))
-    .sort(byName);
+    .sort((one, other) => byText(keyOf(one), keyOf(other)));
   if (first === undefined) return undefined;
-  return { name: extensionNameOf(first), class: wanted, reading: first.reading ?? { kind: 'absent' } };
+  return { name: keyOf(first), class: wanted, reading: first.reading ?? { kind: 'absent' } };
 };

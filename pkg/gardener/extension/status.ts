@@ -1,8 +1,8 @@
 // The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
 import type { Extension, ExtensionCondition, LastOperation, OperationType, Shoot } from '../../apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
-import { timeText } from '../../apis/values.ts';
-import { assessReading, describeProblems, extensionClassOf, extensionNameOf } from './select.ts';
+import { keyOf, timeText } from '../../apis/values.ts';
+import { assessReading, describeProblems, extensionClassOf } from './select.ts';
 import type { Governing, ReadExtension } from './select.ts';
 
 // Which operation an Extension waits for, by the contract between Gardener and its extensions.
@@ -78,7 +78,7 @@ export interface OutcomeInput {
  */
 export const misconfiguration = ({ extension, type, namespace, governing }: OutcomeInput): string | undefined => {
   if (type === 'Delete' || type === 'Migrate') return undefined;
-  const name = extensionNameOf(extension);
+  const name = keyOf(extension);
   const own = extensionClassOf(extension) ?? 'shoot';
   if (extension.metadata?.namespace !== namespace) {
     return `Extension ${name}: class ${own} applies in namespace ${namespace} only`;
