@@ -137,7 +137,7 @@ const byGardener: By = ({ annotations, labels, about }) => {
   return origin === undefined
     ? undefined
     : reverts(
-        `gardener-resource-manager writes it back from ManagedResource ${origin}: change it where that is made (routing by zone: topologyAwareRouting in the Seed or Garden)`,
+        `gardener-resource-manager writes it back from ManagedResource ${origin}: change it where that is made (routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart)`,
       );
 };
 

@@ -124,12 +124,18 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   ];
 };
 
+/** Causes that a tick is not to hide. */
+const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
+  ['NodeIgnored', 'not on their own Node, as asked'],
+  ['UnevenLoad', 'one endpoint gets at least twice an even share'],
+];
+
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
 const scopedText = (report: Explanation, alone: string): string => {
   const { around, unseen, past } = report.scope;
   const enters = entersText(report);
   const limits = [
-    ...(report.causes.some(({ reason }) => reason === 'NodeIgnored') ? ['not on their own Node, as asked'] : []),
+    ...LIMITS.flatMap(([cause, text]) => (report.causes.some(({ reason }) => reason === cause) ? [text] : [])),
     ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];
@@ -146,6 +152,12 @@ const missedText = (report: Explanation): string => {
   return clean(`${[`${share}${failingText(effective)}`, ...limits].join('; ')}${entersText(report)}`);
 };
 
+/** A setting that this version does not act on is there, and named. */
+const unwantedText = ({ by }: Explanation['wanted']): string =>
+  by === ''
+    ? 'not wanted: the Service has no recognised topology setting'
+    : `not recognised: ${clean(by)} does nothing here`;
+
 const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
   switch (report.verdict) {
     case 'Effective':
@@ -155,7 +167,7 @@ const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string
     case 'Unknown':
       return strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
-      return bad(`✗ not wanted: the Service has no recognised topology setting; ${missedText(report)}`);
+      return bad(`✗ ${unwantedText(report.wanted)}; ${missedText(report)}`);
     case 'Ineffective':
       return bad(`✗ ineffective: ${missedText(report)}`);
   }
@@ -167,8 +179,11 @@ const assumedText = ({ routers }: Explanation): string => {
   return `${[...titles].join(' and ')} routes`;
 };
 
-const wantedText = ({ wanted }: Explanation, { under, mark }: Screen): string => {
-  const { strategy, by } = wanted;
+const wantedText = ({ wanted, kubernetesVersion }: Explanation, { under, mark }: Screen): string => {
+  // kubernetes/kubernetes#134457
+  const isRenamed = Number(kubernetesVersion.split('.')[1]) > 33;
+  const by = wanted.by.replace(/PreferClose$/, isRenamed ? '$& (the older name of PreferSameZone)' : '$&');
+  const { strategy } = wanted;
   const text = strategy === undefined ? clean(by) : `${strategy}, by ${clean(by)}`;
   return under('WANTED', INDENT, `${INDENT}${mark(wanted.wanted)} ${by === '' ? 'no' : text}\n`);
 };

@@ -58,8 +58,8 @@ export const REASONS = {
     'Before 1.27 the annotation is `service.kubernetes.io/topology-aware-hints`.',
   ),
   HintsControllerGateOff: controller(
-    'Service {service} asks for hints by annotation, but the feature gate TopologyAwareHints is off in Kubernetes {version}.',
-    'Switch the gate on, in kube-controller-manager, kube-apiserver and kube-proxy, or update to 1.24 or newer.',
+    'Service {service} asks for hints by annotation, but the feature gate TopologyAwareHints is off by default in Kubernetes {version}.',
+    'Update to 1.24 or newer, where it is on, or switch the gate on, in kube-controller-manager, kube-apiserver and kube-proxy.',
   ),
   TrafficDistributionNotRecognized: controller(
     'Service {service} asks for trafficDistribution {value}, which Kubernetes {version} with its feature gates does not know.',

@@ -78,6 +78,9 @@ const KUBE_OVN = [
   daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.13.2', 'cni-server'),
   { ...daemonSet('kube-ovn-controller', 'kubeovn/kube-ovn:v1.13.2'), kind: 'Deployment' },
 ];
+const GATE_ON = daemonSet('kube-proxy', 'k8s.gcr.io/kube-proxy:v1.23.6', 'kube-proxy', {
+  args: ['--feature-gates=TopologyAwareHints=true'],
+});
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
 interface Objects extends Reported {
@@ -134,7 +137,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'OverloadThreshold',
     /^✗ ineffective: 33 %/,
-    /the strategy `same-zone`, which does not look at CPU\. .*--replicas=6/,
+    /\(Kubernetes 1\.31 and newer\) or the strategy `same-zone`: neither looks at CPU\. .*--replicas=6/,
     /"trafficDistribution"/,
   ],
   [
@@ -177,7 +180,7 @@ const ROWS: readonly Row[] = [
     { version: '1.23.6', annotations: HINTS, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'HintsControllerGateOff',
-    /^✗ not wanted: .*33 %/,
+    /^✗ not recognised: annotation service\.kubernetes\.io\/topology-aware-hints=auto .*33 %/,
     /kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true/,
   ],
   [
@@ -194,7 +197,7 @@ const ROWS: readonly Row[] = [
     { spec: { trafficDistribution: 'PreferZone' }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'TrafficDistributionNotRecognized',
-    /^✗ not wanted: .*33 %/,
+    /^✗ not recognised: spec\.trafficDistribution=PreferZone .*33 %/,
     /PreferZone, which Kubernetes 1\.33 .* does not know\. .*"trafficDistribution":"PreferClose"/,
   ],
   [
@@ -688,7 +691,7 @@ const ROWS: readonly Row[] = [
     { version: '1.26.4', annotations: MODE, endpoints: ['b', 'b', 'c'] },
     'NotWanted',
     'AnnotationKeyNotRead',
-    /^✗ not wanted: /,
+    /^✗ not recognised: annotation service\.kubernetes\.io\/topology-mode=Auto /,
     /topology-aware-hints=auto .*No ready endpoint of Service shop\/web serves a/,
   ],
   [
@@ -698,6 +701,45 @@ const ROWS: readonly Row[] = [
     'NodeIgnored',
     /^✓ effective: 100 % of connections stay in their zone; not on their own Node/,
     /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/issues/3588',
+    { version: '1.32.3', service: HELM, endpoints: ['a'], pods: {} },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ not wanted: .*33 %/,
+    /one ready endpoint .* NotRequested .*/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/1840',
+    { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /only with the gate ServiceTopology, .*No release before 1\.21 has hints/,
+    /TopologyAwareHints=true|kubectl annotate/,
+  ],
+  [
+    'https://github.com/aojea/kind-networking-plugins/issues/2',
+    { version: '1.23.6', annotations: HINTS, endpoints: ['a', 'b'], plane: [GATE_ON] },
+    'Ineffective',
+    'TooFewEndpoints',
+    /^✗ ineffective: /,
+    /endpoints would do/,
+    /GateOff/,
+  ],
+  [
+    'https://github.com/gardener/etcd-druid/pull/973',
+    {
+      version: '1.32.4',
+      service: { labels: { 'endpoint-slice-hints.resources.gardener.cloud/consider': 'true' } },
+      endpoints: ['a', 'b', 'c'],
+    },
+    'Ineffective',
+    'WebhookMissing',
+    /^✗ ineffective: 33 %/,
+    /up to Kubernetes 1\.31\..* `spec\.etcd\.clientService\.trafficDistribution`/,
+    /look-again/,
   ],
   [
     'https://github.com/openshift/sdn/pull/426',

@@ -8,9 +8,9 @@ import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../sn
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
   /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|\bgloo\b/;
-/** Other proxies, by their images. */
+/** Other proxies, and what programs load balancers outside (BIG-IP, NetScaler, Avi), by their images. */
 const PROXIES =
-  /(?<!cilium-)\b(?:envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager|bigip-ctlr)\b/;
+  /(?<!cilium-)\b(?:k8s-bigip-ctlr|netscaler-k8s|citrix-k8s|ako|envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
 export interface Runner {
   readonly kind: string;

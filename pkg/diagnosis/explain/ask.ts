@@ -8,6 +8,7 @@ import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { Facts } from './facts.ts';
+import type { Cause } from './reasons.ts';
 import type { Change, Keys, Step } from './remedy.ts';
 
 /** Steps in their order; in lines `{slices}`, `{name}` and `{namespace}` stand for those of the Service. Undefined: none that helps. */
@@ -64,7 +65,7 @@ export const settingsFor = ({ version, options, index: { groups, routers } }: Fa
   };
 };
 
-const presentAnnotation = ({ service }: Facts): string | undefined =>
+export const presentAnnotation = ({ service }: Facts): string | undefined =>
   [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
     (key) => service.metadata?.annotations?.[key] !== undefined,
   );
@@ -89,6 +90,10 @@ export const useField: Fix = (facts) => {
 
 /** Asks with a setting that every version recognises. */
 export const ask: Fix = (facts) => useField(facts) ?? annotate(facts);
+
+/** No release before 1.21 has hints that could be asked for, and a gate that a component does not know keeps it from starting. */
+export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =>
+  ['NotRequested', 'HintsControllerGateOff', 'HintsGateOff'].includes(reason) && !atLeast(version, 21);
 
 /** Its `etcdcomponents` webhook denies all other users the update. */
 export const DRUID_NOTE =

@@ -17,7 +17,7 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
-import { settingsFor } from './ask.ts';
+import { isTooOld, settingsFor } from './ask.ts';
 import { entryCauses, entryOf, localEntryCauses } from './entry.ts';
 import {
   type ExplainOptions,
@@ -34,7 +34,7 @@ import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
 import { stickyCauses } from './sticky.ts';
-import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
@@ -92,8 +92,6 @@ const usedCauses = (facts: Facts): Cause[] =>
     return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
   });
 
-const isHinted = ({ forZones }: Facts['endpoints'][number]): boolean => forZones.length > 0;
-
 const givenReport = ({ families }: Facts) =>
   families.map(({ family: addressType, endpoints }) => {
     const names = new Set(endpoints.flatMap(({ zone, forZones }) => [zone, ...forZones]));
@@ -104,7 +102,7 @@ const givenReport = ({ families }: Facts) =>
     return {
       addressType,
       ready: endpoints.length,
-      hinted: endpoints.filter(isHinted).length,
+      hinted: endpoints.filter(({ forZones }) => forZones.length > 0).length,
       zones: Object.fromEntries(rows),
     };
   });
@@ -184,16 +182,9 @@ const effectiveReport = (facts: Facts) => {
   };
 };
 
-/** Every Node whose router is known keeps to hints; of the others nothing can be said. */
-const onlyUnknown = ({ routes, endpoints }: Facts): boolean =>
-  endpoints.length > 0 &&
-  endpoints.every(isHinted) &&
-  routes.every((route) => route.reason === 'RouterUnknown' || isKept(route));
-
 /** The remaining cause if everything that objects show is right. */
 const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
-  if (options.crossing !== true || !effective || routes.length === 0) return [];
-  const raced = racedNodes(index);
+  const raced = options.crossing === true && effective && routes.length > 0 ? racedNodes(index) : [];
   if (raced.length === 0) return [];
   const evidence = `${listed(raced.map(nameOf))} run kube-proxy ${LATE_ZONE_VERSIONS}, and all objects are correct.`;
   return [cause('used', 'ProxyMissedItsZone', evidence)];
@@ -208,17 +199,15 @@ const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Caus
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-/** Without what this version does not have. */
-const remedyFor = (remedy: string, facts: Facts): string =>
-  isEnabled('ServiceTrafficDistribution', facts.version, facts.options.gates)
+/** What this version has comes first. */
+const remedyFor = ({ reason, remedy }: Cause, facts: Facts): string => {
+  if (isTooOld(reason, facts))
+    return 'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`.';
+  const hasField = isEnabled('ServiceTrafficDistribution', facts.version, facts.options.gates);
+  return hasField || !remedy.startsWith('Set `spec.trafficDistribution`, or ')
     ? remedy
-    : remedy
-        .replace(
-          /`spec\.trafficDistribution` \(.*?\) or (the strategy `same-zone`): neither looks/,
-          '$1, which does not look',
-        )
-        .replace(/ Or replace the annotation by `spec\.trafficDistribution`.*$/, '')
-        .replace(/^Set `spec\.trafficDistribution`, or .*$/, `Set the annotation \`${settingsFor(facts).key}: Auto\`.`);
+    : `Set the annotation \`${settingsFor(facts).key}: Auto\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+};
 
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
@@ -226,7 +215,6 @@ const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServe
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name } = facts;
-  const none = 'No ready Node is known; no statement is possible';
   const single = `All ready worker Nodes are in ${listed(clientZones)}.`;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
@@ -240,13 +228,16 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const spread = isRouted ? spreadCauses(facts) : [];
   const found = [
-    ...(nodes.length === 0 ? [cause('used', 'NoNodes', `${none} about clients of Service ${name}.`)] : []),
+    ...(nodes.length === 0
+      ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]
+      : []),
     ...evacuation,
     ...localEntryCauses(facts),
     ...failingCauses(facts),
     ...kind,
+    // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
+    ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
-    // No hint helps before Pods are spread.
     ...(inOneZone(facts) ? spread : []),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
@@ -263,7 +254,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const unsaid = found.some(({ reason }) => reason === 'PodsNotSpread') ? 'PodsWaiting' : '';
   return firstOfEach(found.filter(({ reason }) => reason !== unsaid)).map((each) => ({
     ...each,
-    remedy: remedyFor(each.remedy, facts),
+    remedy: remedyFor(each, facts),
   }));
 };
 
@@ -319,7 +310,11 @@ export const diagnose = (
     if (facts.nodes.length === 0) return 'Unknown';
     const { unserved } = effective;
     if (unserved.length > 0 && unserved.every((zone) => facts.noZones.includes(zone))) return 'Unknown';
-    return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';
+    // Every Node whose router is known keeps to hints; of the others nothing can be said.
+    const isKeptOrUnknown = (route: Route): boolean => route.reason === 'RouterUnknown' || isKept(route);
+    return certainty === 'unknown' && isHinted(facts) && facts.routes.every(isKeptOrUnknown)
+      ? 'Unknown'
+      : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);
   return { facts, verdict, scope: scopeOf(facts), wanted, given: givenReport(facts), effective, causes };

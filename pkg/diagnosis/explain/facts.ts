@@ -285,8 +285,10 @@ export const gatherFacts = (
   const labels = labelsOf(service, slices);
   const version = stated.version ?? index.version;
   const strategy = strategyOf(labels);
-  // Hints that no webhook wrote show that the control plane's gate is on, where its default is off: no object shows its flags.
-  const isGateSeen = strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted));
+  // No object shows the control plane's flags. Its gate is on where hints are there that no webhook wrote, and where kube-proxy's was switched on.
+  const isGateSeen =
+    (strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted))) ||
+    nodes.some((node) => index.routers.of(node).routing.gates?.TopologyAwareHints === true);
   const gated = { ...stated, gates: { TopologyAwareHints: true, ...stated.gates } };
   const options = !atLeast(version, 24) && isGateSeen ? gated : stated;
   const gates = defined({ gates: options.gates });

@@ -6,7 +6,18 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
-import { DRUID_NOTE, type Fix, annotate, ask, askingNote, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
+import {
+  DRUID_NOTE,
+  type Fix,
+  annotate,
+  ask,
+  askingNote,
+  isTooOld,
+  patchSpec,
+  setKeys,
+  settingsFor,
+  useField,
+} from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { chosenBy, evacuatedZones, runsOnFargate } from './spread.ts';
@@ -110,7 +121,7 @@ const growth: Fix = ({ workloads, version, clientZones }) =>
     });
 
 const GATES_OF_ALL = [
-  '# --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
+  '# where you run the control plane (not on EKS, GKE or AKS): --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
 ];
 
 /** Where the gate is set; what is static lies in a file of the Node. */
@@ -297,7 +308,7 @@ const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typ
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   // A wish of which nothing comes is asked in other words.
-  const fix = FIXES[reason] ?? (reason === facts.wish.reason ? ask : []);
+  const fix = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? ask : []));
   const tries: readonly Fix[] = typeof fix === 'function' ? [fix] : isFixes(fix) ? fix : [() => fix];
   let later: readonly Step[] = [];
   for (const attempt of tries) {

@@ -1,11 +1,11 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
-import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { formatVersion } from '../../routing/version.ts';
+import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
@@ -53,17 +53,28 @@ export const webhooksFor = ({ snapshot, ref }: Pick<Facts, 'snapshot' | 'ref'>, 
       slices && matchesSelector(objectSelector, labels) && selectsNamespace(namespaceSelector, ref.namespace),
   );
 
+/** docs/operations/topology_aware_routing.md of gardener/gardener; gardener/etcd-druid#973 */
+const BY_FIELD =
+  'Gardener runs a webhook for this label up to Kubernetes 1.31. From 1.32 on `spec.trafficDistribution` asks, for an Etcd `spec.etcd.clientService.trafficDistribution`: topologyAwareRouting in the Seed or Garden sets both, in releases that know the field. For hints by the label install the `endpointslice-webhook`.';
+const WITHOUT_WEBHOOK = 32;
+
 /** `unhinted`: ready endpoints in slices that a strategy label asks hints for, at least one. */
 const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
   const { ref, service } = facts;
   const { webhooks } = facts.snapshot;
   const slices = [...new Set(unhinted.map(({ slice }) => slice))];
   const what = `slice ${listed(slices.map(nameOf))} stored without hints`;
+  const isGardeners = facts.labels[LABEL_CONSIDER] === 'true' && atLeast(facts.version, WITHOUT_WEBHOOK);
+  const remedy = isGardeners ? BY_FIELD : undefined;
+  if (webhooks.kind === 'unknown' && isGardeners)
+    return [cause('given', 'WebhookMissing', `${what}; no webhook for the label was seen (${webhooks.why}).`, remedy)];
   if (webhooks.kind === 'unknown')
     return given('WebhookSkipped', `${what}; whether a webhook serves it could not be seen (${webhooks.why}).`);
   const serving = webhooks.items.filter((webhook) => webhook.slices);
   if (serving.length === 0)
-    return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`);
+    return [
+      cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`, remedy),
+    ];
   const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
   const selecting = labels.flatMap((own) => webhooksFor(facts, own));
   if (selecting.length === 0) {

@@ -305,16 +305,20 @@ const lentCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'HintedForOtherZone', evidence)];
 };
 
-const unevenCauses = ({ traffics, index }: Facts): Cause[] =>
-  traffics.flatMap(({ routes, traffic, count }) => {
+const IDLE_REMEDY =
+  'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
+
+const unevenCauses = (facts: Facts): Cause[] =>
+  facts.traffics.flatMap(({ routes, traffic, count }) => {
     if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
     // Sums of shares are not exact, and "twice" should be what it says.
     if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
     const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
-    const clients = index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
-    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.`;
-    return [cause('prerequisite', 'UnevenLoad', evidence)];
+    const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
+    const idle = idlePods(facts, [zone]);
+    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle}`;
+    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? undefined : IDLE_REMEDY)];
   });
 
 /** Hints that are followed and still cost something. */

@@ -1,6 +1,5 @@
 // Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
 import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_ETCD_CLIENTS,
@@ -10,28 +9,28 @@ import {
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
+import { atLeast } from '../../routing/version.ts';
 import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
+import { presentAnnotation } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { type Taint, taintText } from './waiting.ts';
 
-const annotationKey = ({ service }: Facts): string =>
-  service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
-    ? ANNOTATION_TOPOLOGY_MODE
-    : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+const annotationKey = (facts: Facts): string => presentAnnotation(facts) ?? ANNOTATION_TOPOLOGY_MODE;
 
-const isHinted = ({ endpoints }: Facts): boolean =>
+/** Every endpoint that is ready, and there is one. */
+export const isHinted = ({ endpoints }: Pick<Facts, 'endpoints'>): boolean =>
   endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
 
 const asked = (source: HintSource, by: string, strategy?: string) => ({
   wanted: source !== 'none',
   source,
-  /** Annotation, field or label with its value; empty where nothing asks. */
+  /** Annotation, field or label with its value, also of one that nothing recognises; empty where nothing asks. */
   by,
   /** Named by a label or the annotation: `same-zone`, `load-aware`, .... */
   ...defined({ strategy }),
@@ -44,14 +43,15 @@ export const wantedReport = (facts: Facts) => {
     const key = [...STRATEGIES_BY_LABEL.keys()].find((one) => strategyOf({ [one]: labels[one] }) === strategy) ?? '';
     return asked('webhook', `label ${key}=${labels[key] ?? ''}`, strategy);
   }
-  const annotation = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
-  if (planned !== undefined) return asked('webhook', annotation, planned);
-  if (wish.mode === 'proportional') return asked(wish.source, annotation);
-  if (wish.mode !== 'none') return asked(wish.source, `spec.trafficDistribution=${wish.value}`);
+  const annotation = `annotation ${annotationKey(facts)}`;
+  if (planned !== undefined)
+    return asked('webhook', `${annotation}=${topologyAnnotation(service, version) ?? ''}`, planned);
+  const key = wish.source === 'trafficDistribution' ? 'spec.trafficDistribution' : annotation;
+  if (wish.mode !== 'none') return asked(wish.source, `${key}=${wish.value}`);
   // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.
-  return isEtcdClient(service) && isHinted(facts)
-    ? asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`)
-    : asked('none', '');
+  if (isEtcdClient(service) && isHinted(facts))
+    return asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`);
+  return asked('none', isOff(wish.value) ? '' : `${key}=${wish.value}`);
 };
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
@@ -197,6 +197,8 @@ const ETCD_REMEDY =
 
 /** In its spec, or as it was applied: the API server drops it from 1.22 on. */
 const KEYS = /"topologyKeys\\*":\s*\[/;
+const KEYS_BY_GATE =
+  ' Its topologyKeys, an alpha field until 1.22 (kubernetes#102412), count only with the gate ServiceTopology, which is off by default.';
 const GONE_KEYS =
   ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), are read by no release since and give no hints.';
 
@@ -233,7 +235,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
-  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
+  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? (atLeast(facts.version, 22) ? GONE_KEYS : KEYS_BY_GATE) : ''}`;
   if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
