@@ -160,7 +160,7 @@ const gigabytes = (text: string): number => {
 export const PRICES_FLAG = {
   prices: flag(
     '--prices <table|file>',
-    `what crossing costs: ${Object.keys(BUILT_IN_PRICES).join(', ')}, or a YAML or JSON file (default: ${DEFAULT_PRICES})`,
+    `what crossing costs: ${Object.keys(BUILT_IN_PRICES).join(', ')}, or a YAML or JSON file (default: of the cloud that labels of the Nodes show, else ${DEFAULT_PRICES})`,
   ),
 };
 
@@ -174,8 +174,9 @@ export const priceFlags = (of: string) => ({
   ...PRICES_FLAG,
 });
 
-/** The built-in table of that name, else the table in that file. Throws an InputError with file, line and field. */
-export const readPrices = async (name: string = DEFAULT_PRICES): Promise<PriceTable> => {
+/** The built-in table of that name, else the table in that file; undefined: none is named. Throws an InputError with file, line and field. */
+export const readPrices = async (name?: string): Promise<PriceTable | undefined> => {
+  if (name === undefined) return undefined;
   if (isBuiltInPrices(name)) return BUILT_IN_PRICES[name];
   const [{ readNamed }, { readYaml }] = await Promise.all([import('./input/files.ts'), import('./input/documents.ts')]);
   const content = await readNamed(name).catch((error: unknown) => {

@@ -18,6 +18,7 @@ const LABELS = [
   'kustomize.toolkit.fluxcd.io/name',
   'eks.amazonaws.com/component',
   'addonmanager.kubernetes.io/mode',
+  'olm.owner',
   'kubernetes.azure.com/managedby',
   'high-availability-config.resources.gardener.cloud/type',
 ] as const;
@@ -26,6 +27,7 @@ const ANNOTATIONS = [
   'argocd.argoproj.io/tracking-id',
   'objectset.rio.cattle.io/owner-gvk',
   'objectset.rio.cattle.io/owner-name',
+  'objectset.rio.cattle.io/id',
   ANNOTATION_ORIGIN,
 ] as const;
 
@@ -178,7 +180,13 @@ const byK3s: By = ({ annotations }) => {
   );
 };
 
-const byOperator: By = ({ owner, about }) => {
+/** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
+const byOperator: By = ({ owner, labels, about }) => {
+  const version = labels['olm.owner'];
+  if (version !== undefined && about !== 'replicas')
+    return reverts(
+      `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`,
+    );
   const group = owner?.apiVersion.includes('/') === true ? (owner.apiVersion.split('/')[0] ?? '') : '';
   if (owner === undefined || BUILT_IN.has(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
@@ -241,6 +249,11 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   )
     return keeps(`${writer} wrote it (managedFields), and may write it back`);
   if (!isHelms) return undefined;
+  // rancher/fleet#1594
+  if (annotations['objectset.rio.cattle.io/id'] !== undefined)
+    return keeps(
+      'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled',
+    );
   const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];
   if (value !== undefined && about !== 'service')
     return keeps(`Helm owns it: the same under ${value} of the chart's values`);
@@ -251,7 +264,7 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
   );
 };
 
-/** In this order: what Flux or Argo CD install by Helm carries Helm's marks too. */
+/** In this order: what Flux, Argo CD or Fleet install by Helm carries Helm's marks too. */
 const OWNERS = [byGardener, byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byRke2, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */

@@ -41,6 +41,19 @@ export const BUILT_IN_PRICES = {
 
 export const DEFAULT_PRICES = 'aws';
 
+/** Labels that only Nodes of a cloud have: by its managed Kubernetes, or by the CSI driver of its disks. */
+const NODES_OF: readonly (readonly [label: RegExp, prices: keyof typeof BUILT_IN_PRICES])[] = [
+  [/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/, 'gcp'],
+  [/^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/, 'azure'],
+];
+
+/** Of the cloud that the Nodes are in; where no label shows one, the default. */
+const listPricesFor = (nodes: readonly Node[]): PriceTable => {
+  const labels = nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {}));
+  const [, name = DEFAULT_PRICES] = NODES_OF.find(([label]) => labels.some((key) => label.test(key))) ?? [];
+  return BUILT_IN_PRICES[name];
+};
+
 export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>
   Object.hasOwn(BUILT_IN_PRICES, name);
 
@@ -95,8 +108,9 @@ export const parsePrices = (value: unknown) => {
   };
 };
 
-/** One table for one cluster. */
-export const tariffOf = (table: PriceTable, nodes: readonly Node[]) => {
+/** One table for one cluster; where none is given, the list prices of its cloud. */
+export const tariffOf = (given: PriceTable | undefined, nodes: readonly Node[]) => {
+  const table = given ?? listPricesFor(nodes);
   // In name order, so that Nodes that contradict each other give the same answer in any order: the first counts.
   const named = [...nodes].sort((a, b) => byText(nameOf(b), nameOf(a)));
   const labelled = named.map((node) => [zoneOfNode(node), node.metadata?.labels?.[LABEL_REGION] ?? ''] as const);

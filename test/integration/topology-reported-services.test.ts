@@ -673,6 +673,34 @@ const ROWS: readonly Row[] = [
     /kubectl (?:scale|patch|rollout)/,
   ],
   [
+    'https://github.com/aws/karpenter-provider-aws/issues/1854',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
+      pods: { nodeSelector: { pool: 'apps' } },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /every Node of b keeps them away .*Karpenter adds Nodes in a zone .*`minDomains`/,
+    /a node pool in each/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/121284',
+    {
+      version: '1.31.5',
+      nodes: ['a', 'b'],
+      spec: CLOSE,
+      endpoints: ['b:b', 'b:b', 'b:b'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, maxSkew: 2 }] },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 50 %/,
+    /a zone have 2 more than the emptiest.* Set `maxSkew: 1`\. .*"maxSkew":1,.*"matchLabelKeys":\["pod-template-hash"\]/,
+  ],
+  [
     'https://github.com/kubernetes/kops/pull/17554',
     {
       spec: CLOSE,

@@ -13,8 +13,10 @@ import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { type EntryObject } from '../bypasses/clients.ts';
+import { clientOfKind } from '../bypasses/kinds.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
-import { workloadTitle } from '../explain/waiting.ts';
+import { prefersApart, workloadTitle } from '../explain/waiting.ts';
 import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
@@ -141,7 +143,7 @@ const spreadRules = (workload: Workload, replicas: number): Said[] =>
 
 /** Of a workload behind a Service that asks for routing by zone. */
 const placementRules = (workload: Workload, replicas: number): Said[] => {
-  const { allowedZones = [], zoneAntiAffinity } = workload;
+  const { allowedZones = [], apart = [] } = workload;
   const has = `${workloadTitle(workload)} has`;
   if (replicas <= 1) {
     const message = `${has} ${counted(replicas, 'replica')}: clients in all other zones always cross`;
@@ -149,15 +151,17 @@ const placementRules = (workload: Workload, replicas: number): Said[] => {
   }
   if (new Set(allowedZones).size === 1)
     return [said('warning', 'PinnedToOneZone', `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`)];
-  if (zoneAntiAffinity || replicas === Infinity) return [];
+  if (apart.includes(LABEL_ZONE) || replicas === Infinity) return [];
   const constraints = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  if (constraints.length === 0) {
+  if (constraints.length === 0 && !prefersApart(workload)) {
     const message = `${has} up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
     return [said('warning', 'PodsNotSpread', message)];
   }
   const own = constraints.filter(({ selectsOwn }) => selectsOwn);
-  if (own.length === 0 || own.some(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway')) return [];
-  const message = `${workloadTitle(workload)} is spread over zones only as a preference (ScheduleAnyway)`;
+  if (own.length < constraints.length || own.some(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway'))
+    return [];
+  const by = own.length === 0 ? 'preferred podAntiAffinity' : 'ScheduleAnyway';
+  const message = `${workloadTitle(workload)} is spread over zones only as a preference (${by})`;
   return [said('note', 'SpreadOnlyPreferred', message)];
 };
 
@@ -199,21 +203,24 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
 };
 
 /** Several replicas behind it, and it asks for nothing. */
-const silence = (service: Service, wish: Wish, behind: readonly Behind[]): Said[] => {
+const silence = (service: Service, wish: Wish, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
-  const { internalTrafficPolicy, ports = [] } = service.spec ?? {};
+  const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
   if (saysSomething(service, wish) || replicas < 2 || internalTrafficPolicy === 'Local') return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
-  const message = `it has no trafficDistribution, and ${endpoints} behind it (${names}): clients use all zones equally`;
-  // Scraped endpoint by endpoint: its clients never pass the proxies.
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
-  return scraped
-    ? [said('note', 'NotRequested', `${message}, unless it is only scraped`)]
-    : [said('warning', 'NotRequested', message)];
+  const [use] = [
+    // Endpoint by endpoint: its clients never pass the proxies.
+    ...(scraped ? [', unless it is only scraped'] : []),
+    ...callers.map((by) => `; API servers call it (${by.kind} ${by.name}), by hints only if a proxy is on their host`),
+    ...(externalTrafficPolicy === 'Local' ? ['; traffic from outside stays on its Node (externalTrafficPolicy)'] : []),
+  ];
+  const message = `it has no trafficDistribution, and ${endpoints} behind it (${names}): clients in the cluster use all zones equally${use ?? ''}`;
+  return [said(use === undefined ? 'warning' : 'note', 'NotRequested', message)];
 };
 
-type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers'>;
+type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers' | 'ingresses'>;
 
 export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const { version = NEWEST_KNOWN_VERSION, placeOf } = options;
@@ -221,6 +228,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const workloads = itemsOf(manifests.workloads).map((workload): Behind => {
     return { workload, replicas: mostReplicas(workload, itemsOf(manifests.autoscalers)) };
   });
+  const calls = itemsOf(manifests.ingresses).filter(({ kind }) => clientOfKind(kind) === 'kube-apiserver');
   const findings: Finding[] = [];
   const report = (object: Named, all: readonly Said[]): void => {
     const place = placeOf?.(findingKeyOf(object));
@@ -237,7 +245,8 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     report(object, serviceRules(service, options, version, wish));
     if (!isRouted(service)) continue;
     const behind = workloads.filter(({ workload }) => selects(service, workload));
-    report(object, silence(service, wish, behind));
+    const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
+    report(object, silence(service, wish, behind, callers));
     if (!asksForZones(service, wish)) continue;
     for (const { workload, replicas } of behind) report(object, placementRules(workload, replicas));
   }

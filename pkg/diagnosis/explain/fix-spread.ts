@@ -116,23 +116,19 @@ export const whyNotSpread: Fix = (facts) => {
     const full = empty.filter((zone) => room.get(zone) === 0);
     if (full.length > 0)
       return [`# no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`];
-    if (volumes && kind !== 'StatefulSet')
-      return [`# the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`];
     if (volumes)
       return [
-        `# volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`,
+        kind === 'StatefulSet'
+          ? `# volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`
+          : `# the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`,
       ];
     const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
-    const few = replicas < clientZones.length;
-    if (few && constraint?.whenUnsatisfiable !== 'DoNotSchedule' && scalerOf(workload, facts) === undefined)
+    if (constraint?.whenUnsatisfiable === 'DoNotSchedule') return [];
+    if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
       return [
         `# the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`,
       ];
-    if (
-      kind === 'Deployment' &&
-      !atLeast(version, MATCH_LABEL_KEYS_SINCE) &&
-      constraint?.whenUnsatisfiable !== 'DoNotSchedule'
-    )
+    if (kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE))
       return [
         `# a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`,
       ];

@@ -134,14 +134,10 @@ const switchGateOn: Fix = ({ routes, index, version }) => {
   // One that lags behind has the gate on by default once it does not.
   const update = `# update kube-proxy to ${formatVersion(version)}, the version of the cluster (on EKS its add-on, unless you manage the DaemonSet yourself)`;
   if (objects.length === 0) return atLeast(version, 24) ? [update] : GATES_OF_ALL;
-  return objects.flatMap((object) => {
-    const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]+)\/(.+)$/.exec(object) ?? [];
-    if (kind === 'Pod')
-      return [`# ${object}, in its manifest or its DaemonSet: TopologyAwareHints=true in --feature-gates`];
-    return [
-      `# ${kind} ${namespace}/${name}: featureGates TopologyAwareHints: true, then restart kube-proxy on every Node`,
-    ];
-  });
+  return objects.map(
+    (object) =>
+      `# ${object}${object.startsWith('Pod ') ? ' (its manifest or DaemonSet)' : ''}: feature gate TopologyAwareHints=true, then restart kube-proxy on every Node`,
+  );
 };
 
 const asAdvice = (step: Step): string => {
@@ -168,9 +164,14 @@ const CILIUM_TOPOLOGY_ON = [
 ];
 
 /** Where another one installs Cilium, its values are set there. */
-const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
+const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   const { labels = {}, release: helm = 'cilium' } = bypasses.daemonSets.find(({ name }) => name === 'cilium') ?? {};
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
+    return [
+      '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',
+      ...CILIUM_TOPOLOGY_ON.slice(0, 2),
+    ];
   if (labels['resources.gardener.cloud/managed-by'] !== undefined)
     return [
       '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not',
@@ -182,9 +183,16 @@ const ciliumOwner = ({ bypasses }: Facts['index']): string[] | undefined => {
   if (helm === 'rke2-cilium')
     return [`# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system`];
   return helm === 'cilium'
-    ? undefined
+    ? CILIUM_TOPOLOGY_ON
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
 };
+
+/** What Nodes there are says nothing of where Fargate makes others. */
+const MORE_PODS: readonly Fix[] = [
+  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
+  ...SPREADING,
+  showPods,
+];
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
@@ -265,26 +273,13 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: firstOf(...SPREADING, showPods),
   NoBackendForZone: firstOf(...SPREADING, showPods),
-  CiliumServiceTopologyOff: ({ nodes, index }) =>
-    nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined)
-      ? [
-          '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting',
-          `# where you did: ${CILIUM_TOPOLOGY_ON.slice(0, 2)
-            .map((line) => line.slice(2))
-            .join('; ')}`,
-        ]
-      : (ciliumOwner(index) ?? CILIUM_TOPOLOGY_ON),
+  CiliumServiceTopologyOff: switchCiliumTopologyOn,
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
-  SingleEndpoint: [(facts) => (chosenBy(facts) === '' ? [] : showPods(facts)), ...SPREADING, showPods],
-  // What Nodes there are says nothing of where Fargate makes others.
-  PodsNotSpread: [
-    (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
-    ...SPREADING,
-    showPods,
-  ],
+  SingleEndpoint: MORE_PODS,
+  PodsNotSpread: MORE_PODS,
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
@@ -327,6 +322,8 @@ const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readon
   return later;
 };
 
+const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
+
 /** What its members are no object shows. */
 const MEMBERS_NOTE: OwnerNote = {
   line: '# only where more members of the StatefulSet serve the same (not a quorum, shards, or replicas of a primary)',
@@ -341,13 +338,11 @@ const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undef
   const otherwise = own?.kind === 'StatefulSet' && !spreads ? MEMBERS_NOTE : undefined;
   // A restart is no change that an owner would write back.
   if (own?.marks === undefined || patch.spec === RESTART) return otherwise;
-  const pointer = spreads ? '/spec/template/spec/topologySpreadConstraints' : '/spec/replicas';
-  const note = ownerNote(own.marks, { pointer }, facts.version);
+  const note = ownerNote(own.marks, spreads ? TEMPLATE : { pointer: '/spec/replicas' }, facts.version);
   return note?.reverts === true ? note : (otherwise ?? note);
 };
 
-const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
-const OF_PODS: ReadonlySet<CauseReason> = new Set([
+const OF_PODS = new Set<CauseReason>([
   'PodsNotSpread',
   'SingleEndpoint',
   'TooFewEndpoints',

@@ -184,8 +184,8 @@ export const CHECK_REASONS = {
     'Set `maxSkew: 1`.',
   ),
   SpreadOnlyPreferred: says(
-    'Spreading over zones is only preferred (`ScheduleAnyway`): a zone may get no Pod, and its clients then use all zones.',
-    'Set `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',
+    'Spreading over zones is only preferred (`ScheduleAnyway`, or a preferred podAntiAffinity): a zone may get no Pod, and its clients then use all zones.',
+    'Use a topologySpreadConstraint with `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',
   ),
   PinnedToOneZone: says(
     'The Pods may run in one zone only, so clients in the others always cross.',

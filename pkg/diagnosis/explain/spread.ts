@@ -12,7 +12,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { barrier, waitingText, workloadTitle, zoneConstraint } from './waiting.ts';
+import { barrier, prefersApart, waitingText, workloadTitle, zoneConstraint } from './waiting.ts';
 
 const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
@@ -48,6 +48,12 @@ const barredText = ({ index }: Facts, workload: Workload, zones: readonly string
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
   endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
 
+/** Some of its Pods are on Nodes that are made for Pods. */
+const onKarpenter = ({ endpoints, nodes }: Facts): boolean =>
+  nodes
+    .filter(({ metadata }) => metadata?.labels?.['karpenter.sh/nodepool'] !== undefined)
+    .some((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
+
 // aws/containers-roadmap#1125
 const FARGATE_REMEDY =
   'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Whether Fargate looks at a topologySpreadConstraint is not known here.';
@@ -69,8 +75,12 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
     return `${workloadTitle(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
     return `The topologySpreadConstraint of ${workloadTitle(workload)} is a preference only (ScheduleAnyway).`;
+  if (constraint === undefined && prefersApart(workload))
+    return `The podAntiAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} is a preference only.`;
   const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
-  return `${spreadBy(workload)} counts when Pods are placed${older}; taking Pods away, or a Node, undoes it.`;
+  const { maxSkew = 1 } = constraint ?? {};
+  const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
+  return `${spreadBy(workload)} counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
 };
 
 const rollingText = (workload: Workload): string =>
@@ -95,6 +105,10 @@ const UNSELECTED_REMEDY =
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
+/** aws/karpenter-provider-aws#1854, #2572 */
+const KARPENTER_REMEDY =
+  'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
+
 export const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
 
@@ -107,8 +121,9 @@ const placedRemedy = (workload: Workload, zones: readonly string[], wanted: numb
   if (workload.replicas < wanted) return undefined;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
-  if (workload.zoneAntiAffinity || zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule')
-    return 'Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer); a descheduler evens out the rest.';
+  const { whenUnsatisfiable, maxSkew = 1 } = zoneConstraint(workload) ?? {};
+  if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
+    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (\`matchLabelKeys: [pod-template-hash]\`, Kubernetes 1.27 and newer); what scaling down leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.`;
   return undefined;
 };
 
@@ -137,6 +152,21 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
   );
   const names = members.map(({ podLabels }) => unlike(podLabels));
   return names.find(({ length }) => length > 0 && length < selector.length)?.at(-1) ?? '';
+};
+
+/** What would give the zones Pods; undefined: what the code says. */
+const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
+  const { workloads, clientZones } = facts;
+  if (runsOnFargate(facts)) return FARGATE_REMEDY;
+  if (workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false))
+    return remedyOf('SpreadSelectsNothing');
+  const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
+  if (bars !== '' && onKarpenter(facts)) return KARPENTER_REMEDY;
+  if (bars !== '') return bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
+  if (chosenBy(facts) !== '') return ROLE_REMEDY;
+  // What waits would not come to lie elsewhere by a restart.
+  if (waitingText(facts) !== '' && workloads.every(({ volumes }) => volumes !== true)) return remedyOf('PodsWaiting');
+  return workloads[0] && placedRemedy(workloads[0], empty, clientZones.length);
 };
 
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
@@ -170,12 +200,12 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   }
   if (empty.length === 0) return [];
   const makers = listed(facts.pods.flatMap(({ madeBy }) => madeBy ?? []));
-  const unread =
-    snapshot.workloads.kind === 'unknown'
-      ? ` What spreads them could not be seen (${snapshot.workloads.why}).`
-      : ' What makes its Pods is not among these objects: it has to be changed there.';
+  const maker =
+    makers === '' ? 'What makes its Pods is not among these objects' : `${makers} makes its Pods, and is not read here`;
   const unseen =
-    makers === '' ? unread : ` ${makers} makes its Pods, and is not read here: it has to be changed there.`;
+    makers === '' && snapshot.workloads.kind === 'unknown'
+      ? ` What spreads them could not be seen (${snapshot.workloads.why}).`
+      : ` ${maker}: it has to be changed there.`;
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
   const together =
     counts.size === 1 && only.zone !== ''
@@ -185,16 +215,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     .sort(([a], [b]) => byText(a, b))
     .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}${chosen}`;
-  const misses = workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false);
-  const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
-  // What waits would not come to lie elsewhere by a restart.
-  const waits = waitingText(facts) !== '' && workloads.every(({ volumes }) => volumes !== true);
-  const [placed] = workloads.map((workload) => placedRemedy(workload, empty, clientZones.length));
-  const moved = waits ? remedyOf('PodsWaiting') : placed;
-  const other = chosen === '' ? moved : ROLE_REMEDY;
-  const barred = bars === '' ? other : bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
-  const remedy = misses ? remedyOf('SpreadSelectsNothing') : barred;
-  return [cause('effective', 'PodsNotSpread', evidence, runsOnFargate(facts) ? FARGATE_REMEDY : remedy)];
+  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

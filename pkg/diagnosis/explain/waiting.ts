@@ -4,7 +4,7 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { listed } from './reasons.ts';
+import { counted, listed } from './reasons.ts';
 
 export const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
@@ -13,6 +13,10 @@ export const zoneConstraint = ({ spread }: Workload) => {
   const own = spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   return own.find(({ selectsOwn }) => selectsOwn) ?? own[0];
 };
+
+/** Its Pods are kept apart by zone only where that is easy. */
+export const prefersApart = ({ zoneAntiAffinity, apart = [] }: Workload): boolean =>
+  zoneAntiAffinity && !apart.includes(LABEL_ZONE);
 
 export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
 
@@ -59,10 +63,16 @@ export const waitingText = (facts: Facts): string => {
   if (pending.length === 0) return '';
   const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
   const vain = countedInVain(facts);
+  const apart = facts.workloads.find(
+    (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > facts.clientZones.length,
+  );
   const reasons = [
     ...(wanted > facts.clientZones.length
       ? [`minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`]
       : []),
+    ...(apart === undefined
+      ? []
+      : [`its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`]),
     ...(vain.length === 0
       ? []
       : [

@@ -10,7 +10,7 @@ import { isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { controlPlaneVersion, firstFamilyOf, noZonesOf } from '../models/lookup.ts';
 import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
-import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
+import { tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/routers.ts';
 import { type ClusterSnapshot, type FlowPolicySummary, type PodSummary, itemsOf } from '../snapshot.ts';
 import { type Frame, type Limit, readyForProxies } from './verdict.ts';
@@ -203,7 +203,6 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   );
   const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
     options;
-  const table = options.prices ?? BUILT_IN_PRICES[DEFAULT_PRICES];
   const limit: Limit =
     capacity === null ? { of: 'fair share', most: 1 + maxOverload } : { of: 'capacity', most: targetUtilization };
   const frame: Frame = {
@@ -218,7 +217,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     bill:
       options.gigabytesPerDay === undefined
         ? null
-        : { tariff: tariffOf(table, nodes), gigabytesPerDay: options.gigabytesPerDay },
+        : { tariff: tariffOf(options.prices, nodes), gigabytesPerDay: options.gigabytesPerDay },
   };
   return {
     service,

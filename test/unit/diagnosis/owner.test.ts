@@ -82,6 +82,19 @@ describe('the owner of an object', () => {
       undefined,
     ],
     ['an add-on of k3s', annotated(K3S), /^# k3s writes it back from coredns\.yaml .*--disable=coredns/],
+    // operator-framework/operator-lifecycle-manager#1298
+    [
+      'OLM, of a template',
+      labels({ 'olm.owner': 'odf.v4' }),
+      /^# OLM writes it back .* odf\.v4 .*Subscription$/,
+      TEMPLATE,
+    ],
+    ['no one, of replicas that OLM leaves', labels({ 'olm.owner': 'odf.v4' }), undefined, REPLICAS],
+    [
+      'Fleet, before Helm',
+      annotated({ 'meta.helm.sh/release-name': 'web', 'objectset.rio.cattle.io/id': 'default-web' }),
+      /^# Fleet owns it: .*fleet\.yaml.*correctDrift is enabled$/,
+    ],
     ['an operator', ownedBy('kafka.strimzi.io/v1beta2', 'Kafka'), /^# Kafka one owns it, and its operator may revert/],
     [
       'an operator whose field for Services is known',

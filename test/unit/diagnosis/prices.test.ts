@@ -46,6 +46,20 @@ describe('built-in prices', () => {
     });
   }
 
+  const clouds: readonly [labels: Record<string, string>, prices: keyof typeof BUILT_IN_PRICES][] = [
+    [{ 'cloud.google.com/gke-nodepool': 'pool-1' }, 'gcp'],
+    [{ 'topology.gke.io/zone': 'a' }, 'gcp'],
+    [{ 'kubernetes.azure.com/cluster': 'MC_rg' }, 'azure'],
+    [{ 'topology.disk.csi.azure.com/zone': 'westeurope-1' }, 'azure'],
+    [{ 'eks.amazonaws.com/nodegroup': 'main' }, 'aws'],
+    [{}, 'aws'],
+  ];
+  for (const [labels, prices] of clouds)
+    it(`are those of ${prices} where Nodes have ${Object.keys(labels)[0] ?? 'no label of a cloud'}`, () => {
+      const nodes = [node({ metadata: { name: 'a' } }), node({ metadata: { name: 'b', labels } })];
+      expect(tariffOf(undefined, nodes).table).to.equal(BUILT_IN_PRICES[prices]);
+    });
+
   it('are known by name, and only by their own names', () => {
     expect(isBuiltInPrices(DEFAULT_PRICES)).to.equal(true);
     expect(isBuiltInPrices('toString')).to.equal(false);

@@ -38,6 +38,13 @@ const hpa = (maxReplicas: number) => ({
   spec: { scaleTargetRef: { kind: 'Deployment', name: 'web' }, maxReplicas },
 });
 
+const VALIDATING = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: 'web' },
+  webhooks: [{ name: 'web.example.com', clientConfig: { service: { namespace: 'default', name: 'web' } } }],
+};
+
 const FIELD = { trafficDistribution: 'PreferSameZone' };
 const SPREAD = workload(3, spread(constraint()));
 const at = (minor: number): CheckOptions => ({ version: { major: 1, minor } });
@@ -50,6 +57,12 @@ const ROWS: readonly Row[] = [
   [
     'several replicas behind a Service of metrics only',
     [service({ ports: [{ name: 'http-metrics', port: 9090 }] }), SPREAD],
+    'note NotRequested',
+  ],
+  ['several replicas that API servers call', [service(), SPREAD, VALIDATING], 'note NotRequested'],
+  [
+    'several replicas behind a load balancer that keeps to its Node',
+    [service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' }), SPREAD],
     'note NotRequested',
   ],
   ['one replica and no wish', [service(), workload(1)], ''],
@@ -121,6 +134,21 @@ const ROWS: readonly Row[] = [
       }),
     ],
     '',
+  ],
+  // argoproj/argo-cd manifests/ha/base/overlays/argocd-repo-server-deployment.yaml
+  [
+    'the field, and anti-affinity over zones that is only preferred',
+    [
+      service(FIELD),
+      workload(3, {
+        affinity: {
+          podAntiAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: { topologyKey: ZONE } }],
+          },
+        },
+      }),
+    ],
+    'note SpreadOnlyPreferred',
   ],
   [
     'the field, and spread that is only preferred',
