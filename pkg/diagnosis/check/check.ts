@@ -14,7 +14,6 @@ import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/vers
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { type EntryObject } from '../bypasses/clients.ts';
-import { clientOfKind } from '../bypasses/kinds.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/waiting.ts';
 import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
@@ -228,7 +227,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const workloads = itemsOf(manifests.workloads).map((workload): Behind => {
     return { workload, replicas: mostReplicas(workload, itemsOf(manifests.autoscalers)) };
   });
-  const calls = itemsOf(manifests.ingresses).filter(({ kind }) => clientOfKind(kind) === 'kube-apiserver');
+  const calls = itemsOf(manifests.ingresses).filter(({ client }) => client === 'kube-apiserver');
   const findings: Finding[] = [];
   const report = (object: Named, all: readonly Said[]): void => {
     const place = placeOf?.(findingKeyOf(object));

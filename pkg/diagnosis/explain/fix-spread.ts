@@ -8,6 +8,7 @@ import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
 import { roomByZone } from './scheduler.ts';
+import { chosenBy, runsOnFargate } from './spread.ts';
 import { workloadTitle } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -138,3 +139,26 @@ export const whyNotSpread: Fix = (facts) => {
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), whyNotSpread];
+
+export const showPods: Fix = ({ service }) => {
+  const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
+};
+
+/** What Nodes there are says nothing of where Fargate makes others. */
+export const MORE_PODS: readonly Fix[] = [
+  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
+  ...SPREADING,
+  showPods,
+];
+
+export const growth: Fix = ({ workloads, version, clientZones }) =>
+  workloads
+    .filter(({ replicas }) => replicas > 0)
+    .map((workload) => {
+      // --cpu-percent is deprecated since kubectl 1.34, and --cpu unknown before.
+      const cpu = atLeast(version, 34) ? '--cpu=80%' : '--cpu-percent=80';
+      const min = Math.max(workload.replicas, clientZones.length);
+      const object = `${workload.kind.toLowerCase()} ${workload.name} -n {namespace}`;
+      return `# if its Pods have CPU requests: kubectl autoscale ${object} --min=${min} --max=${min * 2} ${cpu}`;
+    });

@@ -20,9 +20,9 @@ import {
 } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
-import { chosenBy, evacuatedZones, runsOnFargate } from './spread.ts';
+import { evacuatedZones } from './spread.ts';
 import { type Facts, PLACEHOLDER, racedNodes } from './facts.ts';
-import { SPREADING, both, scaleToShare, spreadOut, whyNotSpread } from './fix-spread.ts';
+import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { sourceClusters } from './wanted.ts';
@@ -30,11 +30,6 @@ import { sourceClusters } from './wanted.ts';
 /** Of several, the first whose changes help, or that has none. */
 const firstOf = (...fixes: readonly (Fix | string)[]): readonly Fix[] =>
   fixes.map((fix) => (typeof fix === 'string' ? () => [fix] : fix));
-
-const showPods: Fix = ({ service }) => {
-  const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
-  return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
-};
 
 /** Who writes them, and when they did. */
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
@@ -109,17 +104,6 @@ const webhookPods =
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };
 
-const growth: Fix = ({ workloads, version, clientZones }) =>
-  workloads
-    .filter(({ replicas }) => replicas > 0)
-    .map((workload) => {
-      // --cpu-percent is deprecated since kubectl 1.34, and --cpu unknown before.
-      const cpu = atLeast(version, 34) ? '--cpu=80%' : '--cpu-percent=80';
-      const min = Math.max(workload.replicas, clientZones.length);
-      const object = `${workload.kind.toLowerCase()} ${workload.name} -n {namespace}`;
-      return `# if its Pods have CPU requests: kubectl autoscale ${object} --min=${min} --max=${min * 2} ${cpu}`;
-    });
-
 const GATES_OF_ALL = [
   '# where you run the control plane (not on EKS, GKE or AKS): --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
 ];
@@ -186,13 +170,6 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
     ? CILIUM_TOPOLOGY_ON
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
 };
-
-/** What Nodes there are says nothing of where Fargate makes others. */
-const MORE_PODS: readonly Fix[] = [
-  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
-  ...SPREADING,
-  showPods,
-];
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
