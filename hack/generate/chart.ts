@@ -113,11 +113,7 @@ const registrationFor = (minor: number): MutatingWebhookConfiguration =>
 /** The registration as a template: YAML with the expressions of the chart in place of the stand-ins. */
 const templateFor = (minor: number): string => {
   // Helm reads YAML 1.1, which takes more words for booleans.
-  const plain = stringify(registrationFor(minor), {
-    version: '1.1',
-    lineWidth: 0,
-    aliasDuplicateObjects: false,
-  });
+  const plain = stringify(registrationFor(minor), { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
   const list = new RegExp(String.raw`values:\n\s+- ${NAMESPACE}\n`, 'g');
   const text = EXPRESSIONS.reduce(
     (done, [stand, expression]) => done.replaceAll(stand, expression),

@@ -22,13 +22,7 @@ const typeOf = (schema: SchemaObject): string => {
     items,
     minimum,
     maximum,
-  } = schema as {
-    type?: string;
-    enum?: unknown[];
-    items?: SchemaObject;
-    minimum?: number;
-    maximum?: number;
-  };
+  } = schema as { type?: string; enum?: unknown[]; items?: SchemaObject; minimum?: number; maximum?: number };
   if (values !== undefined) return values.map((value) => code(String(value))).join(', ');
   if (type === 'array') return `list of ${items === undefined ? 'anything' : typeOf(items)}`;
   if (minimum !== undefined || maximum !== undefined) return `${type}, ${minimum ?? ''} to ${maximum ?? ''}`;

@@ -145,11 +145,7 @@ const settings: Row = {
         '{{service_namespace}}/{{service_name}}',
       ),
     },
-    {
-      title: 'Writes by cause',
-      unit: 'ops',
-      queries: one(rate('settings_writes_total', 'cause'), '{{cause}}'),
-    },
+    { title: 'Writes by cause', unit: 'ops', queries: one(rate('settings_writes_total', 'cause'), '{{cause}}') },
     {
       title: 'Fights and foreign values',
       unit: 'short',

@@ -164,11 +164,7 @@ export const MEASURED: Row = {
       unit: 'ops',
       queries: one(`sum by (kind) (rate(${M}crossing_connections_total[5m]))`, '{{kind}}'),
     },
-    {
-      title: 'Nodes by state of their meter',
-      unit: 'short',
-      queries: one(`sum by (state) (${M}state)`, '{{state}}'),
-    },
+    { title: 'Nodes by state of their meter', unit: 'short', queries: one(`sum by (state) (${M}state)`, '{{state}}') },
     {
       title: 'Not counted, by reason (1 h)',
       unit: 'short',

@@ -97,9 +97,7 @@ export const sbomOf = ({ project, packages, lock }: SbomOptions): string => {
   const direct = dependenciesOf('', lock, bundled);
   const body = {
     version: 1,
-    metadata: {
-      component: { type: 'application', 'bom-ref': ref, name, version, ...licensesOf(license), purl: ref },
-    },
+    metadata: { component: { type: 'application', 'bom-ref': ref, name, version, ...licensesOf(license), purl: ref } },
     components: packages.map((item) => componentOf(item, lock)),
     dependencies: [
       { ref, dependsOn: direct },

@@ -147,8 +147,4 @@ const startTimer = (callback: () => void, delayMs: number): TimerHandle => {
 };
 
 /** Wall clock, monotonic clock and timers of this process. Pending timers keep the process alive until cancelled. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  setTimeout: startTimer,
-};
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), setTimeout: startTimer };

@@ -79,11 +79,6 @@ export const aConfigMap = (
   name: string,
   data: Record<string, string> = {},
   labels: Record<string, string> = {},
-): unknown => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, labels },
-  data,
-});
+): unknown => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels }, data });
 
 export const versionOf = (object: Json): string => text(object['metadata']?.['resourceVersion'] ?? '');

@@ -44,11 +44,7 @@ const startWebhook = async (cluster: DemoCluster, folder: string, more: readonly
   const args = ['--config', config, '--kubeconfig', kubeconfig, '--bind-address', '127.0.0.1'];
   args.push('--port', `${port}`, '--health-port', `${health}`, '--metrics-port', `${metrics}`, ...more);
   const logFile = join(folder, 'endpointslice-webhook.log');
-  return startChild('endpointslice-webhook', args, {
-    healthPort: health,
-    logFile,
-    env: ENVIRONMENT,
-  });
+  return startChild('endpointslice-webhook', args, { healthPort: health, logFile, env: ENVIRONMENT });
 };
 
 /** The reconciler of a seed that is also the garden runtime; the Seed is read live from the virtual garden. */

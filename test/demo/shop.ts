@@ -74,11 +74,7 @@ export const shopPods = (address: (index: number) => string): DemoPod[] =>
 export const shopService = (): Service => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: {
-    name: WEB,
-    namespace: SHOP,
-    annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` },
-  },
+  metadata: { name: WEB, namespace: SHOP, annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } },
   spec: {
     type: 'ClusterIP',
     selector: { app: WEB },

@@ -53,10 +53,7 @@ export const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
 
 /** What the model of kube-proxy makes of the slices. */
 const trafficTo = (service: Service, slices: readonly EndpointSlice[], version: KubernetesVersion): Traffic =>
-  trafficOf({
-    nodes: CLIENT_NODES,
-    endpointsFor: (node) => routeFor({ node, service, slices, version }).used,
-  });
+  trafficOf({ nodes: CLIENT_NODES, endpointsFor: (node) => routeFor({ node, service, slices, version }).used });
 
 const sharesOf = ({ matrix }: Traffic): number[] =>
   ZONES.map((zone) => [...matrix.values()].reduce((sum, row) => sum + (row.get(zone) ?? 0), 0));

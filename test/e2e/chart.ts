@@ -127,10 +127,7 @@ const VERSIONS = ['1.24.17', '1.27.16-gke.100', '1.28.15', '1.36.3'];
 const valuesOf = (where: Where, components: readonly Component[], registration: Case['registration']): object => ({
   ...INJECTED[where],
   settingsReconciler: { enabled: components.includes(RECONCILER) },
-  endpointsliceWebhook: {
-    enabled: components.includes(WEBHOOK),
-    ...(registration === 'chart' ? CERTIFICATE : {}),
-  },
+  endpointsliceWebhook: { enabled: components.includes(WEBHOOK), ...(registration === 'chart' ? CERTIFICATE : {}) },
   flowController: { enabled: components.includes(FLOW) },
 });
 

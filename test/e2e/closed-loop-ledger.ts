@@ -174,14 +174,7 @@ export const createLedger = (zone: string, begin: number) => {
     return entry;
   };
   const client = (time: number, service: string): OpenClient =>
-    (at(time).clients[service] ??= {
-      sent: 0,
-      byZone: {},
-      errors: {},
-      lastErrorAt: 0,
-      latencies: {},
-      newest: {},
-    });
+    (at(time).clients[service] ??= { sent: 0, byZone: {}, errors: {}, lastErrorAt: 0, latencies: {}, newest: {} });
   const pod = (time: number, name: string, service: string): OpenPod =>
     (at(time).pods[name] ??= { service, served: 0, refused: 0, filled: 0 });
   return {

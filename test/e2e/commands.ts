@@ -55,10 +55,7 @@ export const startWebhook = async (bed: Bed, options: WebhookOptions = {}): Prom
   const webhook = bed.program({
     name,
     command: [...enter, process.execPath, ...nodeFlags, file, ...flags] as [string, ...string[]],
-    environment: {
-      POD_NAMESPACE: ownNamespace,
-      KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }),
-    },
+    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }) },
   });
   webhook.start();
   await commandReady(webhook, webhookHealthPort);

@@ -90,10 +90,7 @@ export const describeFlowController = async (
   const controller = bed.program({
     name,
     command: [...program, '--config', file, ...flags],
-    environment: {
-      POD_NAMESPACE: ownNamespace,
-      KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }),
-    },
+    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }) },
   });
   return { controller, ready: () => commandReady(controller, port) };
 };

@@ -240,11 +240,7 @@ const describeProgram = async (options: KubeletOptions, pod: KubeletPod, node: B
   const component = bed.program({
     name,
     command: [...enterPrefix(node.namespace), 'sh', '-c', told, 'sh', ...main],
-    environment: {
-      ...environmentOf(pod),
-      KUBECONFIG: await credentials(bed, pod),
-      ...environment?.(pod),
-    },
+    environment: { ...environmentOf(pod), KUBECONFIG: await credentials(bed, pod), ...environment?.(pod) },
   });
   return { spread: spreadOf(pod), node, addresses, component, codeFile, told: '' };
 };

@@ -8,10 +8,7 @@ import type { SlicePlan, SyncResult, ZoneShares } from '../../pkg/upstream/index
 
 export interface Pod extends KubernetesObject {
   spec?: { nodeName?: string };
-  status?: {
-    podIPs?: { ip: string }[];
-    conditions?: { type: string; status: string }[];
-  };
+  status?: { podIPs?: { ip: string }[]; conditions?: { type: string; status: string }[] };
 }
 
 /** Everything that the API holds about one Service, and about the cluster. */

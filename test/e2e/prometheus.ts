@@ -91,11 +91,7 @@ const configurationOf = ({ jobs, scrapeIntervalSeconds = 1, ruleFiles = [] }: Pr
       static_configs: [{ targets }],
       ...(token === undefined
         ? {}
-        : {
-            scheme: 'https',
-            tls_config: { insecure_skip_verify: true },
-            authorization: { credentials: token },
-          }),
+        : { scheme: 'https', tls_config: { insecure_skip_verify: true }, authorization: { credentials: token } }),
     })),
   });
 

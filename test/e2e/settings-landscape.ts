@@ -168,10 +168,7 @@ export const startFight = async (world: World, namespace: string): Promise<Fight
         resourceManagerReplaces(manager, namespace, 'gardener-resource-manager'),
       );
       await withoutConflict(() => ownerReconciles(druid, namespace, false, '1.36'));
-      last = {
-        patched,
-        replaced: replaced?.spec?.trafficDistribution,
-      };
+      last = { patched, replaced: replaced?.spec?.trafficDistribution };
       await delay(ROUND_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   };

@@ -59,13 +59,7 @@ const CONTAINERS: Shape = [{ name: 'text', restartPolicy: 'text', resources: RES
 
 export const SERVICE: Shape = {
   metadata: METADATA,
-  spec: {
-    type: 'text',
-    clusterIP: 'text',
-    ipFamilies: ['text'],
-    trafficDistribution: 'text',
-    selector: 'map',
-  },
+  spec: { type: 'text', clusterIP: 'text', ipFamilies: ['text'], trafficDistribution: 'text', selector: 'map' },
 };
 
 export const SLICE: Shape = {
@@ -124,8 +118,4 @@ const shapeOf = ({ type, properties = {}, items }: AnySchemaObject): Shape => {
 };
 
 /** The spec may be older than the definition; the status has its types, and nothing in it is required. */
-export const FLOW_POLICY: Shape = {
-  metadata: METADATA,
-  spec: 'any',
-  status: shapeOf(FLOW_POLICY_STATUS_SCHEMA),
-};
+export const FLOW_POLICY: Shape = { metadata: METADATA, spec: 'any', status: shapeOf(FLOW_POLICY_STATUS_SCHEMA) };

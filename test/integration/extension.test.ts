@@ -228,10 +228,7 @@ describe('Extension resources', () => {
       service({ metadata: { name: 'webhook', namespace: 'extension-b' } }),
     );
     const ofSeed = (metadata: object, fields: object): Extension =>
-      extension({
-        metadata,
-        spec: { type: EXTENSION_TYPE, class: 'seed', providerConfig: routingConfig(fields) },
-      });
+      extension({ metadata, spec: { type: EXTENSION_TYPE, class: 'seed', providerConfig: routingConfig(fields) } });
     await bed.start(SEED);
     await gardenlet.create(EXTENSIONS, ofSeed(ref, { services: [{ selector: { matchLabels: { app: 'x' } } }] }));
     await gardenlet.create(EXTENSIONS, ofSeed(REF, { services: [{ name: 'webhook' }] }));

@@ -16,9 +16,7 @@ const [VICTIM, EVIL] = ['shop', 'evil'];
 const MANAGED = { [LABEL_MANAGED]: 'true' };
 
 const serviceIn = (namespace: string, name: string, labels: object, annotations: object = {}): Service =>
-  service({
-    metadata: { name, namespace, labels: { app: 'x', ...labels }, annotations: { ...annotations } },
-  });
+  service({ metadata: { name, namespace, labels: { app: 'x', ...labels }, annotations: { ...annotations } } });
 
 /** Claims everything that is on the object, and more, as set by us. */
 const FORGED = JSON.stringify({

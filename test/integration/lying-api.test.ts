@@ -112,13 +112,7 @@ const SETTINGS: readonly Settings[] = [
     beside: [namespace(), cluster(), etcd(), ...behindLayerSeven('kube-apiserver', 'shoot--foo--bar')],
     off: cluster({ spec: { seed: seed({ enabled: false }) } }),
   },
-  {
-    mode: 'cluster',
-    namespace: 'default',
-    service: 'plain',
-    beside: [],
-    off: managed('false', 'default', 'plain'),
-  },
+  { mode: 'cluster', namespace: 'default', service: 'plain', beside: [], off: managed('false', 'default', 'plain') },
 ];
 
 const FLOW = 'namespaceSelector: {matchLabels: {loop: mine}}';

@@ -206,10 +206,7 @@ describe('endpointslice-webhook on a cluster', () => {
       );
     const earlier = writes().length;
     const labels = { ...configuration()?.metadata.labels, theirs: 'x' };
-    await sandbox.apply({
-      ...configuration(),
-      metadata: { ...configuration()?.metadata, labels },
-    });
+    await sandbox.apply({ ...configuration(), metadata: { ...configuration()?.metadata, labels } });
     expect(configuration()?.metadata.labels).to.include({ theirs: 'x' });
     expect(writes().filter(({ user }) => user.includes('webhook')).length).to.equal(earlier);
   });

@@ -33,10 +33,7 @@ const CONTEXT: WriteContext = {
 const rulesFor = (version: JsonRecord): KindRules => {
   const schema = asRecord(version['schema'])['openAPIV3Schema'];
   if (!isRecord(schema)) return {};
-  return {
-    normalize: (object) => conform(object, schema),
-    validate: (object) => validateSchema(object, schema),
-  };
+  return { normalize: (object) => conform(object, schema), validate: (object) => validateSchema(object, schema) };
 };
 
 /** The resource of the version that is stored and served, or undefined. */

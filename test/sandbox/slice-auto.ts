@@ -40,12 +40,7 @@ export const throughModel = (plan: SlicePlan, change: (model: upstream.SlicePlan
     update: asSlices(plan.update),
     unchanged: asSlices(plan.unchanged),
   });
-  return {
-    create: asObjects(create),
-    update: asObjects(update),
-    unchanged: asObjects(unchanged),
-    remove: plan.remove,
-  };
+  return { create: asObjects(create), update: asObjects(update), unchanged: asObjects(unchanged), remove: plan.remove };
 };
 
 /** Writes the hints of an allocation into the plan, or says why it cannot. */

@@ -270,9 +270,7 @@ export const openSettingsCaches = (
       transform: gardener ? projectSlice : projectInteresting,
       indexers: sliceIndex,
     }),
-    ...(gardener && {
-      etcds: open<Etcd>(ETCDS, { transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
-    }),
+    ...(gardener && { etcds: open<Etcd>(ETCDS, { transform: projectEtcd, indexers: namespaceIndex<Etcd>() }) }),
     ...(modes.seed !== undefined && {
       // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
       clusters: open<Cluster>(CLUSTERS, { transform: projectCluster, pageSize: 50 }),

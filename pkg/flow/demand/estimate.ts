@@ -40,12 +40,7 @@ export const firstEstimate = (zones: readonly string[], total: number, weights: 
   const mean = sorted.map((zone) => total * (sum > 0 ? amountOf(weights, zone) / sum : 1 / sorted.length));
   const floor = total / Math.max(1, sorted.length);
   const deviation = mean.map((value) => Math.max(value, floor, 1e-6));
-  return {
-    zones: sorted,
-    mean,
-    covariance: diagonal(deviation.map(squared)),
-    time,
-  };
+  return { zones: sorted, mean, covariance: diagonal(deviation.map(squared)), time };
 };
 
 /** Demand that was measured: nothing to doubt but noise, and `doubt`, as a fraction of it. Zones that it does not name have none. */

@@ -38,11 +38,7 @@ export const serviceOf = (index: number): Service => ({
 export const sliceOf = (index: number): EndpointSlice => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: {
-    namespace: `n${index % 50}`,
-    name: `s${index}`,
-    labels: { 'kubernetes.io/service-name': `s${index}` },
-  },
+  metadata: { namespace: `n${index % 50}`, name: `s${index}`, labels: { 'kubernetes.io/service-name': `s${index}` } },
   addressType: 'IPv4',
   ports: [{ port: 8080 }],
   endpoints: Array.from({ length: ENDPOINTS }, (_, endpoint) => ({

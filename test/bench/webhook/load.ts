@@ -150,12 +150,7 @@ const createRecorder = (options: LoadOptions): Recorder & { result(): LoadResult
       }
       return phase !== 'drain';
     },
-    result: () => ({
-      answers: latencies.length,
-      seconds,
-      latencies: Float64Array.from(latencies),
-      loadCpuShare,
-    }),
+    result: () => ({ answers: latencies.length, seconds, latencies: Float64Array.from(latencies), loadCpuShare }),
   };
 };
 

@@ -80,14 +80,7 @@ const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addre
   await api.create('/api/v1/nodes', {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: {
-      name,
-      labels: {
-        'kubernetes.io/hostname': name,
-        'kubernetes.io/os': 'linux',
-        ...labels,
-      },
-    },
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', ...labels } },
   });
   const resources = { cpu, memory: '8Gi', pods: '250' };
   await api.patch(`/api/v1/nodes/${name}/status`, {

@@ -54,10 +54,7 @@ interface ModuleSource {
 
 const sourceIn = (module: string): ModuleSource => {
   const file = (path: string): string => readFileSync(join(module, path), 'utf8');
-  return {
-    file,
-    functions: (path, ...names) => names.map((name) => functionIn(file(path), name)).join('\n'),
-  };
+  return { file, functions: (path, ...names) => names.map((name) => functionIn(file(path), name)).join('\n') };
 };
 
 /** Reads worlds from standard input; `ask` of the program answers for one. */

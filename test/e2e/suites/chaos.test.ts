@@ -163,13 +163,7 @@ describe('chaos', function () {
         namespace: bed().namespace,
         programs,
         graceful: installed.programs.map(({ component }) => component),
-        ports: {
-          'kube-apiserver': 6443,
-          etcd: 2379,
-          'webhook 1': 10_250,
-          'webhook 2': 10_251,
-          'metrics API': 10_443,
-        },
+        ports: { 'kube-apiserver': 6443, etcd: 2379, 'webhook 1': 10_250, 'webhook 2': 10_251, 'metrics API': 10_443 },
         random,
         seconds: isLongForm ? [1, 10] : [0.5, 2.5],
       });

@@ -84,10 +84,7 @@ describe('webhook under writes that must not fail', function () {
 
   before('two replicas whose clocks are three weeks late', async () => {
     setClocks(-22 * DAY);
-    const environment = {
-      NODE_OPTIONS: `--import=${preload}`,
-      E2E_CLOCK_FILE: join(bed().directory, 'clock'),
-    };
+    const environment = { NODE_OPTIONS: `--import=${preload}`, E2E_CLOCK_FILE: join(bed().directory, 'clock') };
     const webhook = { environment, server: { drainSeconds: DRAIN_SECONDS } };
     installed = await install(bed(), { webhook, reconcilers: 0 });
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });

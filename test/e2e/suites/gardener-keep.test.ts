@@ -74,10 +74,7 @@ describe('gardener: keep beside a resource manager that syncs every 15 s', () =>
   };
 
   before('a seed whose extension has a Service that the resource manager applies, routing is off', async () => {
-    world = await openWorld(bed(), {
-      where: 'seed',
-      definitions: await realDefinitions(),
-    });
+    world = await openWorld(bed(), { where: 'seed', definitions: await realDefinitions() });
     await world.create(
       seed({ metadata: { name: SEED }, enabled: false }),
       namespace({ role: 'extension', metadata: { name: NS } }),

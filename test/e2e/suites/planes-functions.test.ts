@@ -53,12 +53,7 @@ const threeZones = (more: Readonly<Record<string, Partial<Endpoint>>> = {}): Wor
   slices: [
     slice({
       endpoints: ['a', 'b', 'c'].map((zone, index) =>
-        endpoint({
-          zone,
-          addresses: [`198.19.0.${index + 1}`],
-          hints: { forZones: [{ name: zone }] },
-          ...more[zone],
-        }),
+        endpoint({ zone, addresses: [`198.19.0.${index + 1}`], hints: { forZones: [{ name: zone }] }, ...more[zone] }),
       ),
     }),
   ],

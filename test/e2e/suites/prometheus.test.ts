@@ -45,11 +45,7 @@ describe('prometheus', () => {
     { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: (now() - began) / 4 },
     { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-1' }, value: (now() - began) * 1.5 },
     { name: 'served_total', labels: { namespace: 'prod', pod: 'web-0' }, value: (now() - began) * 100 },
-    ...names.map((name, index) => ({
-      name: 'named',
-      labels: { namespace: name, pod: `p${index}` },
-      value: index + 1,
-    })),
+    ...names.map((name, index) => ({ name: 'named', labels: { namespace: name, pod: `p${index}` }, value: index + 1 })),
     { name: 'old', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: 5, sampledAt: began - 30 },
   ];
 

@@ -31,12 +31,7 @@ interface Installation {
   /** First digit of every port. */
   readonly ports: number;
 }
-const SEED: Installation = {
-  namespace: 'extension-tar',
-  name: EXTENSION_NAME,
-  values: INJECTED.seed,
-  ports: 1,
-};
+const SEED: Installation = { namespace: 'extension-tar', name: EXTENSION_NAME, values: INJECTED.seed, ports: 1 };
 const RUNTIME: Installation = {
   namespace: 'runtime-extension-r',
   name: `${EXTENSION_NAME}-runtime`,

@@ -118,11 +118,7 @@ describe('the flow controller with meters as its source', () => {
     await describeProxies(bed());
     await startWebhook(bed());
     await installFlowPolicies(client);
-    const flowController = {
-      enabled: true,
-      metricSources: SOURCES,
-      trafficProof: true,
-    };
+    const flowController = { enabled: true, metricSources: SOURCES, trafficProof: true };
     const values = { flowController, trafficMeter: { enabled: true } };
     const rights = new Set(['Namespace', 'ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']);
     const rendered = documents(await helm().template(values, { namespace: ownNamespace }));

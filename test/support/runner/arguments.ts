@@ -4,10 +4,9 @@ import type { MochaOptions } from 'mocha';
 
 /** Its types leave out the command line. */
 const { loadOptions } = createRequire(import.meta.url)('mocha/lib/cli/options.cjs') as {
-  loadOptions(argv: readonly string[]): MochaOptions & {
-    readonly _: readonly (string | number)[];
-    readonly require: readonly string[];
-  };
+  loadOptions(
+    argv: readonly string[],
+  ): MochaOptions & { readonly _: readonly (string | number)[]; readonly require: readonly string[] };
 };
 
 /** `wanted`: sets and globs; the rest is for mocha. */

@@ -165,11 +165,7 @@ describe('values.schema.json', () => {
     { path: 'networkPolicy.apiServerCidrs', value: ['192.0.2.1'], field: 'networkPolicy.apiServerCidrs.0' },
     { path: 'priorityClassName', value: 900 },
     { path: 'gardener', value: 'seed' },
-    {
-      path: 'gardener',
-      value: { runtimeCluster: { enabled: 'yes' } },
-      field: 'gardener.runtimeCluster.enabled',
-    },
+    { path: 'gardener', value: { runtimeCluster: { enabled: 'yes' } }, field: 'gardener.runtimeCluster.enabled' },
     { path: 'replicas', value: 2 },
   ];
   for (const { path, value, field = path } of refused) {

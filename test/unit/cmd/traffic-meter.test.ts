@@ -72,14 +72,7 @@ describe('traffic-meter: its metrics', () => {
   it('have the Service and both zones as labels, and the direction of bytes', async () => {
     const metrics = createMetrics({ defaultMetrics: false });
     const series = [
-      {
-        service: 'shop/web',
-        source: 'a',
-        destination: 'b',
-        connections: 2,
-        requestBytes: 10,
-        responseBytes: 20,
-      },
+      { service: 'shop/web', source: 'a', destination: 'b', connections: 2, requestBytes: 10, responseBytes: 20 },
       { service: 'other', source: 'a', destination: 'c', connections: 1, requestBytes: 0, responseBytes: 0 },
       { service: '', source: 'a', destination: 'external', connections: 4, requestBytes: 1, responseBytes: 2 },
     ];

@@ -62,12 +62,7 @@ describe('selectService', () => {
     { name: 'a row, excluded', service: 'vpa-webhook', managed: 'false', scope: 'shoot', expected: 'excluded' },
     { name: 'any other, excluded', service: 'webhook', managed: 'false', scope: undefined, expected: 'excluded' },
     { name: 'a label with another value', service: 'webhook', managed: 'yes', scope: undefined, expected: 'none' },
-    {
-      name: 'the client Service of an Etcd',
-      service: 'etcd-main-client',
-      scope: 'shoot',
-      expected: 'writtenByDruid',
-    },
+    { name: 'the client Service of an Etcd', service: 'etcd-main-client', scope: 'shoot', expected: 'writtenByDruid' },
     {
       name: 'the client Service of an Etcd, labelled',
       service: 'etcd-main-client',

@@ -36,11 +36,7 @@ describe('client', () => {
     }
 
     it('options of a delete in its body: the server ignores the query when there is one', async () => {
-      const body = {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        preconditions: { uid: 'u', resourceVersion: '5' },
-      };
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: 'u', resourceVersion: '5' } };
       api().delete('/api/v1/namespaces/a/services/b', body).reply(200, status(200, ''));
       await bed.client.delete(SERVICES, ref, { preconditions: { uid: 'u', resourceVersion: '5' } });
     });

@@ -110,10 +110,7 @@ describe('planSettings on: what is there already', () => {
       object: { field: 'PreferClose' },
       want: on(31),
       patch: {
-        metadata: {
-          labels: { [CONSIDER]: 'true' },
-          annotations: { [APPLIED]: { labels: { [CONSIDER]: 'true' } } },
-        },
+        metadata: { labels: { [CONSIDER]: 'true' }, annotations: { [APPLIED]: { labels: { [CONSIDER]: 'true' } } } },
       },
     },
     {

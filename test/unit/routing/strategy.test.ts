@@ -294,10 +294,7 @@ describe('planStrategyLabel', () => {
     const strategy = requestedStrategy(labelled);
     expect(strategy).to.equal('load-aware');
     const want = strategySettings({ major: 1, minor: 34 }, 'load-aware');
-    expect(planSettings({ object: labelled, want })).to.deep.equal({
-      kind: 'unchanged',
-      foreign: [],
-    });
+    expect(planSettings({ object: labelled, want })).to.deep.equal({ kind: 'unchanged', foreign: [] });
   });
 });
 

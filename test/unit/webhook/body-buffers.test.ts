@@ -53,11 +53,7 @@ describe('reclaiming memory between reviews', () => {
       collections: 0,
     },
     { name: 'two slices of 1,000 endpoints ask for one', sizes: [650_000, 650_000, 650_000], collections: 1 },
-    {
-      name: 'those in between do not delay it',
-      sizes: [650_000, 5_000, 77_000, 650_000],
-      collections: 1,
-    },
+    { name: 'those in between do not delay it', sizes: [650_000, 5_000, 77_000, 650_000], collections: 1 },
     { name: 'the largest bodies ask for one each', sizes: [7_340_032, 7_340_032], collections: 2 },
   ];
   for (const { name, sizes, collections } of cases) {

@@ -108,15 +108,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
     decision,
     ...(cluster && { regarding: regardingOf(CLUSTERS, cluster) }),
     source: seed.source,
-    objects: decideObjects({
-      decision,
-      scope: 'shoot',
-      services,
-      etcds,
-      layerSevenOf: layerSeven,
-      governing,
-      context,
-    }),
+    objects: decideObjects({ decision, scope: 'shoot', services, etcds, layerSevenOf: layerSeven, governing, context }),
   });
 };
 

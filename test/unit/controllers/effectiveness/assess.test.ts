@@ -223,16 +223,8 @@ describe('figures of a Service', () => {
       endpoints: [inZone('a'), inZone('b'), inZone('c', [])],
       share: 1 / 3,
     },
-    {
-      name: 'a zone without an endpoint: its clients use all',
-      endpoints: [inZone('a'), inZone('b')],
-      share: 2 / 3,
-    },
-    {
-      name: 'an endpoint hinted for two zones',
-      endpoints: [inZone('a'), inZone('b', ['b', 'c'])],
-      share: 2 / 3,
-    },
+    { name: 'a zone without an endpoint: its clients use all', endpoints: [inZone('a'), inZone('b')], share: 2 / 3 },
+    { name: 'an endpoint hinted for two zones', endpoints: [inZone('a'), inZone('b', ['b', 'c'])], share: 2 / 3 },
     {
       name: 'zones weighted by their Nodes',
       endpoints: [inZone('a'), inZone('b', ['b', 'c'])],

@@ -102,10 +102,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     ],
     [
       'limits are missing',
-      {
-        settings: settingsFromSpec({ capacity: { from: 'Limits' } }),
-        turn: turn({}, { withoutCapacity: ['p'] }),
-      },
+      { settings: settingsFromSpec({ capacity: { from: 'Limits' } }), turn: turn({}, { withoutCapacity: ['p'] }) },
       'False/NoCapacity',
       /no CPU limits/,
     ],

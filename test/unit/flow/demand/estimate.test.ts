@@ -168,13 +168,7 @@ describe('demand estimation', () => {
 
   it('leaves everything as it was without samples', () => {
     const estimate = firstEstimate(zones, 3, {}, 0);
-    expect(estimateDemand(estimate, [])).to.deep.equal({
-      estimate,
-      rank: 0,
-      atLeast: false,
-      jump: false,
-      fall: false,
-    });
+    expect(estimateDemand(estimate, [])).to.deep.equal({ estimate, rank: 0, atLeast: false, jump: false, fall: false });
   });
 
   it('is never negative and never invents demand beyond what was measured', () => {

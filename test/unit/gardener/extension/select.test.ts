@@ -89,12 +89,7 @@ const cases: { name: string; object: ReturnType<typeof named>; by: Governing | u
     by: INVALID,
     is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig' } },
   },
-  {
-    name: 'and takes nothing more on',
-    object: named('a'),
-    by: INVALID,
-    is: { selection: { kind: 'none' } },
-  },
+  { name: 'and takes nothing more on', object: named('a'), by: INVALID, is: { selection: { kind: 'none' } } },
 ];
 
 describe('configuredSelection', () => {

@@ -171,21 +171,13 @@ describe('decideRotation', () => {
     },
     {
       name: 'all replicas have had a day to change over',
-      stored: {
-        current: issued(T0 + 20 * DAY),
-        previous: issued(T0),
-        server: server(T0 + 20 * DAY + 15 * MINUTE),
-      },
+      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
       now: T0 + 21 * DAY,
       expected: { kind: 'DropPrevious' },
     },
     {
       name: 'a replica may still serve the certificate of the previous authority',
-      stored: {
-        current: issued(T0 + 20 * DAY),
-        previous: issued(T0),
-        server: server(T0 + 20 * DAY + 15 * MINUTE),
-      },
+      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
       now: T0 + 21 * DAY - 1,
       expected: { kind: 'Keep' },
     },
