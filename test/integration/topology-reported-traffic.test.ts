@@ -616,10 +616,10 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/oracle/oci-cloud-controller-manager/issues/145',
     {
-      annotations: { 'oci.oraclecloud.com/node-label-selector': 'pool in (edge, gate),!spot' },
+      annotations: { 'oci.oraclecloud.com/node-label-selector': 'pool=gate' },
       spec: LOCAL,
       endpoints: ['a:a'],
-      extra: [nodeWith('spot', 'a', { pool: 'edge', spot: '' }), nodeWith('gate', 'b', { pool: 'gate' })],
+      extra: [nodeWith('spot', 'a', { pool: 'edge' }), nodeWith('gate', 'b', { pool: 'gate' })],
     },
     'Ineffective',
     'ZoneFailsHealthCheck',

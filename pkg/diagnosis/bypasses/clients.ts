@@ -64,6 +64,8 @@ const ISTIO_ENVOY = { ...ISTIO, fieldSince: { major: 1, minor: 25 }, byRule: 'De
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
+const ALB = 'with target type ip the load balancer sends to Pods, by default across zones';
+
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({
   'ingress-nginx': {
@@ -131,14 +133,14 @@ export const CLIENTS = clients({
   },
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
   'aws-alb': {
-    decides: 'with target type ip the load balancer sends to Pods, by default across zones',
+    decides: ALB,
     setting:
       '`load_balancing.cross_zone.enabled=false` in the annotation `alb.ingress.kubernetes.io/target-group-attributes` of the Ingress, with a Pod in every zone',
     kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
   },
   'aws-alb/gateway': {
-    decides: 'with target type ip the load balancer sends to Pods, by default across zones',
+    decides: ALB,
     setting:
       'target group attribute `load_balancing.cross_zone.enabled=false` in a TargetGroupConfiguration, with a Pod in every zone',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide/gateway; #4801',
@@ -340,37 +342,28 @@ export const CLIENTS = clients({
 
 export type ClientName = keyof typeof CLIENTS;
 
-/** By the controller of an IngressClass, or the class's usual name where only that is known. */
-export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
+/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known. */
+export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
   [/^k8s\.io\/ingress-nginx/, 'ingress-nginx', /^nginx$/],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
   [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
+  [/^traefik\.io\//, 'traefik/gateway'],
   [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
   [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
-  [/^ingress-controllers\.konghq\.com\/kong/, 'kong', /^kong$/],
+  [/^(?:ingress-controllers\.)?konghq\.com\//, 'kong', /^kong$/],
   // GKE has no IngressClass objects.
-  [/^k8s\.io\/ingress-gce/, 'gke-neg', /^gce(?:-internal)?$/],
+  [/^k8s\.io\/ingress-gce|^networking\.gke\.io\//, 'gke-neg', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
+  [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
   [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
   [/^projectcontour\.io\//, 'contour', /^contour$/],
   [/^istio\.io\//, 'istio-gateway', /^istio$/],
-  [/^(?:io\.)?cilium(?:\.io)?\/ingress-controller/, 'cilium-gateway', /^cilium$/],
+  [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
   [/skipper/, 'skipper', /^skipper$/],
-];
-
-export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName])[] = [
   [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
-  [/^istio\.io\//, 'istio-gateway'],
-  [/^io\.cilium\/gateway-controller/, 'cilium-gateway'],
-  [/^traefik\.io\//, 'traefik/gateway'],
-  [/^projectcontour\.io\//, 'contour'],
-  [/^networking\.gke\.io\//, 'gke-neg'],
-  [/^konghq\.com\//, 'kong'],
   [/^kgateway\.dev\//, 'kgateway'],
   [/^solo\.io\/gloo-gateway/, 'gloo'],
   [/^gateway\.nginx\.org\//, 'nginx-gateway'],
-  [/^alb\.networking\.azure\.io\//, 'azure-application-gateway'],
-  [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
 ];
 
 /** Of a Service: they select the Nodes that its load balancer sends to. */

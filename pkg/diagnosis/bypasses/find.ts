@@ -8,15 +8,7 @@ import { versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, routerObjectTitle } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import {
-  CLIENTS,
-  type Client,
-  type ClientName,
-  type EntryObject,
-  GATEWAY_CONTROLLERS,
-  INGRESS_CONTROLLERS,
-  SERVICE_MARKS,
-} from './clients.ts';
+import { CLIENTS, CONTROLLERS, type Client, type ClientName, type EntryObject, SERVICE_MARKS } from './clients.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
 import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
@@ -105,29 +97,24 @@ const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | un
   return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
 };
 
-const ingressClient = (entry: EntryObject, index: BypassIndex): ClientName => {
+const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
+  const isIngress = entry.kind === 'Ingress';
   // Where nothing else is named, it is that of GKE.
   const className = classOf(entry) || (index.isGke ? 'gce' : '');
   const known = controllerOf(entry, index);
-  const row = INGRESS_CONTROLLERS.find(([controller, , usual]) =>
-    known === undefined ? className !== '' && usual?.test(className) : controller.test(known),
+  const row = CONTROLLERS.find(([controller, , usual]) =>
+    known === undefined ? isIngress && className !== '' && usual?.test(className) : controller.test(known),
   );
-  const client = row?.[1] ?? 'ingress';
+  const client = row?.[1] ?? (isIngress ? 'ingress' : 'gateway');
   return client === 'ingress-nginx' && index.nginxByHints ? 'ingress-nginx/hints' : client;
-};
-
-const gatewayClient = (entry: EntryObject, index: BypassIndex): ClientName => {
-  const known = controllerOf(entry, index) ?? '';
-  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(known))?.[1] ?? 'gateway';
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
-  if (entry.kind === 'Ingress') return ingressClient(entry, index);
   if (entry.settings['nativeLB'] === 'true') return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
-  return entry.client ?? gatewayClient(entry, index);
+  return entry.client ?? byController(entry, index);
 };
 
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */

@@ -1,6 +1,6 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
-import type { LabelSelector } from '../../apis/admission.ts';
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
@@ -23,8 +23,10 @@ interface Kind {
   readonly blind?: string;
   /** In these versions of the data plane; default: all. */
   readonly blindIn?: RegExp;
-  /** Of AWS: it sends to targets of its own zone only. */
-  readonly zonal?: boolean;
+  /** Under the policy Local: what to do for a zone without Pods. Default: the load balancer leaves its Nodes out. */
+  readonly reach?: string;
+  /** It could send to Pods as well. */
+  readonly toPods?: true;
 }
 
 interface Entry extends Kind {
@@ -70,6 +72,7 @@ const overBgp = (who: string) => ({
   enters: `through Nodes that routers pick (${who})`,
   remedy: 'Zones count where the routers prefer Nodes of their own zone.',
   announced: 'all' as const,
+  reach: 'Run a Pod in every zone whose routers are to reach it.',
 });
 
 /** Either of them. */
@@ -129,12 +132,14 @@ const FAMILIES: readonly Family[] = [
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     remedy:
       'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
-    zonal: true,
+    reach:
+      'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.',
+    toPods: true,
     modes: {
       'cross-zone': {
         enters: 'through targets in any zone (cross-zone load balancing is on)',
         remedy: 'Cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
-        zonal: false,
+        toPods: true,
       },
     },
   },
@@ -199,23 +204,14 @@ const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-p
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
-/** A label selector as text: `a=b,c in (d,e),!f`. */
-const REQUIREMENT = /(!?)([\w./-]+)(?:\s*(==?|!=)\s*([\w.-]*)|\s+(in|notin)\s*\(([^)]*)\))?/g;
+const PAIRS = /^[\w./-]+=[\w.-]*(?:,[\w./-]+=[\w.-]*)*$/;
 
-/** Nodes that its load balancer sends to, where an annotation selects them: of OCI, OpenStack, Hetzner and AWS. */
-const nodesByAnnotation = ({ metadata }: Service): { readonly nodes: readonly LabelSelector[] }[] =>
-  Object.entries(metadata?.annotations ?? {}).flatMap(([key, text]) => {
-    if (!NODES_OF_BALANCER.test(key) || text === '') return [];
-    const matchExpressions = [...text.matchAll(REQUIREMENT)].map(
-      ([, not, label = '', sign = '', value = '', set = '', values]) => {
-        const listed = values?.split(',').map((each) => each.trim()) ?? [value];
-        if (sign === '' && set === '')
-          return { key: label, operator: not === '!' ? 'DoesNotExist' : 'Exists' } as const;
-        return { key: label, operator: sign === '!=' || set === 'notin' ? 'NotIn' : 'In', values: listed } as const;
-      },
-    );
-    return [{ nodes: [{ matchLabels: {}, matchExpressions }] }];
-  });
+/** Nodes that its load balancer sends to, where an annotation selects them by `a=b,c=d`: of OCI, OpenStack, Hetzner and AWS. */
+const nodesByAnnotation = ({ metadata }: Service) =>
+  Object.entries(metadata?.annotations ?? {})
+    .filter(([key, text]) => NODES_OF_BALANCER.test(key) && PAIRS.test(text))
+    .map(([, text]) => Object.fromEntries(text.split(',').map((pair) => pair.split('='))) as StringMap)
+    .map((matchLabels) => ({ nodes: [{ matchLabels }] }));
 
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
@@ -228,22 +224,18 @@ const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => 
   );
 };
 
-const isInternalOfGke = ({ metadata }: Service): boolean =>
-  Object.entries(metadata?.annotations ?? {}).some(
-    ([key, value]) =>
-      /^(?:networking\.gke\.io|cloud\.google\.com)\/load-balancer-type$/.test(key) && value === 'Internal',
-  );
-
 const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
   const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
-  const own = [...Object.keys(service.metadata?.annotations ?? {}), loadBalancerClass];
+  const annotations = Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('='));
+  const own = [...annotations, loadBalancerClass];
+  const isInternal = annotations.some((each) => each.endsWith('/load-balancer-type=Internal'));
   const { daemonSets } = index.bypasses;
   const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
   const signs = new Set([
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternalOfGke(service) && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
+    ...(isInternal && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
   ]);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
@@ -311,11 +303,8 @@ export const entryOf = (facts: Facts): Entry | undefined => {
 
 const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, and selected by what announces it), or set \`externalTrafficPolicy: Cluster\`.`;
 const UNEVEN_REMEDY = 'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`)';
-const ZONAL_REMEDY =
-  'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
-const ROUTED_REMEDY = 'Run a Pod in every zone whose routers are to reach it.';
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -334,17 +323,20 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
   const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
   if (entry === undefined || endpoints.length === 0) return [];
-  const { takers, isStranded, blind, announced, zonal } = entry;
+  const { takers, isStranded, blind, announced, reach } = entry;
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
-  const policy = `Service ${name} has externalTrafficPolicy Local`;
+  const fails = (evidence: string, remedy: string): Cause[] => [
+    cause('effective', 'ZoneFailsHealthCheck', `Service ${name} has externalTrafficPolicy Local${evidence}`, remedy),
+  ];
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
-    const evidence = `${policy}, and ${who} may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on ${listed(endpoints.map(({ nodeName }) => nodeName))}.`;
-    return [cause('effective', 'ZoneFailsHealthCheck', evidence, STRANDED_REMEDY)];
+    const where = listed(endpoints.map(({ nodeName }) => nodeName));
+    const why = 'may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on';
+    return fails(`, and ${who} ${why} ${where}.`, STRANDED_REMEDY);
   }
   if (dropping.length > 0) {
-    const evidence = `${policy}, and all its endpoints on ${listed(dropping)} terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.`;
-    return [cause('effective', 'ZoneFailsHealthCheck', evidence, DROPPING_REMEDY)];
+    const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';
+    return fails(`, and all its endpoints on ${listed(dropping)} ${what}`, DROPPING_REMEDY);
   }
   const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
@@ -356,9 +348,8 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${unless}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
-  const evidence = `${policy} and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
-  const reach = announced === undefined ? (zonal === true ? ZONAL_REMEDY : LEFT_OUT) : ROUTED_REMEDY;
-  return [cause('effective', 'ZoneFailsHealthCheck', evidence, pinned ? PINNED_REMEDY : (blind ?? reach))];
+  const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
+  return fails(evidence, pinned ? PINNED_REMEDY : (blind ?? reach ?? LEFT_OUT));
 };
 
 /** Through which Nodes traffic from outside enters, and how they share it. */
@@ -377,6 +368,6 @@ export const entryCauses = (facts: Facts): Cause[] => {
   if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1])
     return [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
-  const toPods = entry.zonal === undefined ? '.' : ', or have the load balancer send to Pods (target type IP).';
+  const toPods = entry.toPods === undefined ? '.' : ', or have the load balancer send to Pods (target type IP).';
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, `${UNEVEN_REMEDY}${toPods}`)];
 };

@@ -197,14 +197,29 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   return policy['outlierDetection'] === undefined ? 'unset' : 'outlier';
 };
 
-/** What an exported Service, a Route of OpenShift, Istio's objects for a gateway and for a host name, and a Mapping of Emissary. */
+/** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
+const REFERENCES = {
+  name: [
+    'service',
+    'serviceRef',
+    'backendRefs',
+    'targetRefs',
+    'services',
+    'backendServices',
+    'to',
+    'alternateBackends',
+    'kube.ref',
+  ],
+  service: ['upstreams', 'pool', 'pools'],
+  serviceName: ['backend', 'backends', 'serviceMatcher', 'kube'],
+} as const;
+
+/** What an exported Service, Istio's objects for a gateway and for a host name, and a Mapping of Emissary name. */
 const moreReferences = (object: Fields, name: string, all: readonly Fields[]): Fields[] => {
   const spec = fieldsIn(object, 'spec');
   switch (object['kind']) {
     case 'ServiceExport':
       return [{ name }];
-    case 'Route':
-      return [fieldsIn(spec, 'to'), ...listIn(spec, 'alternateBackends')];
     case 'VirtualService': {
       // Without a gateway it is for sidecars.
       const gateways = Array.isArray(spec['gateways']) ? spec['gateways'] : [];
@@ -216,50 +231,34 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
     case 'Mapping':
       // By default it goes to the name of the Service.
       return /^$|service/.test(textIn(spec, 'resolver')) ? [] : [hostOf(spec, 'service')];
-    case 'TransportServer':
-    case 'VirtualServer':
-      // Of F5's BIG-IP.
-      return [fieldsIn(spec, 'pool'), ...listIn(spec, 'pools')].map((pool) => ({
-        name: pool['service'],
-        namespace: pool['serviceNamespace'],
-      }));
     default:
       return [];
   }
 };
 
-/**
- * Where Ingresses and registrations (`service`), target groups (`serviceRef`), Gateway API routes (`backendRefs`), Traefik's and
- * Contour's routes (`services`), NGINX's (`upstreams`), APISIX's (`backends`) and Gloo's (`kube`) name the Services that they send to.
- */
+/** An object that sends to Services, or says who does. */
 export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
   const all = objectsIn([object['spec'], object['webhooks']]);
-  const under = (key: string): Fields[] => all.flatMap((inner) => listIn(inner, key));
-  const [services, upstreams] = [[...under('services'), ...under('backendServices')], under('upstreams')];
+  const under = (...keys: readonly string[]): Fields[] =>
+    all
+      .flatMap((inner) => keys.flatMap((key) => [fieldsIn(inner, key), ...listIn(inner, key)]))
+      .filter((own) => Object.keys(own).length > 0);
   const references = [
-    ...all.flatMap((inner) => [fieldsIn(inner, 'service'), fieldsIn(inner, 'serviceRef')]),
-    ...under('backendRefs'),
-    ...under('targetRefs'),
-    ...services,
-    ...upstreams.map((upstream) => ({ name: upstream['service'] })),
-    ...[...under('backends'), ...all.map((inner) => fieldsIn(inner, 'backend'))]
-      .filter((backend) => backend['resolveGranularity'] !== 'service')
-      .map((backend) => ({ name: backend['serviceName'] })),
-    ...all
-      .flatMap((inner) => [fieldsIn(inner, 'serviceMatcher'), fieldsIn(inner, 'kube')])
-      .flatMap((own) => [
-        { name: own['serviceName'], namespace: own['namespace'] ?? own['serviceNamespace'] },
-        fieldsIn(own, 'ref'),
-      ]),
+    ...Object.entries(REFERENCES).flatMap(([field, keys]) =>
+      under(...keys)
+        .filter((own) => own['resolveGranularity'] !== 'service' && ['', 'Service'].includes(textIn(own, 'kind')))
+        .map((own) => ({ name: own[field], namespace: own['namespace'] ?? own['serviceNamespace'] })),
+    ),
     ...moreReferences(object, name, all),
-  ].filter((reference) => ['', 'Service'].includes(textIn(reference, 'kind')));
+  ];
+  const [services, upstreams] = [under('services', 'backendServices'), under('upstreams')];
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   // Upstreams of Gloo have no other name for what a route sends to.
   const parents = [
     ...['parentRefs', 'targetRefs'].flatMap((key) => listIn(object, `spec.${key}`)),
-    ...all.map((inner) => fieldsIn(inner, 'upstream')),
+    ...under('upstream'),
   ];
   const { nodeSelector } = fieldsIn(object, 'spec');
   return {
