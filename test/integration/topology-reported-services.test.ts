@@ -35,6 +35,7 @@ const OF_KRUISE = {
   },
   spec: { nodeName: 'node-0', containers: [] },
 };
+const OF_DAEMON_SET = { ...WAITING, spec: { nodeName: 'node-0', containers: [] } };
 const DOWN = {
   apiVersion: 'v1',
   kind: 'Node',
@@ -591,6 +592,23 @@ const ROWS: readonly Row[] = [
     'StickyClients',
     /^✓ effective: 100 %/,
     /sessionAffinity ClientIP: .*"sessionAffinity":"None","sessionAffinityConfig":null/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/35254',
+    { spec: AFFINE, plane: cilium('1.16.1', { 'kube-proxy-replacement': 'false' }) },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /serviceTopology=true/,
+    /sessionAffinity/,
+  ],
+  [
+    'https://github.com/coredns/coredns/issues/3628',
+    { version: '1.35.1', endpoints: ['a', 'b', 'c'], pods: null, extra: [OF_DAEMON_SET] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /"PreferSameZone"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121590',

@@ -189,8 +189,8 @@ export const CLIENTS = clients({
     source: 'cilium/cilium#48738 (open), #21244',
   },
   'cilium-redirect': {
-    decides: 'Cilium hands what Pods send to it to a Pod on their own Node, which connects to another Service',
-    setting: 'zones count where that one connects to: for node-local-dns its upstream Service',
+    decides: 'Cilium hands what Pods send to it to a Pod on their own Node',
+    setting: 'where that Pod connects to another Service, zones count there: for node-local-dns its upstream Service',
     source: 'Cilium documentation "Local Redirect Policy"; cilium/cilium#16906',
   },
   kgateway: {

@@ -1,6 +1,6 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import type { Fields } from '../../apis/values.ts';
+import { type Fields, nameOf } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -88,8 +88,18 @@ export const useField: Fix = (facts) => {
   return [...(beside !== undefined && annotated ? [setKeys('annotations', { [key]: beside })] : unset), ...set];
 };
 
+const NODE_LINE =
+  '# every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone';
+
 /** Asks with a setting that every version recognises. */
-export const ask: Fix = (facts) => useField(facts) ?? annotate(facts);
+export const ask: Fix = (facts) => {
+  const steps = useField(facts) ?? annotate(facts);
+  const hosts = new Set(facts.endpoints.map(({ nodeName }) => nodeName));
+  // As a DaemonSet has it; what reads hints for Nodes reads the newer name of a zone too.
+  const { nodes, pods, workloads } = facts;
+  const isEverywhere = pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
+  return isEverywhere && settingsFor(facts).distribution === 'PreferSameZone' ? [...(steps ?? []), NODE_LINE] : steps;
+};
 
 /** No release before 1.21 has hints that could be asked for, and a gate that a component does not know keeps it from starting. */
 export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =>

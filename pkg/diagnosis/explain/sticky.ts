@@ -21,11 +21,13 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   );
   const reused = ports.find((port) => HTTP2.test(port.name ?? '') || HTTP2.test(port.appProtocol ?? ''));
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
-  if (sessionAffinity === 'ClientIP')
+  const answers = nodes.map((node) => index.routers.of(node));
+  // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
+  if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(
       `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint, and what comes through a proxy has one address.`,
     );
-  if (hashing !== undefined && nodes.some((node) => index.routers.of(node).router === 'kube-proxy')) {
+  if (hashing !== undefined && answers.some(({ router }) => router === 'kube-proxy')) {
     const evidence = `${routerObjectTitle(hashing)} has ipvs.scheduler sh: all connections of one address go to one endpoint.`;
     return sticky(evidence, SCHEDULER_REMEDY);
   }

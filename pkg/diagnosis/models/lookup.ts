@@ -83,11 +83,10 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
  * number in several (Azure/karpenter-provider-azure#1002).
  */
-const isNoZone = (node: Node): boolean =>
-  /^\d+$/.test(zoneOfNode(node)) && node.metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
-
-export const noZonesOf = (nodes: readonly Node[]): string[] =>
-  [...new Set(nodes.filter(isNoZone).map(zoneOfNode))].sort(byText);
+export const noZonesOf = (nodes: readonly Node[]): string[] => {
+  const azure = nodes.filter(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined);
+  return [...new Set(azure.map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
+};
 
 export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;
 

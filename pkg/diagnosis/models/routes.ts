@@ -259,14 +259,13 @@ const judge = (service: Service, clients: Clients): Following => {
   return { kind: 'unknown', reason: 'RouterAssumed', message };
 };
 
-const RANK = { HintsNotFollowed: 2, RouterUnknown: 1, RouterAssumed: 0 } as const;
-const rankOf = (following: Following): number => (following.kind === 'followed' ? -1 : RANK[following.reason]);
+const WORST_FIRST = ['HintsNotFollowed', 'RouterUnknown', 'RouterAssumed'] as const;
 
 /** The worst of all groups of Nodes. Messages do not name the Service. */
-export const followingOf = (service: Service, clients: readonly Clients[]): Following =>
-  clients
-    .map((each) => judge(service, each))
-    .reduce((worst, next) => (rankOf(next) > rankOf(worst) ? next : worst), FOLLOWED);
+export const followingOf = (service: Service, clients: readonly Clients[]): Following => {
+  const found = clients.map((each) => judge(service, each)).filter((each) => each.kind !== 'followed');
+  return WORST_FIRST.flatMap((reason) => found.find((each) => each.reason === reason) ?? [])[0] ?? FOLLOWED;
+};
 
 /** Some agent reads `PreferClose` but not its newer name `PreferSameZone`: Cilium 1.18 and 1.19. */
 export const wantsOlderName = (objects: readonly RouterObject[]): boolean =>

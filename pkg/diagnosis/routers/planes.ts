@@ -2,11 +2,11 @@
 // version does. A row without a version that was read is `assumed`, with the reason.
 import type { StringMap } from '../../apis/meta.ts';
 import {
-  BOTH_ANNOTATIONS,
   CILIUM_RULES,
   type HintRule,
   OLDER_ANNOTATION,
   type Release,
+  annotated,
 } from '../../upstream/proxy/hint-rule.ts';
 
 /** Where the value of a setting stands; the first place that has it counts. */
@@ -65,9 +65,6 @@ export interface DataPlane<Name extends string = string> {
   readonly source: string;
 }
 
-const annotated = (annotations: readonly string[]): HintRule => ({
-  optIn: { annotations, annotationValue: 'auto', distributions: [] },
-});
 /** Calico's kube-proxy writes ready endpoints only, after it filtered ready ones and those that terminate. */
 const CALICO: HintRule = { counts: ['terminating', 'stopped'], readyOnly: true };
 const EACH = { ...CALICO, partial: 'each' } as const;
@@ -157,8 +154,8 @@ export const PLANES = tableOf([
         },
       },
       { since: [3, 31, 0], rule: CALICO },
-      { since: [3, 27, 0], rule: { ...EACH, ...annotated(BOTH_ANNOTATIONS) } },
-      { since: [3, 26, 0], rule: { ...EACH, ...annotated(OLDER_ANNOTATION) } },
+      { since: [3, 27, 0], rule: { ...EACH, ...annotated('auto') } },
+      { since: [3, 26, 0], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },
       { rule: { policyBlind: true } },
     ],
     source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8262, #10430, #11751, #11859',
@@ -215,8 +212,8 @@ export const PLANES = tableOf([
         assumed: 'its gate PreferSameTrafficDistribution is alpha, and no release was run with it',
       },
       { since: [2, 2, 0], rule: { optIn: 'hints' } },
-      { since: [1, 13, 0], rule: annotated(BOTH_ANNOTATIONS) },
-      { since: [1, 12, 0], rule: annotated(OLDER_ANNOTATION) },
+      { since: [1, 13, 0], rule: annotated('auto') },
+      { since: [1, 12, 0], rule: annotated('auto', OLDER_ANNOTATION) },
     ],
     source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',
   },

@@ -216,23 +216,22 @@ export interface CiliumOptions {
   readonly ciliumVersion?: RouterVersion;
 }
 
-const annotated = (
+/** It follows hints where an annotation has the value, or the field one of these. */
+export const annotated = (
   annotationValue: OptIn['annotationValue'],
+  annotations: readonly string[] = BOTH_ANNOTATIONS,
   ...distributions: readonly TrafficDistribution[]
-): HintRule => ({
-  optIn: { annotations: BOTH_ANNOTATIONS, annotationValue, distributions },
-});
+): HintRule => ({ optIn: { annotations, annotationValue, distributions } });
 
 const NEWEST: HintRule = {
-  ...annotated('anyValue', 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
+  ...annotated('anyValue', BOTH_ANNOTATIONS, 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
   sameNode: 'nodeName',
   needsZone: true,
 };
-const CLOSE = annotated('anyValue', 'PreferClose');
+const CLOSE = annotated('anyValue', BOTH_ANNOTATIONS, 'PreferClose');
 const CONDITIONED: HintRule = { ...CLOSE, counts: ['starting', 'terminating', 'stopped'], across: 'ports' };
 /** As filterEndpoints of the service cache judges: all backends of a Service, of which those that terminate are part. */
 const CACHED: HintRule = { counts: ['terminating'], across: 'addresses', stoppedByLocal: true };
-const CASELESS = annotated('anyCase');
 
 /**
  * Newest first; each holds up to the next. What starts is a backend from 1.18.5 on (cilium#42708), and counts no longer from 1.20.2 on
@@ -246,11 +245,8 @@ export const CILIUM_RULES: readonly { readonly since: Release; readonly rule: Hi
   { since: [1, 18, 1], rule: { ...CLOSE, counts: ['terminating'], across: 'ports' } },
   { since: [1, 18, 0], rule: { ...CLOSE, counts: ['terminating'], partial: 'each' } },
   { since: [1, 16, 0], rule: { ...CACHED, optIn: 'hints' } },
-  { since: [1, 14, 0], rule: { ...CACHED, ...CASELESS } },
-  {
-    since: [1, 11, 0],
-    rule: { ...CACHED, optIn: { annotations: OLDER_ANNOTATION, annotationValue: 'anyCase', distributions: [] } },
-  },
+  { since: [1, 14, 0], rule: { ...CACHED, ...annotated('anyCase') } },
+  { since: [1, 11, 0], rule: { ...CACHED, ...annotated('anyCase', OLDER_ANNOTATION) } },
 ];
 
 /** Numbers as versions compare; a missing patch is the newest. */
@@ -262,14 +258,11 @@ export const ciliumRule = (version: RouterVersion | undefined): HintRule =>
   CILIUM_RULES.find(({ since }) => version === undefined || isSince(version, since))?.rule ?? {};
 
 /**
- * With service topology or without, and by any algorithm: a slice's weight 0 is BackendStateMaintenance (reflectors/conversions.go), which
- * bpf_reconciler.go leaves out of the services map; cilium#46061.
+ * Whether it opens no connections to slices of weight 0, with service topology or without, and by any algorithm: weight 0 is
+ * BackendStateMaintenance (reflectors/conversions.go), which bpf_reconciler.go leaves out of the services map; cilium#46061.
  */
-const DRAINS_SINCE: Release = [1, 20, 0];
-
-/** Whether it opens no connections to slices of weight 0. */
 export const drainsSlices = (version: RouterVersion | undefined): boolean =>
-  version === undefined || isSince(version, DRAINS_SINCE);
+  version === undefined || isSince(version, [1, 20, 0]);
 
 /** Of `spec.trafficDistribution` it reads exactly `PreferClose`: 1.18 and 1.19. */
 export const readsPreferCloseOnly = ({ major, minor }: RouterVersion): boolean =>
@@ -279,9 +272,6 @@ export const readsPreferCloseOnly = ({ major, minor }: RouterVersion): boolean =
 export const versionText = ({ major, minor, patch }: RouterVersion): string =>
   `${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
 
-/** First release that knows `internalTrafficPolicy`, as its maintainers say in cilium#16071. */
-const POLICY_SINCE: Release = [1, 13, 0];
-
 /** Node hints and feature gates mean nothing to Cilium. */
 export const ciliumRoute = (input: RouteInput, { serviceTopology = false, ciliumVersion }: CiliumOptions = {}): Route =>
   ruledRoute(input, {
@@ -289,7 +279,8 @@ export const ciliumRoute = (input: RouteInput, { serviceTopology = false, cilium
     rule: {
       ...(serviceTopology && ciliumRule(ciliumVersion)),
       drained: drainsSlices(ciliumVersion),
-      policyBlind: ciliumVersion !== undefined && !isSince(ciliumVersion, POLICY_SINCE),
+      // As its maintainers say in cilium#16071.
+      policyBlind: ciliumVersion !== undefined && !isSince(ciliumVersion, [1, 13, 0]),
     },
     ignoring: serviceTopology ? 'CiliumNotOptedIn' : 'CiliumServiceTopologyOff',
     unasked: 'CiliumNotOptedIn',
