@@ -84,10 +84,7 @@ export const runCommand = async (args: readonly string[], world: Io): Promise<nu
 
 const DEFAULT_COLUMNS = 100;
 
-const CONTROLS: Readonly<Record<Control, string>> = {
-  'clear line': '\r\u001B[K',
-  'clear screen': '\u001B[2J\u001B[H',
-};
+const CONTROLS: Readonly<Record<Control, string>> = { 'clear line': '\r\u001B[K', 'clear screen': '\u001B[2J\u001B[H' };
 
 const outputOf = (
   stream: Pick<NodeJS.WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>,

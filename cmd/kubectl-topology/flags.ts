@@ -85,22 +85,29 @@ export const versionFlags = (of = 'the control plane and of every proxy') => ({
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Cores as a number (`0.5`) or a quantity (`500m`); NaN for anything else. */
-export const parseCores = (text: string): number => unitsOf(text) ?? Number.NaN;
+const parseCores = (text: string): number => unitsOf(text) ?? Number.NaN;
 
-export const positiveCores = (text: string): number => {
-  const cores = parseCores(text);
-  if (!(cores > 0 && Number.isFinite(cores)))
-    throw new InvalidArgumentError('expected cores above 0, like 0.5 or 500m.');
-  return cores;
-};
+/** Reads a finite number; `numberOf` gives NaN for what is none. */
+export const numberFlag =
+  (numberOf: (text: string) => number, fits: (value: number) => boolean, expected: string) =>
+  (text: string): number => {
+    const value = numberOf(text);
+    if (!Number.isFinite(value) || !fits(value)) throw new InvalidArgumentError(`expected ${expected}.`);
+    return value;
+  };
+
+const isAboveZero = (value: number): boolean => value > 0;
+
+export const positiveCores = numberFlag(parseCores, isAboveZero, 'cores above 0, like 0.5 or 500m');
+
+const plainNumber = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
 
 /** `70` or `70%` as the fraction 0.7. */
-export const percentFlag = (text: string): number => {
-  const bare = text.endsWith('%') ? text.slice(0, -1) : text;
-  const value = NUMBER.test(bare) ? Number(bare) : Number.NaN;
-  if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('expected a percentage above 0, like 70.');
-  return value / 100;
-};
+export const percentFlag = numberFlag(
+  (text) => plainNumber(text.replace(/%$/, '')) / 100,
+  isAboveZero,
+  'a percentage above 0, like 70',
+);
 
 /**
  * Reads `zone=number,zone=number`, also repeated. `numberOf` gives NaN for what it does not take; numbers of the same zone add up unless
@@ -151,11 +158,7 @@ export const reasonsFlag =
     return wanted;
   };
 
-const gigabytes = (text: string): number => {
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isFinite(value)) throw new InvalidArgumentError('expected gigabytes, 0 or more, like 250 or 1.5e3.');
-  return value;
-};
+const gigabytes = numberFlag(plainNumber, () => true, 'gigabytes, 0 or more, like 250 or 1.5e3');
 
 export const PRICES_FLAG = {
   prices: flag(

@@ -8,7 +8,7 @@ import type { Measured } from '../../pkg/traffic/measured.ts';
 import { type ReadingPair, averageBetween, averageOf, pairsWith } from '../../pkg/traffic/meter-reading.ts';
 import { type FlagsOf, flag, switchFlag } from './command.ts';
 import { type Io, UsageError } from './io.ts';
-import type { InputFlags } from './flags.ts';
+import { type InputFlags, numberFlag } from './flags.ts';
 import { connect, load } from './session.ts';
 
 /** A Prometheus of its own address, or a Service that the API server forwards to. */
@@ -29,13 +29,11 @@ const prometheusFlag = (text: string): PrometheusAddress => {
   throw new InvalidArgumentError('expected a URL, or a Service as NAMESPACE/NAME:PORT.');
 };
 
-export const secondsFlag = (text: string): number => {
-  const seconds = parseDuration(text);
-  if (seconds === undefined || seconds < SHORTEST_SECONDS) {
-    throw new InvalidArgumentError('expected a duration like 30s, 5m or 24h.');
-  }
-  return seconds;
-};
+export const secondsFlag = numberFlag(
+  (text) => parseDuration(text) ?? Number.NaN,
+  (seconds) => seconds >= SHORTEST_SECONDS,
+  'a duration like 30s, 5m or 24h',
+);
 
 export const METER_FLAG = {
   meterNamespace: flag(
@@ -142,8 +140,7 @@ const fromMeters = async (flags: SourceFlags, io: Io): Promise<LiveTraffic> => {
   };
 };
 
-/** `snapshot`: of the files, where they were read already. @throws UsageError where the flags name no source that can be read. */
-export const openTraffic = async (flags: SourceFlags, io: Io, snapshot?: ClusterSnapshot): Promise<LiveTraffic> => {
+const openTraffic = async (flags: SourceFlags, io: Io, snapshot?: ClusterSnapshot): Promise<LiveTraffic> => {
   const { prometheus, filename, window } = flags;
   if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
   if (prometheus !== undefined) return fromPrometheus(prometheus, flags);
@@ -157,6 +154,21 @@ export const openTraffic = async (flags: SourceFlags, io: Io, snapshot?: Cluster
   return { intervalMs: METER_INTERVAL_MS, next: () => Promise.resolve(traffic), close: () => Promise.resolve() };
 };
 
+/** Opens a source, and closes it in the end. `snapshot`: of the files, where they were read already. @throws UsageError where the flags name no source that can be read. */
+export const withTraffic = async <T>(
+  flags: SourceFlags,
+  io: Io,
+  use: (traffic: LiveTraffic) => Promise<T>,
+  snapshot?: ClusterSnapshot,
+): Promise<T> => {
+  const traffic = await openTraffic(flags, io, snapshot);
+  try {
+    return await use(traffic);
+  } finally {
+    await traffic.close();
+  }
+};
+
 /** Measured traffic, where the flags ask for it. @throws UsageError where there is none, or where the flags contradict each other. */
 export const readMeasured = async (
   snapshot: ClusterSnapshot,
@@ -167,10 +179,5 @@ export const readMeasured = async (
   if (!measured && prometheus === undefined && window === undefined) return undefined;
   if (gbPerDay !== undefined)
     throw new UsageError('leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic');
-  const traffic = await openTraffic(flags, io, snapshot);
-  try {
-    return await traffic.next(io.signal);
-  } finally {
-    await traffic.close();
-  }
+  return withTraffic(flags, io, (traffic) => traffic.next(io.signal), snapshot);
 };

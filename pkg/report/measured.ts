@@ -157,10 +157,7 @@ export const explainedTraffic = (
   return `${under('MEASURED', indent, lines.join(''))}${table}`;
 };
 
-const sum = (flows: readonly MeasuredFlow[]) => ({
-  bytes: sumBy(flows, bytesOf),
-  connections: connectionsOf(flows),
-});
+const sum = (flows: readonly MeasuredFlow[]) => ({ bytes: sumBy(flows, bytesOf), connections: connectionsOf(flows) });
 
 /** Connections a second: `3.2`, `0.05`. */
 const countRate = (connections: number | null): string =>

@@ -1,6 +1,6 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
-import { defined, firstFew } from '../apis/values.ts';
+import { defined, firstFew, sumBy } from '../apis/values.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Series } from './ledger.ts';
 import { type Direct, type Measured, addUp, directFlows } from './measured.ts';
@@ -170,11 +170,11 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
     notes.push(
       `${named(own.map(({ node }) => node))}: ${service} is not measured: node-local DNS exempts it from connection tracking`,
     );
-  const lost = new Map<string, number>();
-  for (const reading of readings) {
-    for (const [reason, count] of Object.entries(reading.lost)) lost.set(reason, (lost.get(reason) ?? 0) + count);
-  }
-  const losses = [...lost].filter(([, count]) => count > 0).map(([reason, count]) => `${reason} ${count}`);
+  const lost = Map.groupBy(
+    readings.flatMap((reading) => Object.entries(reading.lost)).filter(([, count]) => count > 0),
+    ([reason]) => reason,
+  );
+  const losses = [...lost].map(([reason, own]) => `${reason} ${sumBy(own, ([, count]) => count)}`);
   return losses.length === 0 ? notes : [...notes, `lost since the meters began: ${losses.join(', ')}`];
 };
 
@@ -201,11 +201,7 @@ const ratesOf = ({ before, now }: ReadingPair) => {
       };
     });
   };
-  return {
-    seconds,
-    flows: since(now.rows, base?.rows),
-    direct: now.direct && since(now.direct, base?.direct),
-  };
+  return { seconds, flows: since(now.rows, base?.rows), direct: now.direct && since(now.direct, base?.direct) };
 };
 
 /** Of the meters that see them; undefined where none does. */

@@ -57,10 +57,7 @@ export const check = topologyCommand({
       if (owner !== undefined) more.push(owner);
     });
     const all = { ...manifests, workloads: known([...itemsOf(workloads), ...more]) };
-    const report = checkManifests(all, {
-      placeOf: (key) => places.get(key),
-      ...defined({ version, ciliumVersion }),
-    });
+    const report = checkManifests(all, { placeOf: (key) => places.get(key), ...defined({ version, ciliumVersion }) });
     await printFindings(io, output, { report, findings: report.findings }, (style) => renderFindings(report, style));
     if (failOn === 'none') return 0;
     const worst = new Set<Severity>(SEVERITIES.slice(0, SEVERITIES.indexOf(failOn) + 1));

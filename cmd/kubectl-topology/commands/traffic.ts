@@ -3,10 +3,10 @@ import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { renderTraffic, trafficLine } from '../../../pkg/report/measured.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { type FlagsOf, flag, switchFlag, topologyCommand } from '../command.ts';
-import { type Io, UsageError } from '../io.ts';
+import { type ExitCode, type Io, UsageError } from '../io.ts';
 import { checkInputFlags, parseServiceName } from '../session.ts';
 import { type InputFlags, OUTPUT_FLAG, inputFlags } from '../flags.ts';
-import { type LiveTraffic, SOURCE_FLAGS, openTraffic, secondsFlag } from '../measured-flags.ts';
+import { type LiveTraffic, SOURCE_FLAGS, secondsFlag, withTraffic } from '../measured-flags.ts';
 import { print, styleOf } from '../output.ts';
 
 const FLAGS = {
@@ -95,16 +95,13 @@ export const traffic = topologyCommand({
   async run(io, flags, name) {
     checkFlags(flags);
     const chosen = chosenBy(flags, name);
-    const live = await openTraffic(flags, io);
-    try {
+    return withTraffic<ExitCode>(flags, io, async (live) => {
       if (flags.watch === true) await watch(live, chosen, flags, io);
       else {
         const measured = only(await live.next(io.signal), chosen);
         await print(io, flags.output, trafficDocument(measured), (style) => renderTraffic(measured, chosen.of, style));
       }
       return 0;
-    } finally {
-      await live.close();
-    }
+    });
   },
 });

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { LabelSelector, LabelSelectorRequirement } from '../../../pkg/apis/admission.ts';
 import { type FlagsOf, choiceFlag, flag, switchFlag } from '../command.ts';
-import { CLUSTER_FLAGS, OUTPUT_FLAG } from '../flags.ts';
+import { CLUSTER_FLAGS, OUTPUT_FLAG, numberFlag } from '../flags.ts';
 import { measuredFlags } from '../measured-flags.ts';
 import { LIMIT_FLAGS } from '../without.ts';
 
@@ -19,11 +19,11 @@ const durationFlag = (text: string): string => {
 };
 
 /** Whole numbers, with or without the sign. */
-const sharePercent = (text: string): number => {
-  const value = Number(/^(\d{1,3})%?$/.exec(text)?.[1] ?? Number.NaN);
-  if (!(value >= 1 && value <= 100)) throw new InvalidArgumentError('expected a whole percentage from 1 to 100.');
-  return value;
-};
+const sharePercent = numberFlag(
+  (text) => Number(/^(\d{1,3})%?$/.exec(text)?.[1] ?? Number.NaN),
+  (value) => value >= 1 && value <= 100,
+  'a whole percentage from 1 to 100',
+);
 
 const KEY = '[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?';
 const VALUE = '(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?';

@@ -10,7 +10,7 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import type { ClusterFlags } from '../flags.ts';
 import type { Io } from '../io.ts';
-import { type LiveTraffic, openTraffic } from '../measured-flags.ts';
+import { type LiveTraffic, withTraffic } from '../measured-flags.ts';
 
 /** Asks until it is done, also where the API server does not answer for a while. */
 const untilDone = async <T>(
@@ -89,14 +89,8 @@ export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal)
 };
 
 /** The same, of the meters that the flags lead to. */
-export const measureFromNow = async (
+export const measureFromNow = (
   { kubeconfig, context, meterNamespace }: ClusterFlags & { readonly meterNamespace?: string },
   io: Io,
-): Promise<Measured> => {
-  const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
-  try {
-    return await measuredFromNow(traffic, io.signal);
-  } finally {
-    await traffic.close();
-  }
-};
+): Promise<Measured> =>
+  withTraffic(defined({ kubeconfig, context, meterNamespace }), io, (traffic) => measuredFromNow(traffic, io.signal));

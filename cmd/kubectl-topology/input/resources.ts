@@ -62,12 +62,7 @@ export const agentPods = (isSettled: (key: string, value: string) => boolean = (
 const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: DAEMON_SETS, everywhere: true, optional: true },
   { resource: CONFIG_MAPS, namespace: 'kube-system', ...EVIDENCE },
-  {
-    resource: DEPLOYMENTS,
-    namespace: 'kube-system',
-    fieldSelector: 'metadata.name=kube-ovn-controller',
-    ...EVIDENCE,
-  },
+  { resource: DEPLOYMENTS, namespace: 'kube-system', fieldSelector: 'metadata.name=kube-ovn-controller', ...EVIDENCE },
   { resource: inCluster('crd.projectcalico.org/v1', 'FelixConfiguration'), ...EVIDENCE },
   { resource: inCluster('operator.tigera.io/v1', 'Installation'), ...EVIDENCE },
   { resource: inNamespaces('cilium.io/v2', 'CiliumNodeConfig'), everywhere: true, ...EVIDENCE },

@@ -66,11 +66,8 @@ const meanMatrix = (traffics: readonly Traffic[]): TrafficShares | undefined => 
 };
 
 /** Fraction that stays in its zone; the empty name is no zone. */
-const insideOf = (matrix: TrafficShares): number => {
-  let inside = 0;
-  for (const [from, row] of matrix) if (from !== '') inside += row.get(from) ?? 0;
-  return 1 - atLeastNothing(1 - inside);
-};
+const insideOf = (matrix: TrafficShares): number =>
+  1 - atLeastNothing(1 - sumBy([...matrix], ([from, row]) => (from === '' ? 0 : (row.get(from) ?? 0))));
 
 /** For reports: rows and columns in name order, every zone in both. */
 export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string, number>> => {
@@ -80,12 +77,6 @@ export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string
     from.map((zone) => [zone, Object.fromEntries(zones.map((to) => [to, matrix.get(zone)?.get(to) ?? 0]))]),
   );
 };
-
-interface Family {
-  readonly traffic: Traffic;
-  /** Ready endpoints. */
-  readonly count: number;
-}
 
 /** A client zone keeps to its own endpoints; one without any spreads over all, and so do clients on Nodes without zone. */
 const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint[]): Traffic => {
@@ -102,7 +93,8 @@ const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint
   });
 };
 
-const worstOf = (families: readonly Family[]): number =>
+/** Of families with their ready endpoints. */
+const worstOf = (families: readonly { readonly traffic: Traffic; readonly count: number }[]): number =>
   Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
 
 /** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */

@@ -143,11 +143,8 @@ export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => 
     );
 };
 
-const VERDICT_RANK = { Ineffective: 0, Unknown: 1, NotWanted: 2, Assumed: 3, Effective: 4 } as const satisfies Record<
-  ServiceAudit['verdict'],
-  number
->;
-const byVerdict: Key<ServiceAudit> = ({ verdict }) => VERDICT_RANK[verdict];
+const VERDICTS: readonly ServiceAudit['verdict'][] = ['Ineffective', 'Unknown', 'NotWanted', 'Assumed', 'Effective'];
+const byVerdict: Key<ServiceAudit> = ({ verdict }) => VERDICTS.indexOf(verdict);
 
 /** What crosses of all connections or, where prices are known, what that costs. */
 const crossing = most<ServiceAudit>(

@@ -27,6 +27,9 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
   const workload = { reads: { workloads: workloadOf } };
   const autoscaler = { reads: { autoscalers: autoscalerOf } };
   const reads = { routers: routerOf };
+  const rbac = ['rbac.authorization.k8s.io'];
+  const role = { reads: { clusterRoles: clusterRoleOf }, groups: rbac };
+  const binding = { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: rbac };
   const routes = Object.entries(Object.groupBy(ROUTE_KINDS, ([, kind]) => kind)).map(([kind, rows = []]) => {
     const groups = rows.map(([apiVersion]) => groupOf(apiVersion));
     return [
@@ -59,14 +62,10 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     CiliumBGPClusterConfig: { reads, groups: ['cilium.io'], scoped: true },
     Network: { reads, groups: ['operator.openshift.io'], scoped: true },
     MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
-    ClusterRole: { reads: { clusterRoles: clusterRoleOf }, groups: ['rbac.authorization.k8s.io'], scoped: true },
-    ClusterRoleBinding: {
-      reads: { clusterRoleBindings: clusterRoleBindingOf },
-      groups: ['rbac.authorization.k8s.io'],
-      scoped: true,
-    },
-    Role: { reads: { clusterRoles: clusterRoleOf }, groups: ['rbac.authorization.k8s.io'] },
-    RoleBinding: { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: ['rbac.authorization.k8s.io'] },
+    ClusterRole: { ...role, scoped: true },
+    ClusterRoleBinding: { ...binding, scoped: true },
+    Role: role,
+    RoleBinding: binding,
     FlowPolicy: { reads: { flowPolicies: flowPolicyOf }, groups: [GROUP] },
     ZoneEvacuation: { reads: { evacuations: evacuationOf }, groups: [GROUP], scoped: true },
   };

@@ -63,9 +63,8 @@ export const podOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
-/** Those of the flags that are set. */
-const trueOf = <K extends string>(flags: Readonly<Record<K, boolean>>): Partial<Record<K, boolean>> =>
-  Object.fromEntries(Object.entries(flags).filter(([, flag]) => flag)) as Partial<Record<K, boolean>>;
+/** Flags that are not set are left out. */
+const ifTrue = (flag: boolean): boolean | undefined => flag || undefined;
 
 export type SpreadConstraint = Readonly<ReturnType<typeof constraintOf>>;
 
@@ -76,13 +75,13 @@ const constraintOf = (item: Fields, podLabels: StringMap) => ({
   maxSkew: wholeIn(item, 'maxSkew') ?? 1,
   /** It matches the Pods that it stands on. None without a selector; `matchLabelKeys` only narrows it to Pods like this one. */
   selectsOwn: item['labelSelector'] !== undefined && matchesSelector(selectorOf(item['labelSelector']), podLabels),
-  ...trueOf({
+  ...defined({
     /** Pods of another template do not count. */
-    byRevision: textsIn(item, 'matchLabelKeys').includes('pod-template-hash'),
+    byRevision: ifTrue(textsIn(item, 'matchLabelKeys').includes('pod-template-hash')),
     /** Nodes whose taints keep the Pods away are no domain. */
-    honorsTaints: textIn(item, 'nodeTaintsPolicy') === 'Honor',
+    honorsTaints: ifTrue(textIn(item, 'nodeTaintsPolicy') === 'Honor'),
+    minDomains: wholeIn(item, 'minDomains'),
   }),
-  ...defined({ minDomains: wholeIn(item, 'minDomains') }),
 });
 
 /** Zones that a required node affinity allows. Terms are alternatives: one that names no zones allows all, which is undefined. */
@@ -130,6 +129,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
   const terms = selectorsOf(podSpec);
+  const args = listIn(podSpec, 'containers').flatMap((container) => textsIn(container, 'args'));
   // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
     ...pickTexts(item, 'key', 'value', 'effect'),
@@ -152,18 +152,15 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       /** Its arguments make a proxy look at hints. */
-      byHints: listIn(podSpec, 'containers').some((container) =>
-        textsIn(container, 'args').some((arg) => /^--enable-topology-aware-routing(?:=true)?$/.test(arg)),
-      )
-        ? true
-        : undefined,
+      byHints: ifTrue(args.some((arg) => /^--enable-topology-aware-routing(?:=true)?$/.test(arg))),
       updatedReplicas: updatedOf(object),
       apart: apartBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
       /** Who owns it. */
       marks: marksIn(object, metadata),
+      volumes: ifTrue(hasVolumes(object, podSpec)),
+      held: ifTrue(isHeld(object)),
     }),
-    ...trueOf({ volumes: hasVolumes(object, podSpec), held: isHeld(object) }),
   };
 };
 
