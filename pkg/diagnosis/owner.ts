@@ -192,7 +192,7 @@ const byOperator: By = ({ owner, labels, about }) => {
   const who = `${owner.kind} ${owner.name}`;
   const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
   return field?.[about] === undefined
-    ? keeps(`${who} owns it, and its operator may revert a change: make it there if it has a field for it`)
+    ? reverts(`${who} owns it, and its operator may revert a change: make it there if it has a field for it`)
     : reverts(`${who} owns it, and its operator reverts other changes: make it under ${field[about]} there`);
 };
 
@@ -247,7 +247,7 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
     more.length === 0 &&
     ![...managers].some((name) => name.startsWith('kubectl'))
   )
-    return keeps(`${writer} wrote it (managedFields), and may write it back`);
+    return reverts(`${writer} wrote it (managedFields), and may write it back: make the change there`);
   if (!isHelms) return undefined;
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)

@@ -741,6 +741,19 @@ const members = (image: string) => {
 };
 const MEMBERS = maybeAround('members');
 const registered = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
+/** What its container holds beside an image that says nothing. */
+const running = (app: string, container: object) =>
+  beside(
+    'apps/v1',
+    'Deployment',
+    {
+      template: {
+        metadata: { labels: { app } },
+        spec: { containers: [{ name: 'c', image: 'own/c:1', ...container }] },
+      },
+    },
+    { name: app },
+  );
 
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
@@ -1066,7 +1079,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     maybeAround('headless-twin'),
-    /clients without sniffing keep to the cluster IP/,
+    /clients without sniffing keep to a cluster IP/,
   ],
   ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
@@ -1074,6 +1087,30 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [beside('apps/v1', 'StatefulSet', registered('x/eureka-server:3'), { name: 'eureka' })] },
     maybeAround('registry'),
     /registry \(StatefulSet shop\/eureka\): clients that find Services in this registry connect to Pods/,
+  ],
+  [
+    'https://github.com/apache/dubbo/issues/9673',
+    { extra: [running('web', { env: [{ name: 'DUBBO_REGISTRY_ADDRESS', value: 'nacos://nacos.example.com:8848' }] })] },
+    maybeAround('registry'),
+    /registry \(Deployment shop\/web\): its Pods register where DUBBO_REGISTRY_ADDRESS says/,
+  ],
+  [
+    'https://github.com/bitnami/charts/issues/5201',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 11_211 }] },
+      extra: [
+        ...inbound({ clusterIP: 'None' }),
+        running('client', { args: ['--cache=memcache://user:secret@web-0.other.shop.svc.cluster.local:11211/0'] }),
+      ],
+    },
+    around('headless-twin'),
+    /Deployment shop\/client takes addresses .*\(--cache names web-0\.other\.shop\.svc\.cluster\.local\) .*→ none: each key is on one member/,
+  ],
+  [
+    'https://github.com/spotahome/redis-operator/issues/368',
+    { spec: { ...CLOSE, ports: [{ name: 'http', port: 26_379 }] } },
+    MEMBERS,
+    /Sentinel names the primary/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],

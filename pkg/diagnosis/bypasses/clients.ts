@@ -332,6 +332,10 @@ export const CLIENTS = clients({
       '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
     source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
   },
+  'eks-auto-dns': {
+    decides: 'Pods on Nodes of EKS Auto Mode ask the DNS server of their own Node, which is no Pod',
+    source: 'awsdocs/amazon-eks-user-guide#1149',
+  },
   'kube-apiserver': {
     decides:
       'the API server goes through the proxy of its own host; with --enable-aggregator-routing=true it takes a random endpoint and ignores hints',

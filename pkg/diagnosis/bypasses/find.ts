@@ -6,34 +6,20 @@ import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, routerObjectTitle } from '../routers/kube-proxy.ts';
-import type { Evidence } from '../routers/types.ts';
+import { computeTypeOf } from '../routers/nodes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { CLIENTS, CONTROLLERS, type Client, type ClientName, type EntryObject, SERVICE_MARKS } from './clients.ts';
-import { byText, defined } from '../../apis/values.ts';
-import { MEMBERS, NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
-import { maySelect, selects, watcherIndex, watchersOf } from './watchers.ts';
-
-/** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
-const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
-  const [less, more] = [Object.entries(a?.selector ?? {}), Object.entries(b?.selector ?? {})].sort(
-    (one, other) => one.length - other.length,
-  ) as [[string, string][], [string, string][]];
-  const wide = Object.fromEntries(more);
-  return less.length > 0 && less.every(([key, value]) => wide[key] === value);
-};
-
-const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
-
-const REGISTRY = /eureka|nacos/;
+import { byText, defined, nameOf } from '../../apis/values.ts';
+import { type Found, byAddresses, memberIndex } from './members.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
+import { watcherIndex, watchersOf } from './watchers.ts';
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
+  const nodes = itemsOf(snapshot.nodes);
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const watchers = watcherIndex(snapshot);
-  const runners = [...watchers.runners.values()].flat();
-  const isMember = ({ images }: (typeof runners)[number]): boolean =>
-    images.some((image) => MEMBERS.some(([pattern]) => pattern.test(image)));
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
@@ -42,11 +28,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
-    headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     watchers,
-    /** Where many workloads have no headless Service beside them, these only can be looked at. */
-    members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
-    registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
+    members: memberIndex(services, watchers),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
     images: [
@@ -59,7 +42,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
-    isGke: itemsOf(snapshot.nodes).some(({ metadata }) =>
+    nodes,
+    isGke: nodes.some(({ metadata }) =>
       Object.keys(metadata?.labels ?? {}).some((label) => label.startsWith('cloud.google.com/gke-')),
     ),
   };
@@ -69,18 +53,6 @@ type BypassIndex = ReturnType<typeof bypassIndex>;
 
 const hasNeg = ({ metadata }: Service): boolean =>
   /"ingress":\s*true/.test(metadata?.annotations?.['cloud.google.com/neg'] ?? '');
-
-interface Found {
-  readonly client: ClientName;
-  readonly evidence: Evidence;
-  readonly controller?: string | undefined;
-  readonly all?: boolean;
-  readonly possible?: boolean;
-  readonly image?: string | undefined;
-  readonly entry?: EntryObject;
-  /** What differs for this Service. */
-  readonly own?: Partial<Client> | undefined;
-}
 
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
@@ -174,39 +146,6 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
-/** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, watchers, members }: BypassIndex): Found[] => {
-  const { namespace } = serviceRefOf(service);
-  const near = headless.has(namespace) ? watchers.runners : members;
-  const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
-  const twin = headless
-    .get(namespace)
-    ?.find((each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)));
-  const images = own.flatMap(({ kind, name, images: all }) =>
-    all.map((value) => ({ value, object: `${kind} ${namespace}/${name}` })),
-  );
-  const named = [...images, ...(twin === undefined ? [] : [{ value: serviceRefOf(twin).name, object: '' }])];
-  const image = named.find(({ value }) => MEMBERS.some(([pattern]) => pattern.test(value)));
-  const [, setting, always, decides] = MEMBERS.find(([pattern]) => pattern.test(image?.value ?? '')) ?? [];
-  const more = { possible: true, own: defined({ setting, decides }) };
-  if (isHeadless(service)) return [];
-  if (twin === undefined)
-    return image && always ? [{ client: 'members', evidence: { ...image, field: 'image' }, ...more }] : [];
-  const object = `Service ${serviceKeyOfRef(serviceRefOf(twin))}`;
-  const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
-  return [{ client: 'headless-twin', evidence, ...more }];
-};
-
-/** Workloads register there by themselves: no object shows which. */
-const byRegistries = (service: Service, { registries }: BypassIndex): Found[] =>
-  registries
-    .filter((each) => !selects(service, each) && serviceRefOf(service).namespace !== 'kube-system')
-    .map(({ kind, namespace, name, images }) => ({
-      client: 'registry',
-      evidence: { object: `${kind} ${namespace}/${name}`, field: 'image', value: images.join() },
-      possible: true,
-    }));
-
 /** A Gateway for the Services of its namespace, which may name it on the namespace. */
 const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
   const waypoint = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
@@ -236,6 +175,15 @@ const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['
   const set = daemonSets.find((each) => each.name === name);
   if (set === undefined) return [];
   return [{ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }];
+};
+
+const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
+  const auto = nodes.filter((node) => computeTypeOf(node) === 'auto');
+  return auto.slice(0, 1).map((node) => ({
+    client: 'eks-auto-dns',
+    evidence: { object: `Node ${nameOf(node)}`, field: 'metadata.labels', value: 'auto' },
+    all: auto.length === nodes.length,
+  }));
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
@@ -271,17 +219,15 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
-  const headless = { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' };
   const found: Found[] = [
-    ...(isHeadless(service) ? [{ client: 'headless' as const, evidence: headless, all: true }] : []),
     ...byEntries(service, key, index),
     ...byMarks(service, key),
     ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
+    ...(key === 'kube-system/kube-dns' ? byAutoMode(index) : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     ...byMeshes(service, namespace, index),
     ...byWaypoint(service, namespace, index),
-    ...byTwins(service, index),
-    ...byRegistries(service, index),
+    ...byAddresses(service, index.members),
   ];
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];

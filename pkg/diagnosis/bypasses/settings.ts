@@ -83,21 +83,3 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (counts) return { setting: left };
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: left };
 };
-
-/** By the image of its Pods: what makes zones count for clients that learn addresses of its members; `always`: without a headless Service too. */
-export const MEMBERS: readonly (readonly [image: RegExp, setting: string, always?: true, decides?: string])[] = [
-  [/kafka|redpanda|cp-server|automq/, 'rack awareness (KIP-392): `client.rack` of consumers, `broker.rack`', true],
-  [/pulsar/, 'none is known: one broker serves a topic, in whatever zone it is', true],
-  [/\bnats\b/, '`no_advertise: true` of the servers: then clients know no address but this Service', true],
-  [/cassandra|scylla/, 'a policy of the driver that prefers its own zone as local rack', true],
-  [/infinispan|hazelcast|ignite/, 'clients that are not smart (`BASIC`, unisocket) keep to the cluster IP', true],
-  [/mongo/, '`readPreference=nearest`, or tags of its zone', true],
-  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
-  // knative/serving#14615
-  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
-  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
-  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
-  [/redis|valkey|keydb/, 'in a cluster a client that reads from replicas of its zone'],
-  [/elasticsearch|opensearch/, 'clients without sniffing keep to the cluster IP'],
-  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
-];

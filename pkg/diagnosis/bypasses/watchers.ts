@@ -3,7 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
@@ -12,14 +12,10 @@ const BY_ROUTES =
 const PROXIES =
   /(?<!cilium-)\b(?:k8s-bigip-ctlr|netscaler-k8s|citrix-k8s|ako|envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
-export interface Runner {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly podLabels: Readonly<Record<string, string>>;
-  readonly serviceAccount: string;
-  readonly images: readonly string[];
-}
+type Shown = 'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images' | 'calls' | 'registry';
+
+/** What runs Pods, as far as it shows what these are and may do. */
+export type Runner = Pick<Workload, Shown>;
 
 type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
 

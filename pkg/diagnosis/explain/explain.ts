@@ -25,6 +25,7 @@ import {
   type SnapshotIndex,
   gatherFacts,
   indexSnapshot,
+  isAnsweredOnNodes,
   isFailing,
   racedNodes,
 } from './facts.ts';
@@ -237,7 +238,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) ? [] : asked),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) ? [] : asked),
     ...(inOneZone(facts) ? spread : []),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),

@@ -26,6 +26,7 @@ import {
   slicesByService,
 } from '../models/lookup.ts';
 import { type GroupRoute, groupNodes, groupRoutesOf } from '../models/routes.ts';
+import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
@@ -46,8 +47,6 @@ type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
   Map.groupBy(items, ({ namespace }) => namespace);
 
-const isFargate = ({ metadata }: Node): boolean => metadata?.labels?.['eks.amazonaws.com/compute-type'] === 'fargate';
-
 /** What many explanations of one snapshot share. `stated`: what counts more than objects. */
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
@@ -66,7 +65,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),
     /** Nodes that Fargate made, one for each Pod. */
-    fargate: new Set(readyNodes.filter(isFargate).map(nameOf)),
+    fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
     pods: byNamespace(itemsOf(snapshot.pods)),
@@ -350,3 +349,7 @@ export const gatherFacts = (
 };
 
 export type Facts = ReturnType<typeof gatherFacts>;
+
+/** DNS of EKS Auto Mode: all Pods ask their own Node. */
+export const isAnsweredOnNodes = ({ bypasses }: Pick<Facts, 'bypasses'>): boolean =>
+  bypasses.some(({ client, all }) => client === 'eks-auto-dns' && all);

@@ -26,7 +26,8 @@ const scalerOf = (workload: Workload, { autoscalers }: Facts) => {
 };
 
 const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step[] => {
-  if (facts.workloads.length === 0) return [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`];
+  if (facts.workloads.length === 0)
+    return chosenBy(facts) === '' ? [`# scale what runs its Pods (it was not seen) to ${replicas} replicas`] : [];
   // kubernetes-sigs/cluster-proportional-autoscaler names its target in its arguments.
   const bySize = facts.index.workloads
     .get(facts.ref.namespace)

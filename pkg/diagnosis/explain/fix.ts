@@ -21,7 +21,7 @@ import {
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { evacuatedZones } from './spread.ts';
-import { type Facts, PLACEHOLDER, racedNodes } from './facts.ts';
+import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes } from './facts.ts';
 import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
@@ -228,8 +228,10 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   LoadNotObserved: [SHOW_POLICY],
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
-  NoEndpoints: ({ service }) =>
-    Object.keys(service.spec?.selector ?? {}).length === 0 ? [] : ['kubectl get pods -n {namespace} --show-labels'],
+  NoEndpoints: (facts) =>
+    isAnsweredOnNodes(facts) || Object.keys(facts.service.spec?.selector ?? {}).length === 0
+      ? []
+      : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,

@@ -142,7 +142,8 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
     return (
       (index.pods.get(ref.namespace) ?? [])
         .map(({ labels }) => unlike(labels))
-        .find(({ length }) => length === 1)?.[0] ?? ''
+        .find(({ length }) => length > 0 && length < selector.length)
+        ?.at(-1) ?? ''
     );
   // Members that an operator makes as a workload each, alike but for their names.
   const ownerOf = ({ marks }: Workload): string | undefined => marks?.ownerReferences?.[0]?.name;

@@ -2,6 +2,7 @@
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
+import { computeTypeOf } from '../routers/nodes.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { counted, listed } from './reasons.ts';
@@ -37,11 +38,11 @@ const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | un
 /** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
 export const barrier = (node: Node, workload: Workload): string | undefined => {
   if (node.spec?.unschedulable === true) return 'cordoned';
-  const { type = '', 'eks.amazonaws.com/compute-type': compute = '' } = node.metadata?.labels ?? {};
+  const { type = '' } = node.metadata?.labels ?? {};
   const taint = untolerated(node, workload);
   if (taint === undefined) return undefined;
   if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
-  if (compute === 'fargate') return 'Fargate, which runs Pods of its own profile only';
+  if (computeTypeOf(node) === 'fargate') return 'Fargate, which runs Pods of its own profile only';
   return `taint ${taintText(taint)}, which the Pods do not tolerate`;
 };
 

@@ -16,7 +16,7 @@ import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { presentAnnotation } from './ask.ts';
-import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText } from './facts.ts';
+import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { type Taint, taintText } from './waiting.ts';
@@ -82,14 +82,13 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   ];
 };
 
-const emptyFamily = (
-  { slices, name, routes, service }: Facts,
-  { family, label, endpoints, drained }: FamilyFacts,
-): Cause[] => {
+const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
+  const { slices, name, routes, service } = facts;
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
-  const remedy = Object.keys(service.spec?.selector ?? {}).length === 0 ? UNWRITTEN_REMEDY : undefined;
+  const unwritten = Object.keys(service.spec?.selector ?? {}).length === 0 ? UNWRITTEN_REMEDY : undefined;
+  const remedy = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten;
   if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
   if (drained.length > 0)
@@ -111,6 +110,9 @@ const emptyFamily = (
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+
+const AUTO_DNS_REMEDY =
+  'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
 
 const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
 

@@ -25,6 +25,9 @@ const labelled =
     metadata?.labels?.[key] === value ? { field: `metadata.labels[${key}]`, value } : undefined;
 
 const COMPUTE_TYPE = 'eks.amazonaws.com/compute-type';
+
+/** What EKS runs the Node as, `auto` or `fargate`; empty: as an instance like any other. */
+export const computeTypeOf = ({ metadata }: Node): string => metadata?.labels?.[COMPUTE_TYPE] ?? '';
 const ARGUMENTS = ['k3s.io/node-args', 'rke2.io/node-args'];
 
 const KUBE_PROXY = { router: 'kube-proxy', title: 'kube-proxy', why: '' } as const;

@@ -219,6 +219,12 @@ const CASES: readonly Case[] = [
     ['node-local-dns'],
     web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } }),
   ],
+  [
+    'DNS of EKS Auto Mode',
+    [object('v1', 'Node', 'n', {}, { labels: { 'eks.amazonaws.com/compute-type': 'auto' } })],
+    ['eks-auto-dns'],
+    web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } }),
+  ],
   ['node-local DNS, for another Service', [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')], []],
   [
     'a webhook',

@@ -1,0 +1,161 @@
+// Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
+import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/values.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import type { Evidence } from '../routers/types.ts';
+import type { Workload } from '../snapshot.ts';
+import type { Client, ClientName, EntryObject } from './clients.ts';
+import { type Runner, maySelect, selects, type watcherIndex } from './watchers.ts';
+
+const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
+
+/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too. */
+const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true, decides?: string])[] = [
+  // spotahome/redis-operator#368
+  [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
+  [/kafka|redpanda|cp-server|automq|^:9092$/, 'rack awareness (KIP-392): `client.rack` and `broker.rack`', true],
+  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', true],
+  [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
+  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', true],
+  [
+    /infinispan|hazelcast|ignite|^:11222$/,
+    'clients that are not smart (`BASIC`, unisocket) keep to a cluster IP',
+    true,
+  ],
+  [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
+  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
+  // knative/serving#14615
+  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
+  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
+  // bitnami/charts#5201
+  [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
+  [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
+  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP'],
+  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
+];
+
+/** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
+const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
+  const [less, more] = [Object.entries(a?.selector ?? {}), Object.entries(b?.selector ?? {})].sort(
+    (one, other) => one.length - other.length,
+  ) as [[string, string][], [string, string][]];
+  const wide = Object.fromEntries(more);
+  return less.length > 0 && less.every(([key, value]) => wide[key] === value);
+};
+
+const REGISTRY = /eureka|nacos/;
+
+const titleOf = ({ kind, namespace, name }: Runner): string => `${kind} ${namespace}/${name}`;
+const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
+const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
+const isMember = ({ images }: Runner): boolean => images.some((image) => MEMBERS.some(([sign]) => sign.test(image)));
+
+/** `name`, `name.namespace` or `pod.name`, with or without `.svc…`: which of them it is shows where there is such a Service. */
+const callsOf = (runner: Runner) =>
+  (runner.calls ?? []).flatMap(({ host, ...call }) => {
+    const [first = '', second = runner.namespace, third] = host.replace(/\.svc(?:\..*)?$/, '').split('.');
+    const keys = third === undefined ? [`${second}/${first}`, `${runner.namespace}/${second}`] : [`${third}/${second}`];
+    return keys.map((service) => ({ ...call, host, service, runner }));
+  });
+
+/** Without hosts that are no headless Service of these: variables and arguments hold secrets. */
+export const withoutOthers = (services: readonly Service[]) => {
+  const names = new Set(services.filter(isHeadless).map(keyOfService));
+  return (workload: Workload): Workload => {
+    const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
+    const { calls = [], ...others } = workload;
+    return own.size === 0 ? others : { ...others, calls: calls.filter(({ host }) => own.has(host)) };
+  };
+};
+
+/** What many Services of one snapshot share. */
+export const memberIndex = (
+  services: readonly Service[],
+  { runners: byNamespace }: ReturnType<typeof watcherIndex>,
+) => {
+  const runners = [...byNamespace.values()].flat();
+  return {
+    headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
+    runners: byNamespace,
+    /** Where many workloads have no headless Service beside them, these only can be looked at. */
+    members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
+    /** By Service: workloads whose variables or arguments name it, or a Pod of it. */
+    callers: Map.groupBy(runners.flatMap(callsOf), ({ service }) => service),
+    registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
+  };
+};
+
+type MemberIndex = ReturnType<typeof memberIndex>;
+
+/** A client, and what shows it. */
+export interface Found {
+  readonly client: ClientName;
+  readonly evidence: Evidence;
+  readonly controller?: string | undefined;
+  readonly all?: boolean;
+  readonly possible?: boolean;
+  readonly image?: string | undefined;
+  readonly entry?: EntryObject;
+  /** What differs for this Service. */
+  readonly own?: Partial<Client> | undefined;
+}
+
+/** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
+const byTwins = (service: Service, { headless, runners, members, callers }: MemberIndex): Found[] => {
+  const { namespace } = serviceRefOf(service);
+  const near = headless.has(namespace) ? runners : members;
+  const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
+  const twins = (headless.get(namespace) ?? []).filter(
+    (each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)),
+  );
+  const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
+  const twin = twins.find(callerOf) ?? twins[0];
+  const title = `Service ${keyOfService(service)}`;
+  const signs = [
+    ...own.flatMap((runner) => runner.images.map((value) => ({ object: titleOf(runner), field: 'image', value }))),
+    ...(service.spec?.ports ?? []).map(({ port }) => ({ object: title, field: 'spec.ports', value: `:${port}` })),
+    ...(twin === undefined ? [] : [{ object: title, field: 'metadata.name', value: serviceRefOf(twin).name }]),
+  ];
+  const row = MEMBERS.find(([pattern]) => signs.some(({ value }) => pattern.test(value)));
+  const [pattern, setting, always, decides] = row ?? [];
+  if (isHeadless(service)) {
+    const evidence = { object: title, field: 'spec.clusterIP', value: 'None' };
+    return [{ client: 'headless', evidence, all: true, own: defined({ setting }) }];
+  }
+  const ways = defined({ setting, decides });
+  if (twin === undefined)
+    return signs
+      .filter(({ value }) => always === true && pattern?.test(value))
+      .slice(0, 1)
+      .map((evidence) => ({ client: 'members', evidence, possible: true, own: ways }));
+  const object = `Service ${keyOfService(twin)}`;
+  const caller = callerOf(twin);
+  if (caller === undefined) {
+    const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
+    return [{ client: 'headless-twin', evidence, possible: true, own: ways }];
+  }
+  const { by, host, runner } = caller;
+  const who = `${titleOf(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`;
+  return [{ client: 'headless-twin', evidence: { object, field: by, value: host }, own: { decides: who, ...ways } }];
+};
+
+/** Workloads register there by themselves: a variable or argument shows it, or no object does. */
+const byRegistries = (service: Service, { registries, runners }: MemberIndex): Found[] => {
+  const { namespace } = serviceRefOf(service);
+  const own = runners.get(namespace)?.find((each) => each.registry !== undefined && selects(service, each));
+  const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
+  return (own === undefined ? others : [own]).map((each) => {
+    const { images, registry = '' } = each;
+    const [field, value] = each === own ? ['env', registry] : ['image', images.join()];
+    const decides = `its Pods register where ${registry} says: clients that find them there connect to Pods`;
+    const evidence = { object: titleOf(each), field, value };
+    return { client: 'registry', evidence, possible: true, own: each === own ? { decides } : {} };
+  });
+};
+
+/** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */
+export const byAddresses = (service: Service, index: MemberIndex): Found[] => [
+  ...byTwins(service, index),
+  ...byRegistries(service, index),
+];
