@@ -3,7 +3,7 @@ import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
 import { steersClient } from '../../../pkg/diagnosis/bypasses/clients.ts';
-import { withoutOthers } from '../../../pkg/diagnosis/bypasses/members.ts';
+import { withoutOtherHosts } from '../../../pkg/diagnosis/bypasses/members.ts';
 import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
@@ -115,7 +115,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     nodes: changeItems(nodes, (items) => items.map(withoutAnnotations)),
     services: changeItems(services, (items) => items.map(withoutAnnotations)),
     slices: changeItems(slices, (items) => items.map(withoutAnnotations)),
-    workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOthers(itemsOf(services)))),
+    workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOtherHosts(itemsOf(services)))),
     webhooks: changeItems(webhooks, (items) => items.map(({ caBundle: _, ...webhook }) => webhook)),
     routers: changeItems(routers, (items) =>
       items.filter((router) => isKept(router, mayWatch)).map(routerWithoutSecrets),

@@ -60,7 +60,7 @@ const callsOf = (runner: Runner) =>
   });
 
 /** Without hosts that are no headless Service of these: variables and arguments hold secrets. */
-export const withoutOthers = (services: readonly Service[]) => {
+export const withoutOtherHosts = (services: readonly Service[]) => {
   const names = new Set(services.filter(isHeadless).map(keyOfService));
   return (workload: Workload): Workload => {
     const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
