@@ -2,7 +2,7 @@
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import type { Measured } from '../traffic/measured.ts';
-import type { EntryObject } from './bypasses/clients.ts';
+import type { EntryObject } from './bypasses/kinds.ts';
 import type { EvacuationSummary, FlowPolicySummary } from './project/policies.ts';
 import type { EventSummary, WebhookSummary } from './project/routers.ts';
 import type { Autoscaler, ClusterRole, ClusterRoleBinding, PodSummary, Workload } from './project/workloads.ts';

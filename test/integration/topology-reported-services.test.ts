@@ -385,7 +385,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'Headless',
     /no share can be predicted \(headless/,
-    /clients choose among the addresses that DNS returns .*trafficDistribution has no effect/,
+    /clients choose among the addresses that DNS returns, .*trafficDistribution has no effect/,
   ],
   // The policy of the Service.
   [

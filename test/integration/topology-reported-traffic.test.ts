@@ -328,7 +328,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     undefined,
     around('kgateway'),
-    /then a restart of the gateway \(kgateway-dev\/kgateway#11952\), or a BackendConfigPolicy/,
+    /then a restart of the gateway, or a BackendConfigPolicy/,
   ],
   [
     'https://github.com/datum-cloud/enhancements/issues/768',
@@ -348,7 +348,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'NoEndpoints',
     /no endpoint is ready/,
-    /Linkerd gives clients with its sidecar the endpoints .* It has no selector: see what is to write its endpoints/,
+    /clients with its sidecar get endpoints .* It has no selector: see what is to write its endpoints/,
   ],
   [
     'https://github.com/solo-io/gloo/issues/10807',
@@ -963,7 +963,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/48022',
     { extra: [{ ...ISTIO_1_26, metadata: { ...ISTIO_1_26.metadata, annotations: GRPC_AGENT } }] },
     around('istio-grpc'),
-    /the gRPC library of the client chooses by xDS from istiod, without an Envoy/,
+    /the client's gRPC library chooses by xDS from istiod/,
   ],
   [
     'https://github.com/kumahq/kuma/issues/8303',

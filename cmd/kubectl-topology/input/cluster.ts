@@ -10,7 +10,7 @@ import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './documents.ts';
-import { FIRST_SOURCES, SOURCES, type Source, agentPods, withCertificates } from './resources.ts';
+import { FIRST_SOURCES, MESH_CONFIG, SOURCES, type Source, agentPods, withCertificates } from './resources.ts';
 
 export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
@@ -161,6 +161,8 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   if (needs.includes('webhooks')) further.push(readAll('slices', webhookSlices(collector, { ...options, service })));
   const hasAllPods = needs.includes('pods') && options.namespace === undefined && service === undefined;
   if (needs.includes('routers') && !hasAllPods) further.push(readAll('routers', neededPods(collector)));
+  const rules = itemsOf(collector.snapshot(new Map()).ingresses).some(({ kind }) => kind === 'DestinationRule');
+  if (needs.includes('routers') && rules) further.push(readAll('routers', [MESH_CONFIG]));
   if (needs.includes('clusterRoleBindings'))
     further.push(...watcherSources(collector, { ...options, service }).map((sources) => readAll(...sources)));
   // Others of the namespace, to say which one was meant.

@@ -74,6 +74,14 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: inCluster('cilium.io/v2', 'CiliumBGPClusterConfig'), ...EVIDENCE },
 ];
 
+/** What Istio as a whole makes of zones. */
+export const MESH_CONFIG: Source = {
+  resource: CONFIG_MAPS,
+  namespace: 'istio-system',
+  fieldSelector: 'metadata.name=istio',
+  ...EVIDENCE,
+};
+
 /** No cluster has all of them; webhooks are read by themselves. */
 const ENTRIES: readonly Source[] = ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration').map(
   ([apiVersion, kind, where]) => ({

@@ -2,7 +2,7 @@
 import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
-import { steersClient } from '../../../pkg/diagnosis/bypasses/clients.ts';
+import { steersClient } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { withoutOtherHosts } from '../../../pkg/diagnosis/bypasses/members.ts';
 import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
@@ -54,7 +54,7 @@ const FLAG_VALUE =
 
 /** Settings of ConfigMaps and custom resources. */
 const SETTINGS =
-  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|bpf-lb-sock(?:-hostns-only)?|ipam|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
+  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|bpf-lb-sock(?:-hostns-only)?|ipam|localityLbSetting\.enabled|rootNamespace|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
 
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);

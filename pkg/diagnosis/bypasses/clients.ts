@@ -1,27 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
-import type { LabelSelector } from '../../apis/admission.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-
-/** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
-export interface EntryObject {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** Services that it sends to, `namespace/name`. */
-  readonly services: readonly string[];
-  /** An IngressClass or GatewayClass; empty: none, or the default. */
-  readonly className: string;
-  readonly controller: string;
-  /** Gateways of a route, `namespace/name`. */
-  readonly parents: readonly string[];
-  readonly annotations: StringMap;
-  readonly settings: StringMap;
-  /** Who acts on it, where its kind says so. */
-  readonly client?: ClientName;
-  /** Its load balancer sends to these alone. */
-  readonly nodes?: readonly LabelSelector[];
-}
 
 /** Clients of one kind that go around a Service's proxies. */
 export interface Client {
@@ -36,8 +14,8 @@ export interface Client {
   readonly unsure?: true;
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
-  /** An annotation of the Service with the value that keeps it here. */
-  readonly unless?: readonly [key: string, value: string];
+  /** An annotation of the Service with values for which something else holds. */
+  readonly unless?: readonly [key: string, value: RegExp];
   /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
   readonly kept?: RegExp;
   /** From this version on it keeps to `internalTrafficPolicy: Local`, as the Service's proxies do. */
@@ -66,38 +44,59 @@ const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
 const ALB = 'with target type ip the load balancer sends to Pods, by default across zones';
 
+/** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
+const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesClusterIp: string, or = '') => ({
+  setting: `\`kubectl annotate ${target} -n {namespace} ${usesClusterIp}=true\` sends it to the cluster IP${or}`,
+  usesClusterIp,
+});
+
+const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
+const NGINX_CODE = 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go';
+
+/** Of a class whose controller has no row here. */
+const unknownOf = (kind: string, field: string) => ({
+  decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
+  setting: `see the documentation of the controller, which the ${kind} names`,
+  unsure: true as const,
+  source: `${kind} ${field}`,
+});
+
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({
   'ingress-nginx': {
-    setting:
-      '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
-    source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
-    usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
+    ...toClusterIp(
+      'ingress {name}',
+      NGINX,
+      '; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
+    ),
+    source: `${NGINX_CODE}; #9165, #12974`,
   },
   'ingress-nginx/hints': {
     decides:
       'started with --enable-topology-aware-routing it follows hints of Services that ask by annotation (from 1.6.4) or by exactly PreferClose (from 1.13.0); with the annotation its Pods in a zone for which no endpoint is hinted answer 503',
-    setting:
-      '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP, which falls back; or an endpoint in every zone of its Pods',
-    source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #11342',
-    usesClusterIp: 'nginx.ingress.kubernetes.io/service-upstream',
+    ...toClusterIp('ingress {name}', NGINX, ', which falls back; or an endpoint in every zone of its Pods'),
+    source: `${NGINX_CODE}; #11342`,
     byHints: true,
   },
   'f5-nginx-ingress': {
-    setting:
-      '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`, or start newer releases with `-enable-topology-aware-routing`',
+    ...toClusterIp(
+      'ingress {name}',
+      'nginx.org/use-cluster-ip',
+      '; or start newer releases with `-enable-topology-aware-routing`',
+    ),
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
-    usesClusterIp: 'nginx.org/use-cluster-ip',
   },
   'f5-nginx-ingress/route': {
     setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
     source: 'nginx/kubernetes-ingress docs/crd',
   },
   traefik: {
-    setting:
-      '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+    ...toClusterIp(
+      'service {service}',
+      'traefik.ingress.kubernetes.io/service.nativelb',
+      ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)',
+    ),
     source: 'traefik/traefik docs/content',
-    usesClusterIp: 'traefik.ingress.kubernetes.io/service.nativelb',
   },
   'traefik/route': {
     setting:
@@ -105,19 +104,16 @@ export const CLIENTS = clients({
     source: 'traefik/traefik docs/content',
   },
   'traefik/gateway': {
-    setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
+    ...toClusterIp('service {service}', 'traefik.io/service.nativelb'),
     source: 'traefik/traefik docs/content',
-    usesClusterIp: 'traefik.io/service.nativelb',
   },
   'haproxy-ingress': {
-    setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
+    ...toClusterIp('ingress {name}', 'haproxy-ingress.github.io/service-upstream'),
     source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
-    usesClusterIp: 'haproxy-ingress.github.io/service-upstream',
   },
   kong: {
-    setting: '`kubectl annotate service {service} -n {namespace} ingress.kubernetes.io/service-upstream=true`',
+    ...toClusterIp('service {service}', 'ingress.kubernetes.io/service-upstream'),
     source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
-    usesClusterIp: 'ingress.kubernetes.io/service-upstream',
   },
   apisix: {
     setting: '`resolveGranularity: service` of each of its backends in the ApisixRoute sends it to the cluster IP',
@@ -127,10 +123,7 @@ export const CLIENTS = clients({
     setting: 'start it with `-kubernetes-topology-zone` set to the zone of its Pods (releases of 2026)',
     source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
   },
-  'nginx-gateway': {
-    decides: 'NGINX Gateway Fabric sends to Pods, without zones',
-    source: 'nginx/nginx-gateway-fabric#5616',
-  },
+  'nginx-gateway': { decides: 'it sends to Pods, without zones', source: 'nginx/nginx-gateway-fabric#5616' },
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
   'aws-alb': {
     decides: ALB,
@@ -149,16 +142,15 @@ export const CLIENTS = clients({
     decides: 'with --pool-member-type=cluster BIG-IP sends to Pods, without zones (else through node ports)',
     source: 'F5Networks/k8s-bigip-ctlr#3403 (open)',
   },
+  'vpc-lattice': {
+    decides: 'VPC Lattice sends to the addresses of Pods in its target group, in turn, whatever their zone',
+    source: 'Amazon VPC Lattice user guide "Target groups"; aws/aws-application-networking-k8s#777',
+  },
   'azure-application-gateway': {
     decides: 'the gateway sends to Pods',
     source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
   },
-  ingress: {
-    decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
-    setting: 'see the documentation of the controller, which the IngressClass names',
-    unsure: true,
-    source: 'IngressClass spec.controller',
-  },
+  ingress: unknownOf('IngressClass', 'spec.controller'),
   contour: {
     decides: 'Envoy sees all endpoints as one locality',
     source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
@@ -178,14 +170,10 @@ export const CLIENTS = clients({
     ...ISTIO_ENVOY,
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
-  'cilium-gateway': {
-    decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
-    source: 'cilium#48738 (open)',
-  },
+  'cilium-gateway': { decides: "Cilium's Envoy ignores hints in 1.18 to 1.20", source: 'cilium/cilium#48738 (open)' },
   'cilium-envoy': {
     decides: "Cilium hands its connections to the Envoy of the client's Node, which ignores hints in 1.18 to 1.20",
-    setting:
-      'without `service.cilium.io/lb-l7` and CiliumEnvoyConfigs that name it, Cilium balances connections itself, by hints',
+    setting: 'without `service.cilium.io/lb-l7` and CiliumEnvoyConfigs that name it, hints count',
     source: 'cilium/cilium#48738 (open), #21244',
   },
   'cilium-redirect': {
@@ -197,7 +185,7 @@ export const CLIENTS = clients({
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
     setting:
-      '`spec.trafficDistribution` of the Service, then a restart of the gateway (kgateway-dev/kgateway#11952), or a BackendConfigPolicy with zone-aware balancing (#13978)',
+      '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a BackendConfigPolicy with zone-aware balancing',
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
@@ -209,24 +197,18 @@ export const CLIENTS = clients({
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
   clusterset: {
     decides:
-      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters; whether it looks at zones is its own matter (Submariner does not)',
+      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters, by its own rule for zones; Submariner answers with this cluster IP while an endpoint here is ready',
     unsure: true,
-    source: 'submariner-io/lighthouse#1989',
+    source: 'submariner-io/lighthouse#366, #1711, #1989',
   },
   'calico-typha': {
     decides: "calico-node takes Typha's addresses from its endpoints and connects to Pods",
     source: 'projectcalico/calico typha/pkg/discovery',
   },
-  gateway: {
-    decides: 'its controller{controller} is not known here; most choose among the endpoints themselves',
-    setting: 'see the documentation of the controller, which the GatewayClass names',
-    unsure: true,
-    source: 'GatewayClass spec.controllerName',
-  },
+  gateway: unknownOf('GatewayClass', 'spec.controllerName'),
   // Headless Services with the same selector (grafana/loki#19558, strimzi-kafka-operator#6610).
   'headless-twin': {
-    decides:
-      'clients that take addresses of the same Pods from it (rings, brokers, members of a StatefulSet) connect to Pods, whatever hints say',
+    decides: 'clients that take addresses of the same Pods from it connect to Pods, whatever hints say',
     source: 'Kubernetes documentation "Headless Services"',
   },
   'aws-ip-targets': {
@@ -237,9 +219,9 @@ export const CLIENTS = clients({
   },
   'aws-ip-targets/nlb': {
     decides:
-      'the NLB sends to Pods in the zone of its address (cross-zone load balancing is off by default): an address in a zone without Pods fails',
+      'the NLB sends to Pods in the zone of its address (cross-zone is off): an address in a zone without Pods fails',
     setting:
-      'a Pod in every zone of the NLB; `dns_record.client_routing_policy=availability_zone_affinity` has clients use the address of their zone',
+      'a Pod in every zone of the NLB; `dns_record.client_routing_policy=availability_zone_affinity` for clients',
     source: 'XenitAB/terraform-modules#871; ELB "disable-cross-zone"',
   },
   'gke-neg': {
@@ -260,11 +242,20 @@ export const CLIENTS = clients({
     source: 'knative/serving#13581',
   },
   'cilium-clustermesh': {
-    decides:
-      'Cilium adds the endpoints of the other clusters, which no object here shows: hints cover the local ones, and the others get their share',
+    decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
     source: 'cilium/cilium#29200, #31609',
-    unless: ['service.cilium.io/affinity', 'local'],
+    unless: ['service.cilium.io/affinity', /^(?:local|remote|none)$/i],
+  },
+  'cilium-clustermesh/remote': {
+    decides: 'Cilium sends to other clusters while an endpoint there is ready, and only then to those of these objects',
+    setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
+    source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
+  },
+  'cilium-clustermesh/none': {
+    decides: 'affinity `none` drops the endpoints of other clusters in Cilium without #46635 (2026-06), else nothing',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-`',
+    source: 'cilium/cilium#46623, #46635',
   },
   'istio-waypoint': {
     decides: 'requests go to a waypoint first, in whatever zone its Pods are; its Envoy then chooses, not by hints',
@@ -274,7 +265,7 @@ export const CLIENTS = clients({
   },
   'istio-grpc': {
     decides:
-      'the gRPC library of the client chooses by xDS from istiod, without an Envoy; which settings of zones it follows is not known here',
+      "the client's gRPC library chooses by xDS from istiod; which settings of zones it follows is not known here",
     source: 'istio/istio#48022, #58052; istio.io "gRPC Proxyless Service Mesh"',
   },
   'istio-ambient': {
@@ -294,23 +285,20 @@ export const CLIENTS = clients({
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
   linkerd: {
-    decides:
-      "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
+    decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
     byHints: true,
     localSince: { major: 2, minor: 13 },
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   'linkerd-mirror': {
-    decides:
-      'Linkerd gives clients with its sidecar the endpoints of the Services that this one stands for, here and in other clusters; others have those of its slices only',
+    decides: 'clients with its sidecar get endpoints of the Services that this one stands for, also of other clusters',
     setting: 'what counts is set on those Services',
     source: 'linkerd/website#1874; Linkerd documentation "Multi-cluster communication"',
   },
   kuma: {
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags",
-    setting:
-      'a MeshLoadBalancingStrategy with `localityAwareness.localZone.affinityTags` on topology.kubernetes.io/zone',
+    setting: 'a MeshLoadBalancingStrategy with `localZone.affinityTags` on topology.kubernetes.io/zone for it',
     source: 'kumahq/kuma policies/meshloadbalancingstrategy',
   },
   consul: {
@@ -320,11 +308,25 @@ export const CLIENTS = clients({
     setting: '`spec.prioritizeByLocality.mode: failover` of ServiceResolver or ProxyDefaults (chart from 1.3.0)',
     source: 'hashicorp/consul-k8s api/v1alpha1',
   },
+  // github.com/aws/aws-app-mesh-controller-for-k8s pkg/inject, openservicemesh/osm DESIGN.md
+  sidecar: {
+    decides:
+      'what these Pods send is redirected to their sidecar{controller}, which chooses endpoints; AWS App Mesh and Open Service Mesh know no zones, of others it is not known here',
+    setting: 'clients without that sidecar go through the cluster IP',
+    source: 'aws/aws-app-mesh-roadmap#94 (open), openservicemesh/osm#3043 (open)',
+  },
+  'stand-in': {
+    decides: 'what clients send to it goes to its Pods, in whatever zone, which choose among those of this one',
+    setting: "clients that use this Service's own name go through its cluster IP",
+    source: 'traefik/mesh#245, #511',
+  },
   headless: {
-    decides: 'clients choose among the addresses that DNS returns',
+    decides:
+      'clients choose among the addresses that DNS returns, and gRPC looks for new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',
     setting:
-      'a Service with a cluster IP beside it, a headless one for each zone, names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08), or a mesh; trafficDistribution has no effect',
-    source: 'Kubernetes documentation "Headless Services"; coredns/coredns#6406, #8388',
+      'a Service with a cluster IP beside it, a headless one for each zone, or names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08); trafficDistribution has no effect',
+    source:
+      'Kubernetes documentation "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',
   },
   'node-local-dns': {
     decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
@@ -345,51 +347,3 @@ export const CLIENTS = clients({
 });
 
 export type ClientName = keyof typeof CLIENTS;
-
-/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known. */
-export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
-  [/^k8s\.io\/ingress-nginx/, 'ingress-nginx', /^nginx$/],
-  [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
-  [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
-  [/^traefik\.io\//, 'traefik/gateway'],
-  [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
-  [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
-  [/^(?:ingress-controllers\.)?konghq\.com\//, 'kong', /^kong$/],
-  // GKE has no IngressClass objects.
-  [/^k8s\.io\/ingress-gce|^networking\.gke\.io\//, 'gke-neg', /^gce(?:-internal)?$/],
-  [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
-  [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
-  [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
-  [/^projectcontour\.io\//, 'contour', /^contour$/],
-  [/^istio\.io\//, 'istio-gateway', /^istio$/],
-  [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
-  [/skipper/, 'skipper', /^skipper$/],
-  [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
-  [/^kgateway\.dev\//, 'kgateway'],
-  [/^solo\.io\/gloo-gateway/, 'gloo'],
-  [/^gateway\.nginx\.org\//, 'nginx-gateway'],
-];
-
-/** Of a Service: they select the Nodes that its load balancer sends to. */
-export const NODES_OF_BALANCER =
-  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$/;
-const STEERING =
-  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
-
-/** Annotations of routes and Services that decide how their traffic goes. */
-export const steersClient = (annotation: string): boolean =>
-  STEERING.test(annotation) ||
-  NODES_OF_BALANCER.test(annotation) ||
-  Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);
-
-/** Annotations and labels of a Service that say who sends to its Pods. */
-export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [
-  ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, 'aws-ip-targets'],
-  // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
-  ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
-  ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
-  ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
-  ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
-  ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
-  ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
-];

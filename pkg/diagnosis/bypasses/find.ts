@@ -1,33 +1,40 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { compareVersions } from '../../routing/version.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, routerObjectTitle } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { CLIENTS, CONTROLLERS, type Client, type ClientName, type EntryObject, SERVICE_MARKS } from './clients.ts';
+import { CLIENTS, type Client, type ClientName } from './clients.ts';
+import { CONTROLLERS, type EntryObject, SERVICE_MARKS } from './kinds.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { type Found, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, entryName } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, entryName, leaves, underLocal } from './settings.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
+
+const STAND_IN = /\/service-name$/;
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const nodes = itemsOf(snapshot.nodes);
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
+  const config = itemsOf(snapshot.routers).filter(({ kind, name }) => kind === 'ConfigMap' && /^istio/.test(name));
   const watchers = watcherIndex(snapshot);
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
+    mesh: {
+      isOff: config.some(({ settings }) => settings['localityLbSetting.enabled'] === 'false'),
+      root: config.map(({ settings }) => settings['rootNamespace']).find((root) => root) ?? 'istio-system',
+    },
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
+    standIns: services.filter(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => STAND_IN.test(key))),
     watchers,
     members: memberIndex(services, watchers),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
@@ -167,9 +174,26 @@ const byMarks = (service: Service, name: string): Found[] =>
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
     const value = annotations[key] ?? labels[key];
     const { unless } = CLIENTS[client];
-    if (value === undefined || !pattern.test(value) || (unless && annotations[unless[0]] === unless[1])) return [];
+    if (value === undefined || !pattern.test(value) || (unless && unless[1].test(annotations[unless[0]] ?? '')))
+      return [];
     return [{ client, evidence: { object: `Service ${name}`, field, value } }];
   });
+
+/** Services whose labels name this one with its namespace, as those that Traefik Mesh makes for its proxies. */
+const byStandIns = (service: Service, { standIns }: BypassIndex): Found[] => {
+  const { namespace, name } = serviceRefOf(service);
+  return standIns.flatMap((each) => {
+    const { labels = {} } = each.metadata ?? {};
+    const key = Object.keys(labels).find(
+      (own) => STAND_IN.test(own) && labels[own] === name && labels[own.replace(/name$/, 'namespace')] === namespace,
+    );
+    if (key === undefined) return [];
+    const object = `Service ${serviceKeyOfRef(serviceRefOf(each))}`;
+    return [
+      { client: 'stand-in', evidence: { object, field: `metadata.labels[${key}]`, value: name }, possible: true },
+    ];
+  });
+};
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   const set = daemonSets.find((each) => each.name === name);
@@ -186,30 +210,23 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
-/** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
-const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client> | undefined => {
-  if (localSince === undefined) return {};
-  // Of Linkerd's edges those of 2024 and later count as newer.
-  const seen = imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
-  if (seen !== undefined && compareVersions(seen, localSince) >= 0) return undefined;
-  const since = `from ${versionText(localSince)} on it keeps to the Node (internalTrafficPolicy)`;
-  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
-};
-
 /** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
-const byMeshes = ({ spec }: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
-  const isLocal = spec?.internalTrafficPolicy === 'Local';
+const byMeshes = (service: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
+  const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const sidecars = [...meshes].flatMap(([client, all]): Found[] => {
     if (client === undefined) return [];
     const row: Client = CLIENTS[client];
-    const pods = isLocal ? all.filter(({ meshImage }) => underLocal(row, meshImage) !== undefined) : all;
-    const near = pods.find((pod) => pod.namespace === namespace);
-    const pod = near ?? pods[0];
+    const pods = all.filter(
+      ({ meshImage, leftPorts }) =>
+        !leaves(service, leftPorts) && (!isLocal || underLocal(row, meshImage) !== undefined),
+    );
+    const pod = pods.find((each) => each.namespace === namespace) ?? pods[0];
     if (pod === undefined) return [];
+    const { namespace: from, meshImage: image } = pod;
     const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
-    const evidence = { object: `Pod ${pod.namespace}/${pod.name}`, field: 'sidecar', value };
-    const own = isLocal ? underLocal(row, pod.meshImage) : {};
-    return [{ client, evidence, possible: near === undefined, image: pod.meshImage, own }];
+    const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };
+    const own = isLocal ? underLocal(row, image) : {};
+    return [{ client, evidence, possible: from !== namespace, image, controller: image, from, own }];
   });
   return [...sidecars, ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets)];
 };
@@ -225,14 +242,17 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
     ...(key === 'kube-system/kube-dns' ? byAutoMode(index) : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
-    ...byMeshes(service, namespace, index),
+    // What a client takes from DNS is the address of a Pod, to which sidecars keep.
+    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),
     ...byWaypoint(service, namespace, index),
+    ...byStandIns(service, index),
     ...byAddresses(service, index.members),
   ];
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { ...defined({ entry: seen.entry, image }), rules: index.rules, isZoned });
+    const { rules, mesh } = index;
+    const set = asSet(plain, service, { ...defined({ ...seen, image }), rules, mesh, isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;
     return {

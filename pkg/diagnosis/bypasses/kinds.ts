@@ -1,5 +1,27 @@
-// Kinds of objects that send traffic to Services, or say who does, as a table.
-import type { ClientName } from './clients.ts';
+// Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
+import type { LabelSelector } from '../../apis/admission.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import { CLIENTS, type Client, type ClientName } from './clients.ts';
+
+/** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
+export interface EntryObject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Services that it sends to, `namespace/name`. */
+  readonly services: readonly string[];
+  /** An IngressClass or GatewayClass; empty: none, or the default. */
+  readonly className: string;
+  readonly controller: string;
+  /** Gateways of a route, `namespace/name`. */
+  readonly parents: readonly string[];
+  readonly annotations: StringMap;
+  readonly settings: StringMap;
+  /** Who acts on it, where its kind says so. */
+  readonly client?: ClientName;
+  /** Its load balancer sends to these alone. */
+  readonly nodes?: readonly LabelSelector[];
+}
 
 type RouteKind = readonly [
   apiVersion: string,
@@ -35,6 +57,7 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['zalando.org/v1', 'RouteGroup', 'beside', 'skipper'],
   ['multicluster.x-k8s.io/v1alpha1', 'ServiceExport', 'beside', 'clusterset'],
   ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
+  ['application-networking.k8s.aws/v1alpha1', 'ServiceExport', 'beside', 'vpc-lattice'],
   ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
   ['cis.f5.com/v1', 'TransportServer', 'beside', 'f5-bigip'],
@@ -51,3 +74,54 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
 /** Who acts on it, whatever else runs: several groups have a VirtualService. */
 export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>
   ROUTE_KINDS.find(([own, name]) => name === kind && own.split('/')[0] === apiVersion.split('/')[0])?.[3];
+
+/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known. */
+export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
+  [/^k8s\.io\/ingress-nginx/, 'ingress-nginx', /^nginx$/],
+  [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
+  [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
+  [/^traefik\.io\//, 'traefik/gateway'],
+  [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
+  [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
+  [/^(?:ingress-controllers\.)?konghq\.com\//, 'kong', /^kong$/],
+  // GKE has no IngressClass objects.
+  [/^k8s\.io\/ingress-gce|^networking\.gke\.io\//, 'gke-neg', /^gce(?:-internal)?$/],
+  [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
+  [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
+  [/^application-networking\.k8s\.aws\//, 'vpc-lattice'],
+  [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
+  [/^projectcontour\.io\//, 'contour', /^contour$/],
+  [/^istio\.io\//, 'istio-gateway', /^istio$/],
+  [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
+  [/skipper/, 'skipper', /^skipper$/],
+  [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
+  [/^kgateway\.dev\//, 'kgateway'],
+  [/^solo\.io\/gloo-gateway/, 'gloo'],
+  [/^gateway\.nginx\.org\//, 'nginx-gateway'],
+];
+
+/** Annotations and labels of a Service that say who sends to its Pods. */
+export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [
+  ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, 'aws-ip-targets'],
+  // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
+  ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
+  ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
+  ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
+  ['service.cilium.io/affinity', /^remote$/i, 'cilium-clustermesh/remote'],
+  ['service.cilium.io/affinity', /^none$/i, 'cilium-clustermesh/none'],
+  ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
+  ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
+  ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
+];
+
+/** Of a Service: they select the Nodes that its load balancer sends to. */
+export const NODES_OF_BALANCER =
+  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$/;
+const STEERING =
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
+
+/** Annotations of routes and Services that decide how their traffic goes. */
+export const steersClient = (annotation: string): boolean =>
+  STEERING.test(annotation) ||
+  NODES_OF_BALANCER.test(annotation) ||
+  Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);

@@ -4,7 +4,8 @@ import { defined } from '../../apis/values.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { Workload } from '../snapshot.ts';
-import type { Client, ClientName, EntryObject } from './clients.ts';
+import type { Client, ClientName } from './clients.ts';
+import type { EntryObject } from './kinds.ts';
 import { type Runner, maySelect, selects, type watcherIndex } from './watchers.ts';
 
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
@@ -97,6 +98,8 @@ export interface Found {
   readonly possible?: boolean;
   readonly image?: string | undefined;
   readonly entry?: EntryObject;
+  /** The namespace of a client. */
+  readonly from?: string;
   /** What differs for this Service. */
   readonly own?: Partial<Client> | undefined;
 }

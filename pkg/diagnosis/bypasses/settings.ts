@@ -3,10 +3,11 @@ import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
-import type { Client, EntryObject } from './clients.ts';
+import type { Client } from './clients.ts';
+import type { EntryObject } from './kinds.ts';
 
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
@@ -18,21 +19,42 @@ export const entryName = ({ kind, namespace, name }: EntryObject): string =>
 
 /** istio/istio#40113 */
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
+const OUTLIER = '`outlierDetection` in {rule}';
+const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
+const KEEPS = 'Envoy prefers its own zone by {rule}';
+const KEPT = { decides: `${KEEPS}${EVERYWHERE}`, setting: '' };
+// istio/istio#39792, #46326
+const DETECTED = { ...KEPT, decides: `${KEEPS}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}` };
 
 /** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
 const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
-  off: { decides: '{rule} switches locality off', setting: '`localityLbSetting.enabled: true` in it' },
+  off: { decides: '{rule} switches locality off', setting: SWITCH },
   distribute: {
     decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
     setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
   },
-  kept: { decides: `Envoy prefers its own zone by {rule}${EVERYWHERE}`, setting: '' },
-  // istio/istio#39792, #46326
-  outlier: {
-    decides: `Envoy prefers its own zone by {rule}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`,
-    setting: '',
+  kept: KEPT,
+  outlier: DETECTED,
+  mesh: DETECTED,
+  // It comes before the field of the Service, and does nothing.
+  bare: {
+    decides: '{rule} has `localityLbSetting` without `outlierDetection`, which gives no zones',
+    setting: OUTLIER,
   },
-  unset: { setting: '`outlierDetection` in {rule}' },
+  partly: {
+    decides: 'Envoy prefers its own zone only for the subsets or ports for which {rule} has `outlierDetection`',
+    setting: '`outlierDetection` in `spec.trafficPolicy` of {rule}, and in each of its `portLevelSettings`',
+  },
+};
+
+/** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556. */
+const AFTER_FIELD: typeof BY_RULE = {
+  meshOff: { decides: 'ConfigMap istio switches locality off for the mesh, and {rule} not on', setting: SWITCH },
+  unset: { setting: OUTLIER },
+  elsewhere: {
+    decides: '{rule} does not count: Istio looks in the namespaces of the client, the Service and the mesh, in turn',
+    setting: 'move {rule} to namespace {namespace}, exported to its clients',
+  },
 };
 
 /** Without alternatives that say `(from 1.5)`, of a version before. */
@@ -45,16 +67,35 @@ const knownTo = (setting: string, version: KubernetesVersion): string =>
     )
     .replace(/^, (?:or )?/, '');
 
-/** Objects that may decide first, the route by which it is a client, its image, and whether some endpoint has a zone. */
-type Seen = Partial<Record<'image', string>> & { rules: readonly EntryObject[]; entry?: EntryObject; isZoned: boolean };
+/** Objects that may decide first, the mesh, whether some endpoint has a zone; the route by which it is a client, its image and a client's namespace. */
+interface Seen extends Partial<Record<'image' | 'from', string>> {
+  readonly rules: readonly EntryObject[];
+  readonly mesh: { readonly isOff: boolean; readonly root: string };
+  readonly isZoned: boolean;
+  readonly entry?: EntryObject;
+}
 
-/** The object that decides first: for the Service, the route or its Gateway. What Kuma's are for is not looked at. */
-const ruleOf = ({ byRule }: Client, service: Service, { rules, entry }: Seen): EntryObject | undefined => {
-  const key = serviceKeyOfRef(serviceRefOf(service));
+const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
+  exportTo.split(',').some((to) => to === '*' || (to === '.' ? namespace : to) === from);
+
+/** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
+const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from }: Seen) => {
+  const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
-  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
-    kind === 'MeshLoadBalancingStrategy' || services.includes(key) || parents.some((each) => targets.includes(each));
-  return rules.find((each) => each.kind === byRule && isFor(each));
+  const own = rules.filter(
+    ({ kind, services, parents }) =>
+      kind === byRule &&
+      ((kind === 'MeshLoadBalancingStrategy' && services.length === 0) ||
+        services.includes(`${namespace}/${name}`) ||
+        parents.some((each) => targets.includes(each))),
+  );
+  if (byRule !== 'DestinationRule') return { rule: own[0], locality: own[0]?.settings['locality'] };
+  const client = from ?? entry?.namespace ?? namespace;
+  const [rule] = [client, namespace, mesh.root].flatMap((place) =>
+    own.filter((each) => each.namespace === place && isExported(each, client)),
+  );
+  const locality = rule === undefined && own.length > 0 ? 'elsewhere' : rule?.settings['locality'];
+  return { rule: rule ?? own[0], locality: locality === 'mesh' && mesh.isOff ? 'meshOff' : locality };
 };
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
@@ -69,17 +110,34 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: '' };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
-  const rule = ruleOf(row, service, seen);
-  const { locality = '' } = rule?.settings ?? {};
-  if (counts && service.spec?.trafficDistribution !== undefined && ['', 'unset'].includes(locality))
+  const { rule, locality = '' } = ruleOf(row, service, seen);
+  if (counts && service.spec?.trafficDistribution !== undefined && BY_RULE[locality] === undefined)
     return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
-  const by = BY_RULE[locality];
+  const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
+    const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;
     const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
-    return defined({ decides: ruled, setting: set });
+    return defined({ decides: ruled, setting: set && `${set}${owner}` });
   }
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);
   if (counts) return { setting: left };
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: left };
 };
+
+/** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
+export const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client> | undefined => {
+  if (localSince === undefined) return {};
+  // Of Linkerd's edges those of 2024 and later count as newer.
+  const seen = imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+  if (seen !== undefined && compareVersions(seen, localSince) >= 0) return undefined;
+  const since = `from ${versionText(localSince)} on it keeps to the Node (internalTrafficPolicy)`;
+  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
+};
+
+/** Ports, or `from-to`, among which all of the Service are: its connections do not pass the sidecar. */
+export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolean =>
+  ports.length > 0 &&
+  (spec?.ports ?? []).every(({ port }) =>
+    ports.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
+  );

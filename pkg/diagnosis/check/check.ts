@@ -13,7 +13,7 @@ import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
-import { type EntryObject } from '../bypasses/clients.ts';
+import type { EntryObject } from '../bypasses/kinds.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/waiting.ts';
 import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';

@@ -5,7 +5,7 @@ import { nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
-import { NODES_OF_BALANCER } from '../bypasses/clients.ts';
+import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';

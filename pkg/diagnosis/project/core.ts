@@ -4,8 +4,7 @@ import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../.
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { type EntryObject, steersClient } from '../bypasses/clients.ts';
-import { clientOfKind } from '../bypasses/kinds.ts';
+import { type EntryObject, clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 import {
@@ -24,8 +23,11 @@ import {
   pickTexts,
   reader,
   shape,
+  stringsIn,
   textIn,
+  textsIn,
 } from './fields.ts';
+import { makerOf } from './workloads.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
@@ -185,16 +187,39 @@ const hostOf = (object: Fields, key = 'host') => {
   return { name, namespace };
 };
 
-/** What a DestinationRule makes of zones (Istio looks at them only with outlier detection, unless something else asks for it), or another policy. */
+const keepsZone = (inner: Fields): boolean =>
+  fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined || listIn(inner, 'localZone.affinityTags').length > 0;
+
+/** Services for which Kuma's policy keeps to zones; none where it does so for the whole mesh. */
+const zonalTargets = (spec: Fields): Fields[] => {
+  const targets = listIn(spec, 'to')
+    .filter((to) => objectsIn(to).some(keepsZone))
+    .map((to) => fieldsIn(to, 'targetRef'));
+  if (targets.some(({ kind }) => kind === undefined || kind === 'Mesh')) return [];
+  return targets.map((target) => {
+    const shown = textIn(target, 'name') || stringsIn(target, 'labels')['kuma.io/display-name'] || '(labels)';
+    // `web_shop_svc_80`, before there are objects of kind MeshService.
+    const [, name = shown, namespace = target['namespace']] = /^(.+)_(.+)_svc_\d+$/.exec(shown) ?? [];
+    return { name, namespace };
+  });
+};
+
+/**
+ * What a DestinationRule makes of zones, or another policy: Istio looks at them only with outlier detection, unless something else asks
+ * for it; a port and a subset have their own (istio/istio pilot/pkg/networking/core/loadbalancer).
+ */
 const localityOf = (object: Fields, all: readonly Fields[]): string | undefined => {
-  const keeps = (inner: Fields): boolean =>
-    fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined || listIn(inner, 'localZone.affinityTags').length > 0;
-  if (object['kind'] !== 'DestinationRule') return all.some(keeps) ? 'kept' : undefined;
+  if (object['kind'] !== 'DestinationRule') return all.some(keepsZone) ? 'kept' : undefined;
   const policy = fieldsIn(object, 'spec.trafficPolicy');
-  const setting = fieldsIn(policy, 'loadBalancer.localityLbSetting');
-  if (setting['enabled'] === false) return 'off';
+  const setting = fieldsIn(policy, 'loadBalancer')['localityLbSetting'];
+  const lacks = (own: Fields): boolean => own['outlierDetection'] === undefined;
+  if (isFields(setting) && setting['enabled'] === false) return 'off';
   if (listIn(setting, 'distribute').length > 0) return 'distribute';
-  return policy['outlierDetection'] === undefined ? 'unset' : 'outlier';
+  const ports = listIn(policy, 'portLevelSettings');
+  const parts = [...ports, ...listIn(object, 'spec.subsets').map((own) => fieldsIn(own, 'trafficPolicy'))];
+  if (lacks(policy) ? !parts.every(lacks) : ports.some(lacks)) return 'partly';
+  if (lacks(policy)) return setting === undefined ? 'unset' : 'bare';
+  return setting === undefined ? 'mesh' : 'outlier';
 };
 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
@@ -231,6 +256,8 @@ const moreReferences = (object: Fields, name: string, all: readonly Fields[]): F
     case 'Mapping':
       // By default it goes to the name of the Service.
       return /^$|service/.test(textIn(spec, 'resolver')) ? [] : [hostOf(spec, 'service')];
+    case 'MeshLoadBalancingStrategy':
+      return zonalTargets(spec);
     default:
       return [];
   }
@@ -272,6 +299,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
+      exportTo: textsIn(object, 'spec.exportTo').join() || undefined,
+      owner: makerOf(object),
       nativeLB: native ? 'true' : undefined,
       targetType: targetType || undefined,
       account: textIn(object, 'spec.iamRoleArnToAssume') || undefined,

@@ -140,9 +140,14 @@ const FILES = /^(?:kube-proxy|antrea-config)/;
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
-/** Configuration of kube-proxy, Cilium or Antrea; undefined for any other ConfigMap. */
+/** What Istio's makes of zones, and where it looks for rules. */
+const MESH_KEYS = /^(?:localityLbSetting\.enabled|rootNamespace)$/;
+
+/** Configuration of kube-proxy, Cilium, Antrea or Istio; undefined for any other ConfigMap. */
 const configIn = (object: Fields, name: string): StringMap | undefined => {
   if (name === 'cilium-config') return only(stringsIn(object, 'data'), CILIUM_KEYS);
+  if (/^istio(?:-|$)/.test(name) && textIn(object, 'data.mesh') !== '')
+    return only(flatYaml(textIn(object, 'data.mesh')), MESH_KEYS);
   if (!FILES.test(name)) return undefined;
   const files = Object.values(stringsIn(object, 'data')).map((text) => only(flatYaml(text), FILE_KEYS));
   return Object.assign({}, ...files) as StringMap;

@@ -17,7 +17,7 @@ const requestOf = (object: Fields): number | undefined => {
 };
 
 /** Sidecars by the name of their container. */
-const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'kuma' | 'consul'>> = {
+const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'kuma' | 'consul' | 'sidecar'>> = {
   'istio-proxy': 'istio',
   'linkerd-proxy': 'linkerd',
   'kuma-sidecar': 'kuma',
@@ -25,20 +25,36 @@ const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'ku
   'consul-dataplane': 'consul',
 };
 
+/** Annotations by which Istio, Linkerd, Kuma, Consul, OSM and App Mesh leave ports of what a Pod calls to its own connections. */
+const LEAVES_PORTS = /(?:exclude|skip)-?outbound-?ports|outbound-port-exclusion|egressignoredports/i;
+
 /** Whose sidecar it carries, with its image. It may be an init container that goes on running; Istio's alone is a gateway, whose routes are read. */
 const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   const containers = listIn(object, 'spec.containers');
   const isGateway = containers.length === 1 && textIn(containers[0], 'name') === 'istio-proxy';
-  const named = [...(isGateway ? [] : containers), ...listIn(object, 'spec.initContainers')];
-  const found = named.find((container) => SIDECARS[textIn(container, 'name')] !== undefined);
+  const inits = listIn(object, 'spec.initContainers');
+  const named = [...(isGateway ? [] : containers), ...inits];
+  // Of any other mesh: an init container redirects connections to one beside the application.
+  const isRedirected = inits.some((each) => textsIn(each, 'securityContext.capabilities.add').includes('NET_ADMIN'));
+  const found =
+    named.find((container) => SIDECARS[textIn(container, 'name')] !== undefined) ??
+    (isRedirected && containers.length > 1
+      ? containers.find(({ name }) => /envoy|proxy|mesh/.test(`${name}`))
+      : undefined);
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
   const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
-  const mesh = isGrpc ? 'istio-grpc' : found === undefined ? consul : SIDECARS[textIn(found, 'name')];
-  return defined({ mesh, meshImage: found && textIn(found, 'image') });
+  const bySidecar = consul ?? (found && (SIDECARS[textIn(found, 'name')] ?? 'sidecar'));
+  const left = Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : []));
+  return defined({
+    mesh: isGrpc ? 'istio-grpc' : bySidecar,
+    meshImage: found && textIn(found, 'image'),
+    /** Ports, or `from-to`, that its sidecar does not see. */
+    leftPorts: left.length === 0 ? undefined : left,
+  });
 };
 
 /** The custom resource that makes it, as `CloneSet web`; undefined where one of Kubernetes' own kinds does. */
-const makerOf = (object: Fields): string | undefined => {
+export const makerOf = (object: Fields): string | undefined => {
   const [owner] = writersIn(object).ownerReferences ?? [];
   return owner === undefined || /^(?:apps|batch)\//.test(owner.apiVersion) || owner.kind === 'Node'
     ? undefined

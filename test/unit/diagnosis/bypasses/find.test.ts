@@ -63,6 +63,86 @@ const glooRoute = (single: object) =>
   });
 const mapping = (spec: object) => object('getambassador.io/v3alpha1', 'Mapping', 'm', { spec }, { namespace: 'edge' });
 
+const leaving = (key: string, ports = '443') => ({ annotations: { [key]: ports } });
+/** Its init container redirects what it sends to a container beside the application. */
+const redirected = (name: string) => {
+  const init = { name: 'init', securityContext: { capabilities: { add: ['NET_ADMIN'] } } };
+  return object('v1', 'Pod', 'client', { spec: { containers: [{ name: 'app' }, { name }], initContainers: [init] } });
+};
+const rule = (trafficPolicy: object, namespace = 'shop', more: object = {}, metadata: object = {}) =>
+  object(
+    'networking.istio.io/v1',
+    'DestinationRule',
+    'r',
+    { spec: { host: 'web.shop.svc.cluster.local', trafficPolicy, ...more } },
+    { namespace, ...metadata },
+  );
+const DETECTS = { outlierDetection: {} };
+const zonal = (targetRef: object) =>
+  object('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'm', {
+    spec: { to: [{ targetRef, default: { localityAwareness: { localZone: { affinityTags: [{ key: 'zone' }] } } } }] },
+  });
+const OFF = object(
+  'v1',
+  'ConfigMap',
+  'istio',
+  { data: { mesh: 'localityLbSetting:\n  enabled: false\n' } },
+  { namespace: 'istio-system' },
+);
+const OWNER = {
+  ownerReferences: [{ apiVersion: 'flagger.app/v1beta1', kind: 'Canary', name: 'web', controller: true }],
+};
+
+/** What a sidecar of Istio 1.23, or of Kuma, does by the objects that decide before it. */
+const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
+  ['beside the Service', [rule(DETECTS)], /^Envoy prefers its own zone by DestinationRule shop\/r/],
+  [
+    'of the namespace of the mesh',
+    [rule(DETECTS, 'istio-system')],
+    /^Envoy prefers its own zone by DestinationRule istio/,
+  ],
+  [
+    'of any other namespace',
+    [rule(DETECTS, 'rules')],
+    /^DestinationRule rules\/r does not count.* → move .* to namespace shop/,
+  ],
+  ['that is not exported', [rule(DETECTS, 'istio-system', { exportTo: ['.'] })], /does not count/],
+  [
+    'of the Service before that of the mesh',
+    [rule(DETECTS, 'istio-system'), rule({})],
+    /outlierDetection` in DestinationRule shop/,
+  ],
+  [
+    'with locality off for the mesh',
+    [OFF, rule(DETECTS)],
+    /^ConfigMap istio switches .* → `localityLbSetting\.enabled: true`/,
+  ],
+  [
+    'that asks for locality while it is off for the mesh',
+    [OFF, rule({ ...DETECTS, loadBalancer: { localityLbSetting: { enabled: true } } })],
+    /^Envoy prefers its own zone/,
+  ],
+  [
+    'without outlier detection',
+    [rule({ loadBalancer: { localityLbSetting: {} } })],
+    /without `outlierDetection`, which gives no/,
+  ],
+  ['of subsets alone', [rule({}, 'shop', { subsets: [{ trafficPolicy: DETECTS }] })], /only for the subsets or ports/],
+  ['of ports of their own', [rule({ ...DETECTS, portLevelSettings: [{ port: {} }] })], /only for the subsets or ports/],
+  [
+    'of another owner',
+    [rule({}, 'shop', {}, OWNER)],
+    /outlierDetection` in DestinationRule shop\/r \(through Canary web, /,
+  ],
+  ['of Kuma for the mesh', [zonal({ kind: 'Mesh' })], /^Envoy prefers its own zone by MeshLoadBalancingStrategy/],
+  ['of Kuma for it', [zonal({ kind: 'MeshService', name: 'web_shop_svc_80' })], /^Envoy prefers its own zone by/],
+  [
+    'of Kuma for another',
+    [zonal({ kind: 'MeshService', name: 'db' })],
+    /chooses by tags → a MeshLoadBalancingStrategy/,
+  ],
+];
+
 type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
 
 const CASES: readonly Case[] = [
@@ -106,6 +186,7 @@ const CASES: readonly Case[] = [
   ['an Ingress for another Service', [ingress('nginx')], [], web({ metadata: { name: 'other' } })],
   ['Envoy Gateway', gateway('gateway.envoyproxy.io/gatewayclass-controller'), ['envoy-gateway']],
   ["Istio's gateway", gateway('istio.io/gateway-controller'), ['istio-gateway']],
+  ['VPC Lattice', gateway('application-networking.k8s.aws/gateway-api-controller'), ['vpc-lattice']],
   ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
   ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
   [
@@ -179,6 +260,12 @@ const CASES: readonly Case[] = [
     annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'local' }),
   ],
   [
+    'clusters joined by Cilium, the others first',
+    [],
+    ['cilium-clustermesh'],
+    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'remote' }),
+  ],
+  [
     'Knative',
     [],
     ['knative'],
@@ -203,6 +290,25 @@ const CASES: readonly Case[] = [
     [pod('linkerd-proxy', false, {}, 'l5d/proxy:edge-22.9.1')],
     ['linkerd'],
     LOCAL,
+  ],
+  ['a sidecar of another mesh', [redirected('envoy')], ['sidecar']],
+  ['a Pod that is redirected to nothing', [redirected('logs')], []],
+  [
+    'a sidecar that is left out',
+    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundPorts'))],
+    [],
+  ],
+  ['Linkerd, left out', [pod('linkerd-proxy', false, leaving('config.linkerd.io/skip-outbound-ports', '79-443'))], []],
+  [
+    'a sidecar left out of other ports',
+    [pod('kuma-sidecar', false, leaving('traffic.kuma.io/exclude-outbound-ports', '81'))],
+    ['kuma'],
+  ],
+  ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
+  [
+    'a Service that stands for it',
+    [object('v1', 'Service', 's', {}, { labels: { 'm.io/service-name': 'web', 'm.io/service-namespace': 'shop' } })],
+    ['stand-in'],
   ],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
   ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
@@ -257,6 +363,17 @@ describe('clients that bypass the proxies', () => {
         expect([evidence.object, evidence.field, decides, source].every((text) => text !== '')).to.equal(true);
         expect(setting).not.to.match(/\{(?:name|namespace|service)\}/);
       }
+    });
+  }
+
+  for (const [name, objects, line] of RULED) {
+    it(`a rule ${name}`, () => {
+      const collector = createCollector();
+      const image = 'docker.io/istio/proxyv2:1.23.0';
+      const sidecar = name.includes('Kuma') ? pod('kuma-sidecar') : pod('istio-proxy', false, {}, image);
+      for (const each of [web(), sidecar, ...objects]) collector.add(each);
+      const found = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
+      expect(found.map(({ decides, setting }) => `${decides} → ${setting}`).join()).to.match(line);
     });
   }
 
