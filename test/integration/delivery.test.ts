@@ -14,7 +14,7 @@ import type { Descriptor, Index, Manifest } from '../../hack/lib/oci.ts';
 import { tarOf } from '../../hack/lib/tar.ts';
 import { PLATFORMS, layConntrack } from '../fixtures/conntrack-packages.ts';
 import { layBase } from '../fixtures/oci-base.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const REGISTRY = 'registry.example.org/tar';
@@ -55,7 +55,7 @@ const reachable = (layout: string, descriptors: readonly Descriptor[]): string[]
 const firstManifest = (layout: string): Manifest => readJson<Manifest>(layout, manifestsIn(layout)[0]!);
 
 describe('delivery', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let delivered: Delivered;
   let withMeter: Delivered;
   const at = (path: string): string => folder.at(`delivery/${path}`);
@@ -67,7 +67,6 @@ describe('delivery', () => {
   });
 
   before(async () => {
-    folder = temporaryFolder();
     folder.write('bundle/launch.js', 'console.log("launched");\n');
     folder.write('bundle/chunks/chunk-AAAAAAAA.js', 'export const a = 1;\n');
     const layer = await tarOf([{ name: 'nodejs/bin/node', content: Buffer.from('node'), mode: 0o755 }]);
@@ -76,7 +75,6 @@ describe('delivery', () => {
     for (const [architecture, triplet] of PLATFORMS) layConntrack(folder, `conntrack/${architecture}`, triplet);
     withMeter = await deliver({ ...options('with-meter'), conntrack: folder.at('conntrack') });
   });
-  after(() => folder.remove());
 
   for (const layout of ['image', 'chart', 'component']) {
     it(`${layout}: its index is tagged with the version, every blob is what its digest promises, and none is left over`, () => {

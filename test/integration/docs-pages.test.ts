@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { describeDocument } from '../fixtures/document.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
 import { useStatusWorld } from './topology-status-support.ts';
@@ -63,13 +63,11 @@ describe(PAGE, () => {
 });
 
 describe('kubectl', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   before(() => {
-    folder = temporaryFolder();
     const main = resolve(import.meta.dirname, '../fixtures/kubectl.ts');
     chmodSync(folder.write('kubectl', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`), 0o755);
   });
-  after(() => folder.remove());
 
   describeDocument({ path: 'docs/usage/diagnose.md', kubectl: () => folder.at('.') });
 });

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { type Release, krewRelease } from '../../hack/krew.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -62,17 +62,15 @@ const BUNDLE: Readonly<Record<string, string>> = {
 };
 
 describe('krew', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let release: Release;
   let manifest: Manifest;
 
   before(async () => {
-    folder = temporaryFolder();
     for (const [name, text] of Object.entries(BUNDLE)) folder.write(`bundle/${name}`, text);
     release = await krewRelease(folder.at('bundle'), source, Buffer.from('licence of the project\n'));
     manifest = parse(release.manifest) as Manifest;
   });
-  after(() => folder.remove());
 
   it('has a valid manifest here, with a checksum still to come', () => {
     const here = parse(source) as Manifest;

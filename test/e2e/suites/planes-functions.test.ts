@@ -12,7 +12,7 @@ import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { SITUATIONS, endpointName } from '../../fixtures/planes.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 import { isLongForm } from '../results.ts';
 import { CILIUM_RELEASES, type CiliumRelease, type World, openCilium } from '../planes/cilium.ts';
 
@@ -84,14 +84,12 @@ const readyOnly = (one: EndpointSlice): EndpointSlice => ({
 for (const version of CILIUM_RELEASES) {
   describe(`Cilium ${version}, its own functions (E2E_SEED=${seed})`, function () {
     this.timeout(BUILD_MS);
-    let folder: TemporaryFolder;
+    const folder = useFolder();
     let release: CiliumRelease;
 
     before('its module, and a program around them', async () => {
-      folder = temporaryFolder();
       release = await openCilium(version, folder.path);
     });
-    after(() => folder.remove());
 
     it(`leave no client without a ready endpoint, and choose as if others were not there, in ${WORLDS} random worlds`, async () => {
       const seen = worlds.flatMap((one) => ZONES.map((zone) => ({ ...one, node: node({ zone }) })));

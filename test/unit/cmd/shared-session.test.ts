@@ -6,7 +6,7 @@ import { userAgentOf } from '../../../cmd/shared/run.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 
 const { config } = fakeSession(createMemoryServer());
 
@@ -20,16 +20,14 @@ users: [{name: u, user: {token: t}}]
 `;
 
 describe('the session of a controller', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let opened: ControllerSession[];
   before(() => {
-    folder = temporaryFolder();
     opened = [];
   });
   afterEach(async () => {
     for (const { client } of opened.splice(0)) await client.close();
   });
-  after(() => folder.remove());
 
   const open = (
     more: Partial<Parameters<typeof openSession<typeof config>>[0]> & { namespace?: string } = {},

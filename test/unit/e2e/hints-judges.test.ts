@@ -7,7 +7,7 @@ import { bareVersions, countWrites, gapsIn, hiddenChanges, isEachPut } from '../
 import type { StoredVersion } from '../../e2e/hints-figures.ts';
 import { type Write, readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/settings-audit.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 
 const hints = { forZones: [{ name: 'eu-1a' }] };
 
@@ -108,8 +108,7 @@ describe('count of writes', () => {
 });
 
 describe('audit log', () => {
-  const folder = temporaryFolder();
-  after(() => folder.remove());
+  const folder = useFolder();
   const line = (name: string, more: object = {}): string =>
     JSON.stringify({
       verb: 'update',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { type BundledPackage, licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
 import { type LockFile, sbomOf } from '../../../hack/lib/sbom.ts';
-import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 
 interface Bill {
   serialNumber: string;
@@ -96,8 +96,7 @@ describe('the bill of materials', () => {
 });
 
 describe('the text of licences', () => {
-  const folder = temporaryFolder();
-  after(() => folder.remove());
+  const folder = useFolder();
 
   it('is the notices of the bundled files where a package has no file for it', () => {
     const file = (path: string, text: string): string => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach } from 'mocha';
 import { stringify } from 'yaml';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -26,13 +26,11 @@ export const kubeconfig = ({
   });
 
 export const useKubeConfig = () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder('each');
   let clock: FakeClock;
   beforeEach(() => {
-    folder = temporaryFolder();
     clock = createFakeClock();
   });
-  afterEach(() => folder.remove());
   const load = (content: string, context?: string) =>
     loadKubeConfig({
       kubeconfig: folder.write('config', content),

@@ -10,7 +10,7 @@ import { rejection } from '../../fixtures/eventually.ts';
 import { SERVER, base64, kubeconfig, useKubeConfig } from './kubeconfig-support.ts';
 import { createFileSource, inClusterSource } from '../../../pkg/kubernetes/credentials.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 
 describe('loadKubeConfig', () => {
   const bed = useKubeConfig();
@@ -199,10 +199,9 @@ describe('loadKubeConfig', () => {
 });
 
 describe("a Pod's service account as a source of credentials", () => {
-  const folder = temporaryFolder();
+  const folder = useFolder();
   folder.write('account/token', 'first\n');
   folder.write('account/ca.crt', 'PEM');
-  after(() => folder.remove());
   const clock = createFakeClock();
   const env = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
   const account = folder.at('account');
@@ -254,13 +253,11 @@ describe("a Pod's service account as a source of credentials", () => {
 });
 
 describe('createFileSource', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder('each');
   let clock: FakeClock;
   beforeEach(() => {
-    folder = temporaryFolder();
     clock = createFakeClock();
   });
-  afterEach(() => folder.remove());
 
   it('returns the same buffer until the file changes', async () => {
     const source = createFileSource(folder.write('token', 'one'), clock, 5_000);

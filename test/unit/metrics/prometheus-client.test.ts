@@ -15,7 +15,7 @@ import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createTestPki } from '../../fixtures/pki.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder, useFolder } from '../../fixtures/temporary-folder.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://prometheus.test:9090';
@@ -206,7 +206,7 @@ describe('Prometheus client', () => {
 });
 
 describe('credentials for Prometheus', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder('each');
   let clock: FakeClock;
   const open = (more: Partial<PrometheusSourceConfiguration>) =>
     openCredentials(
@@ -215,10 +215,8 @@ describe('credentials for Prometheus', () => {
     );
 
   beforeEach(() => {
-    folder = temporaryFolder();
     clock = createFakeClock();
   });
-  afterEach(() => folder.remove());
 
   for (const { name, more, reason, message } of [
     {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../fixtures/temporary-folder.ts';
 import { filesOf, inFull } from '../../support/runner/files.ts';
 
 const MAIN = fileURLToPath(new URL('../../support/runner/main.ts', import.meta.url));
@@ -19,13 +19,7 @@ const run = (...argv: string[]): Promise<{ code: unknown; text: string; counts: 
   });
 
 describe('the runner of test files', () => {
-  let folder: TemporaryFolder;
-
-  before(() => {
-    folder = temporaryFolder();
-  });
-
-  after(() => folder.remove());
+  const folder = useFolder();
 
   const plant = (name: string, body: string): string => folder.write(`${name}.test.js`, body);
   const passing = (): string => plant('passing', "it('passes', () => {}); it('passes too', () => {});");

@@ -5,20 +5,18 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { readToEnd } from '../../../../cmd/kubectl-topology/input/files.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const SERVICE = 'apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n';
 const SECRET = 'eyJhbGciOiJSUzI1NiJ9.s3cr3t';
 
 describe('kubectl topology, files of a folder', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   before(() => {
-    folder = temporaryFolder();
     folder.write('token', SECRET);
     folder.write('outside.yaml', SERVICE);
   });
-  after(() => folder.remove());
 
   const check = (path: string) => runTopology(['check', '-f', path, '--fail-on', 'none']);
 

@@ -1,7 +1,7 @@
 // Tests of `kubectl topology replay`: a line in, a line out.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { type TemporaryFolder, temporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import { useFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const observation = (time: number, load: number): string =>
@@ -67,9 +67,7 @@ describe('kubectl topology replay', () => {
   });
 
   describe('with a policy', () => {
-    let folder: TemporaryFolder;
-    beforeEach(() => (folder = temporaryFolder()));
-    afterEach(() => folder.remove());
+    const folder = useFolder('each');
     const policy = (spec: string): string =>
       folder.write(
         'fp.yaml',
