@@ -75,12 +75,7 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
 ];
 
 /** What Istio as a whole makes of zones. */
-export const MESH_CONFIG: Source = {
-  resource: CONFIG_MAPS,
-  namespace: 'istio-system',
-  fieldSelector: 'metadata.name=istio',
-  ...EVIDENCE,
-};
+export const MESH_CONFIG: Source = { resource: CONFIG_MAPS, namespace: 'istio-system', ...EVIDENCE };
 
 /** No cluster has all of them; webhooks are read by themselves. */
 const ENTRIES: readonly Source[] = ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration').map(

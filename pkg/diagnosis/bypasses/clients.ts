@@ -315,11 +315,6 @@ export const CLIENTS = clients({
     setting: 'clients without that sidecar go through the cluster IP',
     source: 'aws/aws-app-mesh-roadmap#94 (open), openservicemesh/osm#3043 (open)',
   },
-  'stand-in': {
-    decides: 'what clients send to it goes to its Pods, in whatever zone, which choose among those of this one',
-    setting: "clients that use this Service's own name go through its cluster IP",
-    source: 'traefik/mesh#245, #511',
-  },
   headless: {
     decides:
       'clients choose among the addresses that DNS returns, and gRPC looks for new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',

@@ -13,28 +13,23 @@ import { type Found, byAddresses, memberIndex } from './members.ts';
 import { NEW_FIELD, BY_ITSELF, asSet, entryName, leaves, underLocal } from './settings.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
 
-const STAND_IN = /\/service-name$/;
-
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const nodes = itemsOf(snapshot.nodes);
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
-  const config = itemsOf(snapshot.routers).filter(({ kind, name }) => kind === 'ConfigMap' && /^istio/.test(name));
+  const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && /^istio/.test(name));
+  const { 'localityLbSetting.enabled': off = '', rootNamespace: root = 'istio-system' } = config?.settings ?? {};
   const watchers = watcherIndex(snapshot);
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
-    mesh: {
-      isOff: config.some(({ settings }) => settings['localityLbSetting.enabled'] === 'false'),
-      root: config.map(({ settings }) => settings['rootNamespace']).find((root) => root) ?? 'istio-system',
-    },
+    mesh: { off, root },
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
-    standIns: services.filter(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => STAND_IN.test(key))),
     watchers,
     members: memberIndex(services, watchers),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
@@ -125,13 +120,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
-    return [
-      {
-        enters: `through any Node that the load balancer of ${entryName(entry)} picks`,
-        remedy,
-        nodes: entry.nodes ?? [],
-      },
-    ];
+    const enters = `through any Node that the load balancer of ${entryName(entry)} picks`;
+    return [{ enters, remedy, nodes: entry.nodes ?? [] }];
   });
 
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
@@ -178,22 +168,6 @@ const byMarks = (service: Service, name: string): Found[] =>
       return [];
     return [{ client, evidence: { object: `Service ${name}`, field, value } }];
   });
-
-/** Services whose labels name this one with its namespace, as those that Traefik Mesh makes for its proxies. */
-const byStandIns = (service: Service, { standIns }: BypassIndex): Found[] => {
-  const { namespace, name } = serviceRefOf(service);
-  return standIns.flatMap((each) => {
-    const { labels = {} } = each.metadata ?? {};
-    const key = Object.keys(labels).find(
-      (own) => STAND_IN.test(own) && labels[own] === name && labels[own.replace(/name$/, 'namespace')] === namespace,
-    );
-    if (key === undefined) return [];
-    const object = `Service ${serviceKeyOfRef(serviceRefOf(each))}`;
-    return [
-      { client: 'stand-in', evidence: { object, field: `metadata.labels[${key}]`, value: name }, possible: true },
-    ];
-  });
-};
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   const set = daemonSets.find((each) => each.name === name);
@@ -245,14 +219,12 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
     ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),
     ...byWaypoint(service, namespace, index),
-    ...byStandIns(service, index),
     ...byAddresses(service, index.members),
   ];
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const { rules, mesh } = index;
-    const set = asSet(plain, service, { ...defined({ ...seen, image }), rules, mesh, isZoned });
+    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;
     return {

@@ -1,4 +1,4 @@
-// What a proxy is set to already, by objects and by its version, and what clients of brokers and databases have to be set to.
+// What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -19,42 +19,35 @@ export const entryName = ({ kind, namespace, name }: EntryObject): string =>
 
 /** istio/istio#40113 */
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
+const KEPT = 'Envoy prefers its own zone by {rule}';
+// istio/istio#39792, #46326
+const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
-const KEEPS = 'Envoy prefers its own zone by {rule}';
-const KEPT = { decides: `${KEEPS}${EVERYWHERE}`, setting: '' };
-// istio/istio#39792, #46326
-const DETECTED = { ...KEPT, decides: `${KEEPS}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}` };
 
-/** What Envoy does by the object that decides for the Service, by what that makes of zones: istio/istio#31735, #39477, #48084. */
-const BY_RULE: Readonly<Record<string, { readonly decides?: string; readonly setting: string }>> = {
-  off: { decides: '{rule} switches locality off', setting: SWITCH },
-  distribute: {
-    decides: 'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
-    setting: '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
-  },
-  kept: KEPT,
-  outlier: DETECTED,
-  mesh: DETECTED,
+/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#31735, #39477, #48084. */
+const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string]>> = {
+  off: ['{rule} switches locality off', SWITCH],
+  distribute: [
+    'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
+    '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
+  ],
+  kept: [`${KEPT}${EVERYWHERE}`, ''],
+  outlier: [DETECTED, ''],
+  mesh: [DETECTED, ''],
   // It comes before the field of the Service, and does nothing.
-  bare: {
-    decides: '{rule} has `localityLbSetting` without `outlierDetection`, which gives no zones',
-    setting: OUTLIER,
-  },
-  partly: {
-    decides: 'Envoy prefers its own zone only for the subsets or ports for which {rule} has `outlierDetection`',
-    setting: '`outlierDetection` in `spec.trafficPolicy` of {rule}, and in each of its `portLevelSettings`',
-  },
+  bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
+  partly: ['{rule} has `outlierDetection` for some subsets or ports only', `${OUTLIER} for all of them`],
 };
 
 /** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556. */
 const AFTER_FIELD: typeof BY_RULE = {
-  meshOff: { decides: 'ConfigMap istio switches locality off for the mesh, and {rule} not on', setting: SWITCH },
-  unset: { setting: OUTLIER },
-  elsewhere: {
-    decides: '{rule} does not count: Istio looks in the namespaces of the client, the Service and the mesh, in turn',
-    setting: 'move {rule} to namespace {namespace}, exported to its clients',
-  },
+  meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
+  unset: [undefined, OUTLIER],
+  elsewhere: [
+    '{rule} does not count: Istio looks in the namespaces of the client, the Service and the mesh, in turn',
+    'move {rule} to namespace {namespace}, exported to its clients',
+  ],
 };
 
 /** Without alternatives that say `(from 1.5)`, of a version before. */
@@ -67,10 +60,11 @@ const knownTo = (setting: string, version: KubernetesVersion): string =>
     )
     .replace(/^, (?:or )?/, '');
 
-/** Objects that may decide first, the mesh, whether some endpoint has a zone; the route by which it is a client, its image and a client's namespace. */
+/** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
-  readonly mesh: { readonly isOff: boolean; readonly root: string };
+  readonly mesh: Readonly<Record<'off' | 'root', string>>;
+  /** Some endpoint has a zone. */
   readonly isZoned: boolean;
   readonly entry?: EntryObject;
 }
@@ -82,20 +76,16 @@ const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, fr
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from }: Seen) => {
   const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
-  const own = rules.filter(
-    ({ kind, services, parents }) =>
-      kind === byRule &&
-      ((kind === 'MeshLoadBalancingStrategy' && services.length === 0) ||
-        services.includes(`${namespace}/${name}`) ||
-        parents.some((each) => targets.includes(each))),
-  );
-  if (byRule !== 'DestinationRule') return { rule: own[0], locality: own[0]?.settings['locality'] };
+  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
+    (kind === 'MeshLoadBalancingStrategy' && services.length === 0) ||
+    services.includes(`${namespace}/${name}`) ||
+    parents.some((each) => targets.includes(each));
+  const own = rules.filter((each) => each.kind === byRule && isFor(each));
   const client = from ?? entry?.namespace ?? namespace;
-  const [rule] = [client, namespace, mesh.root].flatMap((place) =>
-    own.filter((each) => each.namespace === place && isExported(each, client)),
-  );
-  const locality = rule === undefined && own.length > 0 ? 'elsewhere' : rule?.settings['locality'];
-  return { rule: rule ?? own[0], locality: locality === 'mesh' && mesh.isOff ? 'meshOff' : locality };
+  const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
+  const found = places.flatMap((at) => own.filter((each) => each.namespace === at && isExported(each, client)))[0];
+  const locality = found === undefined && own.length > 0 ? 'elsewhere' : found?.settings['locality'];
+  return { rule: found ?? own[0], locality: locality === 'mesh' && mesh.off === 'false' ? 'meshOff' : locality };
 };
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
@@ -116,7 +106,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
     const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;
-    const [ruled, set] = [by.decides, by.setting].map((text) => text?.replace('{rule}', entryName(rule)));
+    const [ruled, set] = by.map((text) => text?.replace('{rule}', entryName(rule)));
     return defined({ decides: ruled, setting: set && `${set}${owner}` });
   }
   if (since === undefined || version === undefined) return {};

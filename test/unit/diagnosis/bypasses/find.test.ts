@@ -125,10 +125,14 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'without outlier detection',
     [rule({ loadBalancer: { localityLbSetting: {} } })],
-    /without `outlierDetection`, which gives no/,
+    /gives no zones without `outlierDetection`/,
   ],
-  ['of subsets alone', [rule({}, 'shop', { subsets: [{ trafficPolicy: DETECTS }] })], /only for the subsets or ports/],
-  ['of ports of their own', [rule({ ...DETECTS, portLevelSettings: [{ port: {} }] })], /only for the subsets or ports/],
+  ['of subsets alone', [rule({}, 'shop', { subsets: [{ trafficPolicy: DETECTS }] })], /for some subsets or ports only/],
+  [
+    'of ports of their own',
+    [rule({ ...DETECTS, portLevelSettings: [{ port: {} }] })],
+    /for some subsets or ports only/,
+  ],
   [
     'of another owner',
     [rule({}, 'shop', {}, OWNER)],
@@ -305,11 +309,6 @@ const CASES: readonly Case[] = [
     ['kuma'],
   ],
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
-  [
-    'a Service that stands for it',
-    [object('v1', 'Service', 's', {}, { labels: { 'm.io/service-name': 'web', 'm.io/service-namespace': 'shop' } })],
-    ['stand-in'],
-  ],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
   ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
   ['Kuma', [pod('kuma-sidecar')], ['kuma']],
