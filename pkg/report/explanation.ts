@@ -127,7 +127,7 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
 /** Causes that a tick is not to hide. */
 const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
   ['NodeIgnored', 'not on their own Node, as asked'],
-  ['UnevenLoad', 'one endpoint gets at least twice an even share'],
+  ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
 ];
 
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */

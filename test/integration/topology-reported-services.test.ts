@@ -49,6 +49,27 @@ const BY_SIZE = {
   metadata: { namespace: 'shop', name: 'autoscaler' },
   spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
 };
+const CALLER = { labels: { app: 'front' } };
+const FRONT = [
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { namespace: 'front', name: 'front' },
+    spec: {
+      replicas: 2,
+      template: {
+        metadata: CALLER,
+        spec: { containers: [{ name: 'app', env: [{ name: 'BACKEND', value: 'http://web.shop.svc:80/v1' }] }] },
+      },
+    },
+  },
+  ...[0, 1].map((index) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'front', name: `front-${index}`, ...CALLER },
+    spec: { nodeName: `node-${index}` },
+  })),
+];
 const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
 const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
@@ -502,8 +523,8 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /topologyKeys, an alpha field .*topology-aware-hints: Auto.*of kube-apiserver, kube-controller-manager and kube-proxy/,
-    /topology-mode|"trafficDistribution"/,
+    /topologyKeys, an alpha field .*topology-aware-hints: auto.*of kube-apiserver, kube-controller-manager and kube-proxy/,
+    /kubectl annotate .*topology-mode|"trafficDistribution"/,
   ],
   [
     'https://github.com/kubernetes/autoscaler/issues/5489',
@@ -749,6 +770,22 @@ const ROWS: readonly Row[] = [
     /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
   ],
   [
+    'https://kaidalov.com/posts/2025/02/topology-aware-routing',
+    { version: '1.31.4', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: FRONT },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 % .*; its endpoints get uneven shares/,
+    /1 endpoint of 3 \(c\) get nothing .* Deployment front, .* in a and b only\. .*--weights a=1,b=1,c=0/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/84505',
+    { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /externalTrafficPolicy Local is for traffic from outside/,
+  ],
+  [
     'https://github.com/envoyproxy/gateway/issues/3588',
     { version: '1.32.3', service: HELM, endpoints: ['a'], pods: {} },
     'NotWanted',
@@ -762,7 +799,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /only with the gate ServiceTopology, .*No release before 1\.21 has hints/,
+    /with the gate ServiceTopology, .*No release before 1\.21 has hints/,
     /TopologyAwareHints=true|kubectl annotate/,
   ],
   [

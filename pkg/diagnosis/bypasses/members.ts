@@ -60,9 +60,9 @@ const callsOf = (runner: Runner) =>
     return keys.map((service) => ({ ...call, host, service, runner }));
   });
 
-/** Without hosts that are no headless Service of these: variables and arguments hold secrets. */
+/** Without hosts that are no Service of these: variables and arguments hold secrets. */
 export const withoutOtherHosts = (services: readonly Service[]) => {
-  const names = new Set(services.filter(isHeadless).map(keyOfService));
+  const names = new Set(services.map(keyOfService));
   return (workload: Workload): Workload => {
     const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
     const { calls = [], ...others } = workload;

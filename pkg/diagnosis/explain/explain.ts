@@ -2,7 +2,7 @@
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { type Reason, type Route, isEnabled } from '../../upstream/index.ts';
+import type { Reason, Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
@@ -17,7 +17,7 @@ import {
   spreadCauses,
   spreadText,
 } from './spread.ts';
-import { isTooOld, settingsFor } from './ask.ts';
+import { isTooOld } from './ask.ts';
 import { entryCauses, entryOf, localEntryCauses } from './entry.ts';
 import {
   type ExplainOptions,
@@ -200,15 +200,8 @@ const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Caus
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-/** What this version has comes first. */
-const remedyFor = ({ reason, remedy }: Cause, facts: Facts): string => {
-  if (isTooOld(reason, facts))
-    return 'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`.';
-  const hasField = isEnabled('ServiceTrafficDistribution', facts.version, facts.options.gates);
-  return hasField || !remedy.startsWith('Set `spec.trafficDistribution`, or ')
-    ? remedy
-    : `Set the annotation \`${settingsFor(facts).key}: Auto\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
-};
+const TOO_OLD =
+  'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`.';
 
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
@@ -253,10 +246,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   ];
   // Who waits is part of why Pods are not spread.
   const unsaid = found.some(({ reason }) => reason === 'PodsNotSpread') ? 'PodsWaiting' : '';
-  return firstOfEach(found.filter(({ reason }) => reason !== unsaid)).map((each) => ({
-    ...each,
-    remedy: remedyFor(each, facts),
-  }));
+  return firstOfEach(found.filter(({ reason }) => reason !== unsaid)).map((each) =>
+    isTooOld(each.reason, facts) ? { ...each, remedy: TOO_OLD } : each,
+  );
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -3,7 +3,7 @@ import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
-import { NOWHERE, type PlannedStrategy, type Strategy, isPlannedStrategy } from '../../apis/names.ts';
+import { NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
@@ -131,12 +131,6 @@ export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Re
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
   const own = slices.map(({ metadata }) => metadata?.labels ?? {}).find((labels) => strategyOf(labels) !== undefined);
   return { ...own, ...(managed ? service.metadata?.labels : {}) };
-};
-
-/** Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without. */
-const plannedOf = (service: Service, strategy: Strategy | undefined): PlannedStrategy | undefined => {
-  const asked = strategy ?? effectiveStrategy(service);
-  return isPlannedStrategy(asked) ? asked : undefined;
 };
 
 /** What drains the endpoints, as the beginning of a sentence. */
@@ -303,7 +297,8 @@ export const gatherFacts = (
   const routes = routesBy(slices);
   const clientZones = clientZonesOf(index, endpoints);
   const ideal = idealSlices(slices, expected);
-  const planned = plannedOf(service, strategy);
+  // Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without.
+  const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');

@@ -20,6 +20,7 @@ import {
 } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
+import { callersByZone } from './callers.ts';
 import { evacuatedZones } from './spread.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes } from './facts.ts';
 import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
@@ -261,7 +262,16 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   PodsNotSpread: MORE_PODS,
   PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
-  UnevenLoad: firstOf(spreadOut, 'kubectl topology simulate {namespace}/{name}'),
+  UnevenLoad: firstOf(
+    (facts) => {
+      const weights = [...(callersByZone(facts) ?? [])].map(([zone, count]) => `${zone}=${count}`);
+      return weights.length === 0
+        ? []
+        : [`kubectl topology simulate {namespace}/{name} --weights ${weights.join(',')}`];
+    },
+    spreadOut,
+    'kubectl topology simulate {namespace}/{name}',
+  ),
   StickyClients: ({ service }) =>
     service.spec?.sessionAffinity === 'ClientIP'
       ? [

@@ -9,6 +9,7 @@ import { markOf } from '../../evacuation/slice.ts';
 import { inZoneShare, worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
+import { callerCauses } from './callers.ts';
 import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -344,4 +345,8 @@ const unevenCauses = (facts: Facts): Cause[] =>
   });
 
 /** Hints that are followed and still cost something. */
-export const balanceCauses = (facts: Facts): Cause[] => [...lentCauses(facts), ...unevenCauses(facts)];
+export const balanceCauses = (facts: Facts): Cause[] => [
+  ...lentCauses(facts),
+  ...callerCauses(facts),
+  ...unevenCauses(facts),
+];

@@ -7,7 +7,7 @@ import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { counted, listed } from './reasons.ts';
 
-export const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
+export const workloadTitle = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
 
 /** One that counts its own Pods before others. */
 export const zoneConstraint = ({ spread }: Workload) => {

@@ -9,8 +9,7 @@ import {
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { atLeast } from '../../routing/version.ts';
-import { eventText, explained, isOff, topologyAnnotation } from '../../upstream/index.ts';
+import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
 import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -91,15 +90,8 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const remedy = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten;
   if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
-  if (drained.length > 0)
-    return [
-      cause(
-        'given',
-        'NoReadyEndpoints',
-        `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`,
-        UNDRAIN,
-      ),
-    ];
+  const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
+  if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
   const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
   const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
   if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.`)];
@@ -195,14 +187,12 @@ const spellingHint = (value: string, planned: boolean): string => {
 };
 
 const ETCD_REMEDY =
-  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. only etcd-druid may write the Service; the setting follows with its next write.';
+  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. Only etcd-druid may write the Service; the setting follows with its next write.';
 
 /** In its spec, or as it was applied: the API server drops it from 1.22 on. */
 const KEYS = /"topologyKeys\\*":\s*\[/;
-const KEYS_BY_GATE =
-  ' Its topologyKeys, an alpha field until 1.22 (kubernetes#102412), count only with the gate ServiceTopology, which is off by default.';
 const GONE_KEYS =
-  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), are read by no release since and give no hints.';
+  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), give no hints: before it they counted with the gate ServiceTopology, off by default, and are read by no release since.';
 
 /** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
 const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
@@ -222,6 +212,12 @@ const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
   return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
 };
 
+/** kubernetes/kubernetes#84505 */
+const outsideOnly = ({ spec }: Facts['service']): string =>
+  spec?.externalTrafficPolicy === 'Local'
+    ? ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.'
+    : '';
+
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
   if (wish.reason === 'AnnotationNotRecognized') {
@@ -237,8 +233,8 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
-  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? (atLeast(facts.version, 22) ? GONE_KEYS : KEYS_BY_GATE) : ''}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
+  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', `${evidence}${outsideOnly(service)}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
@@ -246,11 +242,8 @@ const refusedRequest = (facts: Facts): Cause => {
 
 /** Wishes that are not understood, or that stand in each other's way. */
 export const requestCauses = (facts: Facts): Cause[] => {
-  const { service, wish, name } = facts;
-  if (wish.reason === 'AnnotationWins') {
-    const value = service.spec?.trafficDistribution ?? '';
-    return [cause('wanted', 'AnnotationWins', explained('AnnotationWins', { service: name, value }).message)];
-  }
+  const { service, wish } = facts;
+  if (wish.reason === 'AnnotationWins') return [cause('wanted', wish.reason, wish.message)];
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
   if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
   // Beside the policy hints would change nothing.
