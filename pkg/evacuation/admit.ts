@@ -19,6 +19,7 @@ import {
   readSlice,
   strategyOf,
 } from '../hints/table.ts';
+import { UNCHANGED } from '../hints/decide.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import type { Joining, SliceSubject } from './accept.ts';
 import {
@@ -33,8 +34,6 @@ import {
   returnPatch,
 } from './slice.ts';
 import { decideInOrder } from './decide.ts';
-
-const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
 
 const endpointsOf = ({ endpoints }: ReadSlice): ReadEndpoint[] | string => {
   const read: ReadEndpoint[] = [];

@@ -2,7 +2,7 @@
 // enough to keep it evacuated, and to undo that, without looking elsewhere.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
-import { type Fields, isFields, parseJson } from '../apis/values.ts';
+import { type Fields, byText, isFields, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
 import { sameHints } from '../hints/decide.ts';
 import {
@@ -71,17 +71,19 @@ export interface EvacuationMark {
   readonly original: Recorded;
 }
 
-const byName = <V>([left]: readonly [string, V], [right]: readonly [string, V]): number => (left < right ? -1 : 1);
-
 /** One text for one meaning. */
 export const printMark = ({ evacuated, alsoServe, original }: EvacuationMark): string =>
   JSON.stringify({
     evacuated: Object.fromEntries(
-      [...evacuated].sort(byName).map(([zone, leaving]) => [zone, leaving === 'all' ? true : [...leaving].sort()]),
+      [...evacuated]
+        .sort(([one], [other]) => byText(one, other))
+        .map(([zone, leaving]) => [zone, leaving === 'all' ? true : [...leaving].sort()]),
     ),
     alsoServe: [...alsoServe].sort(),
     original: original.usual,
-    ...(original.except.size === 0 ? {} : { except: Object.fromEntries([...original.except].sort(byName)) }),
+    ...(original.except.size === 0
+      ? {}
+      : { except: Object.fromEntries([...original.except].sort(([one], [other]) => byText(one, other))) }),
   });
 
 const areTexts = (value: unknown): value is string[] =>

@@ -71,13 +71,8 @@ export const checkTarget = (targetUtilization: number): void =>
     targetUtilization > 0, `targetUtilization must be above 0, got ${targetUtilization}`);
 
 /** Throws a RangeError that names the field. */
-export const checkPlanInput = ({
-  endpoints,
-  demand,
-  targetUtilization,
-  minEndpoints = 1,
-  stickiness = 0,
-}: PlanInput): void => {
+export const checkPlanInput = (input: PlanInput): void => {
+  const { endpoints, demand, targetUtilization, minEndpoints = 1, stickiness = 0 } = input;
   checkDemand(demand);
   checkEndpoints(endpoints);
   checkTarget(targetUtilization);

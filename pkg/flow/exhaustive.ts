@@ -234,11 +234,7 @@ export const isSmall = ({ demand, total }: Problem): boolean => demand.length <=
  */
 export const exhaustive = (
   problem: Problem,
-  {
-    incumbent,
-    inForce = [],
-    budget,
-  }: {
+  options: {
     /** Best plan so far: only what is better is looked at. */
     readonly incumbent: Solution;
     /** Hints in force by class, with which fewer changes are preferred among plans that are equally good. */
@@ -248,6 +244,7 @@ export const exhaustive = (
   },
   // `complete`: everything was looked at, and nothing is better.
 ): { readonly solution: Solution; readonly complete: boolean } => {
+  const { incumbent, inForce = [], budget } = options;
   const slots = slotsOf(problem, inForce);
   let best: Solution & { readonly changes: number } = { ...incumbent, changes: Infinity };
   let left = budget;

@@ -158,7 +158,7 @@ const ruleFor = (strategy: Strategy, slice: ReadSlice, input: HintsInput): Rule 
   }
 };
 
-const unchanged: HintsDecision = Object.freeze({ kind: 'unchanged' });
+export const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
 
 /**
  * `add` both creates and replaces a member, so one operation an endpoint is enough; `remove` needs the member to be there.
@@ -181,7 +181,7 @@ export const decideHints = (input: HintsInput): HintsDecision => {
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
   const strategy = strategyOf(slice.labels) ?? (input.chosen === true ? 'same-zone' : undefined);
   const whenAllReady = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
-  if (whenAllReady === undefined) return unchanged;
+  if (whenAllReady === undefined) return UNCHANGED;
   const rule = heedingReadiness(whenAllReady, isRebuilt(slice.labels));
   const operations: JsonPatchOperation[] = [];
   for (let index = 0; index < slice.endpoints.length; index += 1) {
@@ -190,7 +190,7 @@ export const decideHints = (input: HintsInput): HintsDecision => {
     const operation = operationFor(index, endpoint, rule(endpoint));
     if (operation !== undefined) operations.push(operation);
   }
-  return operations.length === 0 ? unchanged : { kind: 'patch', operations };
+  return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };
 
 const QUOTED = /["\\\u0000-\u001f\ud800-\udfff]/;

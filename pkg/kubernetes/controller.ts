@@ -34,15 +34,8 @@ const STOP_GRACE_MS = 10_000;
 const UNINTERRUPTED_MS = 10;
 
 export const createController = (options: ControllerOptions) => {
-  const {
-    name,
-    reconciler,
-    queue,
-    clock,
-    concurrency = 1,
-    reconcileTimeoutMs: timeoutMs = 120_000,
-    hooks = {},
-  } = options;
+  const { name, reconciler, queue, clock, concurrency = 1, hooks = {} } = options;
+  const { reconcileTimeoutMs: timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });
   const active = new Set<string>();
   let breathedAt = clock.monotonic();

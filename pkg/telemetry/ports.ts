@@ -186,19 +186,16 @@ const metricsRoutes = (metrics: ExposedMetrics): Routes => {
 };
 
 /** Opens both or none; rejects when a port is taken. `secureMetrics`: where plain HTTP would expose them to all clients. */
-export const openPorts = async ({
-  config,
-  metrics,
-  logger,
-  secureMetrics: secure,
-  ...checks
-}: Checks & {
-  readonly config: Readonly<Record<'health' | 'metrics', EndpointConfiguration>>;
-  readonly metrics: ExposedMetrics;
-  readonly logger: Logger;
-  readonly secureMetrics?: SecureServing | undefined;
-}) => {
-  const health = await serve({ ...config.health, logger }, healthRoutes(checks));
+export const openPorts = async (
+  options: Checks & {
+    readonly config: Readonly<Record<'health' | 'metrics', EndpointConfiguration>>;
+    readonly metrics: ExposedMetrics;
+    readonly logger: Logger;
+    readonly secureMetrics?: SecureServing | undefined;
+  },
+) => {
+  const { config, metrics, logger, secureMetrics: secure } = options;
+  const health = await serve({ ...config.health, logger }, healthRoutes(options));
   const figures = await serve({ ...config.metrics, logger, secure }, metricsRoutes(metrics)).catch(
     async (error: unknown) => {
       await health.close();

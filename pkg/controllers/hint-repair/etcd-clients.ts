@@ -51,12 +51,7 @@ const removal = ({ metadata, endpoints }: EndpointSlice) => [
 ];
 
 /** kube-controller-manager would remove them as well, but only when something else makes it write the slice. */
-export const createHintRelease = ({
-  client,
-  slices,
-  view,
-  logger,
-}: {
+export const createHintRelease = (options: {
   client: Pick<Client, 'patch'>;
   /** Slices as cached, of managed namespaces. */
   slices(): readonly EndpointSlice[];
@@ -64,7 +59,8 @@ export const createHintRelease = ({
   logger: Logger;
 }): Reconciler => ({
   async reconcile(_key, signal) {
-    const found = slices().filter((slice) => isLeftOver(slice, view));
+    const { client, view, logger } = options;
+    const found = options.slices().filter((slice) => isLeftOver(slice, view));
     let again = false;
     for (const slice of found) {
       const { namespace, name } = refOf(slice);

@@ -200,15 +200,12 @@ export type Ask =
  * controller copies the label from the Service within a second; for a Service without selector no controller does. While it is
  * only observed, slices without the label count as well: nothing will be written.
  */
-export const askOf = ({
-  service,
-  slices,
-  observeOnly,
-}: {
+export const askOf = (options: {
   readonly service: Service;
   readonly slices: readonly FlowSlice[];
   readonly observeOnly: boolean;
 }): Ask => {
+  const { service, slices, observeOnly } = options;
   const strategy = effectiveStrategy(service);
   if (!isPlannedStrategy(strategy)) return { kind: 'none' };
   const { namespace, name } = refOf(service);

@@ -148,23 +148,11 @@ const moved = (left: FlowPolicyStatus, right: FlowPolicyStatus): boolean => {
 };
 
 /** Everything but figures, as one text. */
-const said = ({
-  plan,
-  conditions,
-  lastChanges,
-  observedGeneration,
-  zones,
-  endpoints,
-  source,
-}: FlowPolicyStatus): string =>
+const said = ({ conditions, zones, plan, lastChanges, observedGeneration, endpoints, source }: FlowPolicyStatus) =>
   orderedJson([
-    plan,
     conditions?.map(({ type, status, reason, message }) => [type, status, reason, message]),
-    lastChanges,
-    observedGeneration,
     zones?.map(({ zone, endpoints: count }) => [zone, count]),
-    endpoints,
-    source,
+    [plan, lastChanges, observedGeneration, endpoints, source],
   ]);
 
 export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyStatus): News => {

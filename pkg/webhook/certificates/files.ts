@@ -5,7 +5,7 @@ import { errorText } from '../../apis/values.ts';
 import { pause } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../telemetry/log.ts';
-import { CertificateError, readServingPair, splitBundle } from './pair.ts';
+import { CertificateError, day, readServingPair, splitBundle } from './pair.ts';
 import type { CertificateSource, RefreshingCertificateSource, ServingCertificate } from './pair.ts';
 
 export interface HeldCertificate extends ServingCertificate {
@@ -13,8 +13,6 @@ export interface HeldCertificate extends ServingCertificate {
   readonly notBefore: number;
   readonly notAfter: number;
 }
-
-const day = (ms: number): string => new Date(ms).toISOString();
 
 /** The common half of both sources; `set` is for the other half alone. */
 export const createHolder = (

@@ -233,16 +233,15 @@ const generalName = (name: string): Der => {
 };
 
 /** A server certificate for `names`. Throws RangeError for an empty list or a name that is neither DNS name nor IP address. */
-export const issueServerCertificate = ({
-  authority,
-  names,
-  ...options
-}: IssueAuthorityOptions & {
-  /** Signs; its key must be EC P-256. The certificate never outlives it. */
-  authority: Pair;
-  /** DNS names and IP addresses that the server is called by; at least one. */
-  names: readonly string[];
-}): Pem => {
+export const issueServerCertificate = (
+  options: IssueAuthorityOptions & {
+    /** Signs; its key must be EC P-256. The certificate never outlives it. */
+    authority: Pair;
+    /** DNS names and IP addresses that the server is called by; at least one. */
+    names: readonly string[];
+  },
+): Pem => {
+  const { authority, names } = options;
   if (names.length === 0) throw new RangeError('a server certificate needs at least one name');
   return issue(options, authority, [
     extension(OID.basicConstraints, true, sequence()),

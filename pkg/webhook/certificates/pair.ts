@@ -121,3 +121,6 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE
 
 /** The certificates of a PEM bundle, one PEM each with a final line break. */
 export const splitBundle = (bundle: string): string[] => (bundle.match(PEM_CERTIFICATE) ?? []).map((pem) => `${pem}\n`);
+
+/** A time in messages about validity. */
+export const day = (ms: number): string => new Date(ms).toISOString();

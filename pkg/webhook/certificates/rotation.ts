@@ -1,5 +1,6 @@
 // Decides what to do about the stored authority and server certificate; a pure function of what is stored and the time.
 import { BACKDATE_MS } from './issue.ts';
+import { day } from './pair.ts';
 
 /** Validity of a certificate, milliseconds since the epoch; `notBefore` lies BACKDATE_MS before it was issued. */
 export interface Validity {
@@ -75,8 +76,6 @@ const issuedAt = ({ notBefore }: Validity): number => notBefore + BACKDATE_MS;
 
 const renewalAt = (validity: Validity, { renewAt }: RotationPolicy): number =>
   issuedAt(validity) + (validity.notAfter - issuedAt(validity)) * renewAt;
-
-const day = (ms: number): string => new Date(ms).toISOString();
 
 /** Issued where the clock was ahead by more than BACKDATE_MS: callers refuse it until their own clock has come that far. */
 const isNotYetValid = ({ notBefore }: Validity, now: number): boolean => now < notBefore;
