@@ -21,6 +21,7 @@ const LABELS = [
   'olm.owner',
   'kubernetes.azure.com/managedby',
   'high-availability-config.resources.gardener.cloud/type',
+  'ingresscontroller.operator.openshift.io/owning-ingresscontroller',
 ] as const;
 const ANNOTATIONS = [
   'meta.helm.sh/release-name',
@@ -232,6 +233,11 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
     annotations['meta.helm.sh/release-name'] !== undefined ||
     managers.has('helm');
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
+  const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
+  if (router !== undefined)
+    return reverts(
+      `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy)`,
+    );
   // envoyproxy/gateway api/v1alpha1/shared_types.go, KubernetesServiceSpec and KubernetesDeploymentSpec
   if (manager === 'envoy-gateway')
     return reverts(

@@ -584,6 +584,22 @@ const ROWS: readonly Row[] = [
     /no Node there announces its address\. → Run a Pod in every zone whose routers are to reach it/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/933',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      extra: [
+        daemonSet('speaker', 'quay.io/metallb/speaker:v0.14.9'),
+        beside('v1', 'Pod', { nodeName: 'agent' }, { namespace: 'kube-system' }),
+        nodeWith('agent', 'a', {}),
+      ],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /the one Node that announces its address.*; no Node that may take it has one of its Pods/,
+    /only agent may take .*tolerations of its DaemonSet/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/2586',
     {
       annotations: METALLB,

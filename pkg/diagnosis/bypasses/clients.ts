@@ -22,6 +22,8 @@ export interface Client {
   readonly localSince?: KubernetesVersion;
   /** From this version on `spec.trafficDistribution` makes it prefer its zone. */
   readonly fieldSince?: KubernetesVersion;
+  /** So does the annotation `topology-mode`. */
+  readonly readsMode?: true;
   /** The same, for values of it other than `PreferClose`. */
   readonly namesSince?: KubernetesVersion;
   /** Images that show its version. */
@@ -158,6 +160,7 @@ export const CLIENTS = clients({
   'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
     fieldSince: { major: 1, minor: 4 },
+    readsMode: true,
     image: /envoyproxy\/gateway:/,
     byRule: 'BackendTrafficPolicy',
     setting:
@@ -191,7 +194,8 @@ export const CLIENTS = clients({
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
   emissary: {
     decides: 'its resolver gives Envoy the endpoints, without zones',
-    setting: 'the Mapping without `resolver` (or with `kubernetes-service`) goes to the cluster IP',
+    setting:
+      '`resolver: kubernetes-service` of the Mapping, or in the Module for all of them, sends it to the cluster IP',
     source: 'emissary-ingress/emissary docs "Service discovery and resolvers"; #5779',
   },
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
@@ -222,6 +226,7 @@ export const CLIENTS = clients({
       'the NLB sends to Pods in the zone of its address (cross-zone is off): an address in a zone without Pods fails',
     setting:
       'a Pod in every zone of the NLB; `dns_record.client_routing_policy=availability_zone_affinity` for clients',
+    kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
     source: 'XenitAB/terraform-modules#871; ELB "disable-cross-zone"',
   },
   'gke-neg': {

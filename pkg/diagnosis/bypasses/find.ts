@@ -25,6 +25,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
+    /** Of Emissary, where no Mapping names another. */
+    resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
     mesh: { off, root },
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
@@ -86,6 +88,8 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
+  // By default a Mapping goes to the name of the Service.
+  if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
   return entry.client ?? byController(entry, index);
@@ -94,9 +98,7 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
   (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
-  (client === 'aws-alb' &&
-    entry.kind === 'Ingress' &&
-    entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
+  (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
   (client === 'gke-neg' && entry.kind === 'Ingress' && !hasNeg(service));
 
 /** Where an annotation makes zones count there is nothing left to set. */
@@ -106,9 +108,9 @@ const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefi
   return isKept ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '' } : {};
 };
 
-const OTHER_ACCOUNT: Partial<Client> = {
+const OUTSIDE: Partial<Client> = {
   decides:
-    'the load balancer sends to Pods; those of a target group in another account (iamRoleArnToAssume) are registered for all zones, so its cross-zone setting has no effect (aws-load-balancer-controller#4831, open)',
+    'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
   setting: '',
 };
 
@@ -139,7 +141,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
     const kept = ifKept(client, entry.annotations, service.metadata?.annotations);
-    const own = entry.settings['account'] === undefined ? kept : OTHER_ACCOUNT;
+    const own = entry.settings['outside'] === undefined ? kept : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
@@ -166,7 +168,7 @@ const byMarks = (service: Service, name: string): Found[] =>
     const { unless } = CLIENTS[client];
     if (value === undefined || !pattern.test(value) || (unless && unless[1].test(annotations[unless[0]] ?? '')))
       return [];
-    return [{ client, evidence: { object: `Service ${name}`, field, value } }];
+    return [{ client, evidence: { object: `Service ${name}`, field, value }, own: ifKept(client, annotations) }];
   });
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {

@@ -66,6 +66,7 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['gateway.solo.io/v1', 'RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
   ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
+  ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
   ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],

@@ -1,6 +1,7 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
+import { isAuto, isRoutingKey } from '../../routing/slots.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceRefOf } from '../models/lookup.ts';
@@ -93,6 +94,12 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { setting = '', decides = BY_ITSELF, byRule, edition } = row;
   const { image = '', isZoned } = seen;
   const version = imageVersion(image);
+  const isAnnotated =
+    row.readsMode === true &&
+    Object.entries(service.metadata?.annotations ?? {}).some(
+      ([key, value]) => isRoutingKey('annotations', key) && isAuto(value),
+    );
+  const wished = service.spec?.trafficDistribution ?? (isAnnotated ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
   if (!isZoned && (since !== undefined || byRule !== undefined))
@@ -101,8 +108,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return { decides: `${decides} (seen: ${image})`, setting: '' };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   const { rule, locality = '' } = ruleOf(row, service, seen);
-  if (counts && service.spec?.trafficDistribution !== undefined && BY_RULE[locality] === undefined)
-    return { decides: `${decides}; ${asked} counts in the version seen`, setting: '' };
+  if (counts && wished !== undefined && BY_RULE[locality] === undefined)
+    return { decides: `${decides}; ${wished} counts in the version seen`, setting: '' };
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
     const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;

@@ -1,7 +1,8 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { nameOf } from '../../apis/values.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
@@ -27,6 +28,8 @@ interface Kind {
   readonly reach?: string;
   /** It could send to Pods as well. */
   readonly toPods?: true;
+  /** Name of its DaemonSet, which has to run where traffic is to enter. */
+  readonly daemonSet?: RegExp;
 }
 
 interface Entry extends Kind {
@@ -44,8 +47,6 @@ interface Family extends Kind {
   readonly label?: RegExp;
   /** Of its Pods. */
   readonly namespace?: string;
-  /** Name of its DaemonSet. */
-  readonly daemonSet?: RegExp;
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
   readonly modes?: Readonly<Record<string, Kind>>;
 }
@@ -98,6 +99,7 @@ const FAMILIES: readonly Family[] = [
     // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
     shown: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
+    daemonSet: /^(?:.*metallb-)?speaker$/,
     ...eitherWay('MetalLB', 'layer 2'),
     modes: { L2Advertisement: oneNode('MetalLB in layer 2 mode'), BGPAdvertisement: overBgp('BGP of MetalLB') },
   },
@@ -250,11 +252,17 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
   const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
-  const { blind, blindIn, ...kind }: Kind = mode?.[1] ?? family;
+  const { blind, blindIn, ...kind }: Kind = { ...defined({ daemonSet: family.daemonSet }), ...(mode?.[1] ?? family) };
   const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
   const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
   return isBlind && blind !== undefined ? { ...kind, blind } : kind;
 };
+
+/** Without a selector it is every Node. */
+const selectedBy =
+  ({ nodes }: { readonly nodes: readonly LabelSelector[] }) =>
+  ({ metadata }: Node): boolean =>
+    nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
@@ -263,26 +271,33 @@ export const entryOf = (facts: Facts): Entry | undefined => {
   const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
   const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
-  // Of each kind that has a say some selector has to match: kube-vip has to run there, and MetalLB to have a peer.
-  const selectors = [
+  // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
+  const deciders = [
     announcers,
     ports,
     nodesByAnnotation(service),
-    index.bypasses.daemonSets.filter(({ name }) => type === 'LoadBalancer' && name.startsWith('kube-vip')),
     itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
-  ].flatMap((own) =>
-    own.length === 0 || own.some(({ nodes: all }) => all.length === 0) ? [] : [own.flatMap((each) => each.nodes)],
-  );
+  ].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const at = ({ blind, ...kind }: Kind): Entry => {
-    const takers = nodes.filter(({ metadata: { labels = {} } = {} }) => {
-      // Of those that announce only MetalLB looks at the label, and clients look at none.
-      const heeds =
-        (type === 'LoadBalancer' || ports.length > 0) &&
-        (kind.announced === undefined || kind.enters.includes('MetalLB'));
-      const isOpen = !heeds || labels[EXCLUDED] === undefined;
-      return isOpen && selectors.every((own) => own.some((selector) => matchesSelector(selector, labels)));
-    });
+  const at = ({ blind, daemonSet, ...kind }: Kind): Entry => {
+    // Where its Pods are not seen, their selectors say it.
+    const runners = index.bypasses.daemonSets
+      .filter(({ name }) => daemonSet?.test(name))
+      .map((set) => {
+        const near = itemsOf(snapshot.pods).filter(({ namespace }) => namespace === set.namespace);
+        const own = near.filter((pod) => pod.serviceAccount === set.serviceAccount && pod.nodeName !== '');
+        return own.length > 0 ? own.map(({ nodeName }) => nodeName) : nodes.filter(selectedBy(set)).map(nameOf);
+      });
+    // Of those that announce only MetalLB looks at the label, and clients look at none.
+    const heeds =
+      (type === 'LoadBalancer' || ports.length > 0) &&
+      (kind.announced === undefined || kind.enters.includes('MetalLB'));
+    const takers = nodes.filter(
+      (node) =>
+        !(heeds && node.metadata?.labels?.[EXCLUDED] !== undefined) &&
+        (runners.length === 0 || runners.flat().includes(nameOf(node))) &&
+        deciders.every((own) => own.some((each) => selectedBy(each)(node))),
+    );
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = externalTrafficPolicy === 'Local';
     // What is on a Node that was not seen may be on one of these.
@@ -291,7 +306,10 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     if (!isLocal) return entry;
     const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const unless = blind === OTHER_ENTRY.blind ? UNCHECKED : '';
-    const pods = isBlind ? `; Nodes without one of its Pods drop it${unless}` : ', among Nodes with one of its Pods';
+    const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
+    const pods = isBlind
+      ? `; Nodes without one of its Pods drop it${unless}`
+      : `, among Nodes with one of its Pods${rest}`;
     const local = isStranded ? '; no Node that may take it has one of its Pods, so it fails' : pods;
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
@@ -301,7 +319,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
   return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
 };
 
-const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, and selected by what announces it), or set \`externalTrafficPolicy: Cluster\`.`;
+const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet), or set \`externalTrafficPolicy: Cluster\`.`;
 const UNEVEN_REMEDY = 'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`)';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';

@@ -239,28 +239,17 @@ const REFERENCES = {
   serviceName: ['backend', 'backends', 'serviceMatcher', 'kube'],
 } as const;
 
-/** What an exported Service, Istio's objects for a gateway and for a host name, and a Mapping of Emissary name. */
-const moreReferences = (object: Fields, name: string, all: readonly Fields[]): Fields[] => {
-  const spec = fieldsIn(object, 'spec');
-  switch (object['kind']) {
-    case 'ServiceExport':
-      return [{ name }];
-    case 'VirtualService': {
-      // Without a gateway it is for sidecars.
-      const gateways = Array.isArray(spec['gateways']) ? spec['gateways'] : [];
-      if (!gateways.some((gateway) => gateway !== 'mesh')) return [];
-      return all.map((inner) => hostOf(fieldsIn(inner, 'destination')));
-    }
-    case 'DestinationRule':
-      return [hostOf(spec)];
-    case 'Mapping':
-      // By default it goes to the name of the Service.
-      return /^$|service/.test(textIn(spec, 'resolver')) ? [] : [hostOf(spec, 'service')];
-    case 'MeshLoadBalancingStrategy':
-      return zonalTargets(spec);
-    default:
-      return [];
-  }
+/** What objects of these kinds name otherwise. */
+const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly Fields[]) => readonly Fields[]>> = {
+  ServiceExport: (_, name) => [{ name }],
+  DestinationRule: (spec) => [hostOf(spec)],
+  Mapping: (spec) => [hostOf(spec, 'service')],
+  // Without a gateway it is for sidecars.
+  VirtualService: (spec, _, all) =>
+    textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')
+      ? all.map((inner) => hostOf(fieldsIn(inner, 'destination')))
+      : [],
+  MeshLoadBalancingStrategy: zonalTargets,
 };
 
 /** An object that sends to Services, or says who does. */
@@ -276,7 +265,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
         .filter((own) => own['resolveGranularity'] !== 'service' && ['', 'Service'].includes(textIn(own, 'kind')))
         .map((own) => ({ name: own[field], namespace: own['namespace'] ?? own['serviceNamespace'] })),
     ),
-    ...moreReferences(object, name, all),
+    ...(MORE[textIn(object, 'kind')]?.(fieldsIn(object, 'spec'), name, all) ?? []),
   ];
   const [services, upstreams] = [under('services', 'backendServices'), under('upstreams')];
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
@@ -303,7 +292,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       owner: makerOf(object),
       nativeLB: native ? 'true' : undefined,
       targetType: targetType || undefined,
-      account: textIn(object, 'spec.iamRoleArnToAssume') || undefined,
+      outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
+      resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
     ...defined({
       client: clientOfKind(apiVersion, kind),

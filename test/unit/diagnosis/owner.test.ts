@@ -33,6 +33,11 @@ describe('the owner of an object', () => {
       /^# kops manages it, and probably writes it back/,
     ],
     [
+      "OpenShift's ingress operator",
+      labels({ 'ingresscontroller.operator.openshift.io/owning-ingresscontroller': 'default' }),
+      /IngressController default .*spec\.replicas/,
+    ],
+    [
       'Envoy Gateway',
       labels({ 'app.kubernetes.io/managed-by': 'envoy-gateway' }),
       /envoyDeployment \(replicas.* of the EnvoyProxy that its Gateway .* names$/,

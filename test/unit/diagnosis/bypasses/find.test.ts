@@ -49,6 +49,7 @@ const web = (more: Parameters<typeof service>[0] = {}) =>
 
 const annotated = (key: string, value: string, more: Record<string, string> = {}) =>
   web({ metadata: { annotations: { [key]: value, ...more } } });
+const AWS = 'service.beta.kubernetes.io/aws-load-balancer-';
 const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
 const headless = (name: string, selector: object) =>
@@ -242,6 +243,14 @@ const CASES: readonly Case[] = [
     ['gloo'],
   ],
   ['a route of Gloo to a Service', [glooRoute({ kube: { ref: { name: 'web' }, port: 80 } })], ['gloo']],
+  [
+    'a Mapping of Emissary whose Module takes endpoints',
+    [
+      mapping({ service: 'web.shop' }),
+      object('getambassador.io/v3alpha1', 'Module', 'm', { spec: { config: { resolver: 'e' } } }),
+    ],
+    ['emissary'],
+  ],
   ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
   [
     'a Mapping of Emissary to endpoints',
@@ -386,8 +395,9 @@ describe('clients that bypass the proxies', () => {
   const settingOf = (version: string, ...objects: Objects) => {
     const collector = createCollector();
     const node = object('v1', 'Node', 'n', { status: { nodeInfo: { kubeletVersion: version } } }, { namespace: '' });
-    for (const each of [web(), node, ...objects]) collector.add(each);
-    return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(({ setting }) => setting)[0];
+    const own = objects.find(({ kind }) => kind === 'Service') ?? web();
+    for (const each of [own, node, ...objects]) collector.add(each);
+    return bypassesOf(own, bypassIndex(collector.snapshot(new Map()))).map(({ setting }) => setting)[0];
   };
 
   it('offers no field that the version does not have, and nothing that is set already', () => {
@@ -407,6 +417,11 @@ describe('clients that bypass the proxies', () => {
       spec: { targetType: 'ip', serviceRef: { name: 'web' }, iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' },
     });
     expect(settingOf('v1.33.0', binding)).to.equal('');
+    const affine = 'dns_record.client_routing_policy=availability_zone_affinity';
+    const nlb = { [`${AWS}nlb-target-type`]: 'ip', [`${AWS}attributes`]: affine };
+    expect(settingOf('v1.33.0', { ...web({ metadata: { annotations: nlb } }) })).to.equal('');
+    const auto = { ...annotated('service.kubernetes.io/topology-mode', 'Auto') };
+    expect(settingOf('v1.33.0', ...eg, of('v1.4.0'), auto)).to.equal('');
     const off = 'deregistration_delay.timeout_seconds=30,load_balancing.cross_zone.enabled=false';
     const ip = { 'alb.ingress.kubernetes.io/target-type': 'ip' };
     const kept = { ...ip, 'alb.ingress.kubernetes.io/target-group-attributes': off };
