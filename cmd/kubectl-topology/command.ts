@@ -48,7 +48,6 @@ export interface TopologyCommand<S extends FlagTable = FlagTable> {
   readonly argument?: readonly [name: string, help: string];
   readonly flags: S;
   run(io: Io, flags: FlagsOf<S>, argument: string | undefined): Promise<ExitCode>;
-  /** Not listed in the help of the program. */
   readonly hidden?: boolean;
 }
 

@@ -13,7 +13,6 @@ import { InputError, UsageError } from './io.ts';
 
 export const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
 
-/** How the cluster is reached. */
 export const CLUSTER_FLAGS = {
   kubeconfig: flag('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config'),
   context: flag('--context <name>', 'context of the kubeconfig'),

@@ -22,7 +22,7 @@ import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';
 import { describeProblem } from './input/documents.ts';
-import { listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
+import { type OnProgress, listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
 import type { Source } from './input/resources.ts';
 
 /** Undefined where it is no YAML. */
@@ -88,11 +88,10 @@ interface GatherOptions {
   readonly client: Client;
   /** Installations are looked for in it; undefined: in all. */
   readonly namespace?: string | undefined;
-  /** Whether admission is tried by dry runs. */
   readonly probe: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly onProgress: (what: string, count: number) => void;
+  readonly onProgress: OnProgress;
   readonly signal: AbortSignal;
 }
 

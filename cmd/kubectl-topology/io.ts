@@ -15,7 +15,7 @@ export interface Io {
   readonly out: Output;
   readonly err: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Standard input to its end. */
+  /** Standard input to its end; asked for at most once. */
   readStdin(): Promise<Buffer>;
   /** Standard input line by line, each as soon as it is there. */
   lines(): AsyncIterable<string>;

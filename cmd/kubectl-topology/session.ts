@@ -17,6 +17,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
 import { type Io, UsageError } from './io.ts';
 import type { InputFlags } from './flags.ts';
+import type { OnProgress } from './input/cluster.ts';
 
 export interface Loaded {
   readonly snapshot: ClusterSnapshot;
@@ -47,9 +48,6 @@ export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allN
     throw new UsageError('--filename reads no cluster: leave out --kubeconfig and --context');
   }
 };
-
-/** Called with what is being read, and how many objects came so far. */
-type OnProgress = (what: string, count: number) => void;
 
 /** Says that hints are off, and nothing where that cannot be read. */
 const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> => {

@@ -14,13 +14,19 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** @param plural - where it is not the kind with an `s`. */
+/** As kinds are served, unless they say otherwise: `services`, `ingresses`, `flowpolicies`, `gateways`. */
+const pluralOf = (kind: string): string =>
+  `${kind
+    .toLowerCase()
+    .replace(/(?<![aeiou])y$/, 'ie')
+    .replace(/s$/, 'se')}s`;
+
 export const resource = (
   group: string,
   version: string,
   kind: string,
   namespaced: boolean,
-  plural = `${kind.toLowerCase()}s`,
+  plural = pluralOf(kind),
 ): Resource => ({ group, version, kind, plural, namespaced });
 
 export const SERVICES = resource('', 'v1', 'Service', true);
@@ -47,7 +53,7 @@ export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Clust
 export const EXTENSIONS = resource('extensions.gardener.cloud', 'v1alpha1', 'Extension', true);
 export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', true);
 
-export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', true, 'flowpolicies');
+export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', true);
 export const ZONE_EVACUATIONS = resource(GROUP, 'v1alpha1', 'ZoneEvacuation', false);
 
 export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', false);

@@ -99,6 +99,10 @@ export const renderSurvival = (report: SurvivalReport, style: Style): string => 
   ].join('');
 };
 
+/** `3.4`, `12`. */
+const shortNumber = (value: number): string =>
+  value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
+
 const KILO = 1000;
 
 /** `820 B`, `12 kB`, `3.4 MB`: powers of ten. */
@@ -106,15 +110,12 @@ const bytesText = (bytes: number): string => {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let [value, unit] = [bytes, 0];
   while (value >= KILO && unit < units.length - 1) [value, unit] = [value / KILO, unit + 1];
-  return `${value < 10 && unit > 0 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)} ${units[unit] ?? ''}`;
+  return `${shortNumber(value)} ${units[unit] ?? ''}`;
 };
-
-const seconds = (value: number): string =>
-  value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
 
 /** What the control plane does because of it. */
 const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: EvacuationCheck['writes']): string =>
-  `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${seconds(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
+  `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${shortNumber(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
 
 /** What becomes of the Services in scope, in one sentence. */
 const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {

@@ -106,11 +106,11 @@ export const ZONE_EXTERNAL = 'external';
 export const NO_SERVICE = '';
 
 export interface Route {
-  /** `namespace/name`, `NO_SERVICE`, or `unknown` where an address was translated for a Service that is not found. */
+  /** `namespace/name`, `NO_SERVICE`, or a word without slash where it is not known: `unknown` of a Service that is not found. */
   readonly service: string;
-  /** Zone of the client, where it is in the cluster. */
+  /** Zone of the client, `ZONE_EXTERNAL` or `ZONE_UNKNOWN`. */
   readonly source: string;
-  /** Zone of the endpoint that was chosen. */
+  /** Of the endpoint that was chosen, likewise. */
   readonly destination: string;
 }
 

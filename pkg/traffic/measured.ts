@@ -1,15 +1,9 @@
 // Measured traffic from any source: bytes and connections a second by Service and pair of zones.
 import { byText, sumBy } from '../apis/values.ts';
-import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './conntrack.ts';
+import { NO_SERVICE, type Route, ZONE_EXTERNAL, ZONE_UNKNOWN } from './conntrack.ts';
 
 /** Averages, a second. */
-export interface MeasuredFlow {
-  /** `namespace/name`; `NO_SERVICE` for flows that pass none; a word without slash where it is not known which. */
-  readonly service: string;
-  /** Zone of the clients, `ZONE_EXTERNAL` or `ZONE_UNKNOWN`. */
-  readonly source: string;
-  /** Zone of the endpoints, likewise. */
-  readonly destination: string;
+export interface MeasuredFlow extends Route {
   /** Null where the source counts none. */
   readonly connections: number | null;
   /** From clients to endpoints. */
@@ -19,7 +13,7 @@ export interface MeasuredFlow {
 }
 
 /** Connections to endpoints by their own addresses, a second; an endpoint of several Services counts for each. */
-export type DirectFlow = Pick<MeasuredFlow, 'service' | 'source' | 'destination'> & { readonly connections: number };
+export type DirectFlow = Route & { readonly connections: number };
 
 /** What went past Services, and on how many Nodes that is visible: not where a socket load balancer translates before the kernel does. */
 export interface Direct {
@@ -48,17 +42,17 @@ export const bytesOf = ({
 }: Pick<MeasuredFlow, 'requestBytes' | 'responseBytes'>): number => requestBytes + responseBytes;
 
 /** Both ends are in zones that are known. */
-export const hasZones = ({ source, destination }: Pick<MeasuredFlow, 'source' | 'destination'>): boolean =>
+export const hasZones = ({ source, destination }: Pick<Route, 'source' | 'destination'>): boolean =>
   [source, destination].every((zone) => zone !== '' && zone !== ZONE_EXTERNAL && zone !== ZONE_UNKNOWN);
 
 /** Between two zones. */
-export const crosses = (flow: Pick<MeasuredFlow, 'source' | 'destination'>): boolean =>
+export const crosses = (flow: Pick<Route, 'source' | 'destination'>): boolean =>
   hasZones(flow) && flow.source !== flow.destination;
 
 /** It passed a Service that is known. */
-export const isOfService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean => service.includes('/');
+export const isOfService = ({ service }: Pick<Route, 'service'>): boolean => service.includes('/');
 
-export const passesNoService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean => service === NO_SERVICE;
+export const passesNoService = ({ service }: Pick<Route, 'service'>): boolean => service === NO_SERVICE;
 
 const flowKeyOf = ({ service, source, destination }: MeasuredFlow): string => `${service} ${source} ${destination}`;
 

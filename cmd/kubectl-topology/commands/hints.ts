@@ -2,7 +2,8 @@
 import { defined } from '../../../pkg/apis/values.ts';
 import { type HintsReport, type ServiceHints, hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import { sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
-import { renderTable } from '../../../pkg/report/text.ts';
+import { OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
+import { type Column, tableOf } from '../../../pkg/report/text.ts';
 import { flag, switchFlag, topologyCommand } from '../command.ts';
 import { load, loadService } from '../session.ts';
 import { OUTPUT_FLAG, inputFlags, versionFlags } from '../flags.ts';
@@ -13,37 +14,43 @@ const zonesText = ({ zones }: ServiceHints): string =>
     .map(([zone, { hinted }]) => `${zone}=${hinted}`)
     .join(' ');
 
-const hintsText = (hints: ServiceHints['endpoints'][number]['hints']): string =>
+type HintedEndpoint = ServiceHints['endpoints'][number];
+
+const hintsText = ({ hints }: HintedEndpoint): string =>
   hints === null ? '-' : [...hints.forZones, ...hints.forNodes].join(',');
 
-const renderNarrow = ({ services }: HintsReport): string =>
-  renderTable(
-    ['NAMESPACE', 'SERVICE', 'FAMILY', 'SOURCE', 'HINTED', 'ZONES', 'EVENT'],
-    services.map((service) => {
-      const ready = service.endpoints.filter((endpoint) => endpoint.ready);
-      const hinted = ready.filter(({ hints }) => hints !== null).length;
-      const { namespace, name, addressType, source, events } = service;
-      const event = events[0]?.message ?? '';
-      return [namespace, name, addressType, source, `${hinted}/${ready.length}`, zonesText(service), event];
-    }),
-  );
+const hintedText = ({ endpoints }: ServiceHints): string => {
+  const ready = endpoints.filter((endpoint) => endpoint.ready);
+  return `${ready.filter(({ hints }) => hints !== null).length}/${ready.length}`;
+};
 
-const renderWide = ({ services }: HintsReport): string =>
-  renderTable(
-    ['NAMESPACE', 'SERVICE', 'FAMILY', 'SOURCE', 'ADDRESS', 'ZONE', 'READY', 'HINTS'],
-    services.flatMap(({ namespace, name, addressType, source, endpoints }) =>
-      endpoints.map(({ address, zone, ready, hints }) => [
-        namespace,
-        name,
-        addressType,
-        source,
-        address,
-        zone === '' ? '-' : zone,
-        String(ready),
-        hintsText(hints),
-      ]),
-    ),
-  );
+const NAMES: readonly Column<ServiceHints>[] = [
+  ['NAMESPACE', ({ namespace }) => namespace],
+  ['SERVICE', ({ name }) => name],
+  ['FAMILY', ({ addressType }) => addressType],
+  ['SOURCE', ({ source }) => source],
+];
+const NARROW: readonly Column<ServiceHints>[] = [
+  ...NAMES,
+  ['HINTED', hintedText],
+  ['ZONES', zonesText],
+  ['EVENT', ({ events }) => events[0]?.message ?? ''],
+];
+const WIDE: readonly Column<ServiceHints & { readonly endpoint: HintedEndpoint }>[] = [
+  ...NAMES,
+  ['ADDRESS', ({ endpoint }) => endpoint.address],
+  ['ZONE', ({ endpoint }) => endpoint.zone || '-'],
+  ['READY', ({ endpoint }) => String(endpoint.ready)],
+  ['HINTS', ({ endpoint }) => hintsText(endpoint)],
+];
+
+const renderHints = ({ services }: HintsReport, wide: boolean): string =>
+  wide
+    ? tableOf(
+        WIDE,
+        services.flatMap((service) => service.endpoints.map((endpoint) => ({ ...service, endpoint }))),
+      )
+    : tableOf(NARROW, services);
 
 export const hints = topologyCommand({
   name: 'hints',
@@ -61,13 +68,12 @@ export const hints = topologyCommand({
     webhook: switchFlag('--no-webhook', 'as if the webhook of this extension did not serve slices'),
   },
   async run(io, flags) {
-    const needs = ['nodes', 'services', 'slices'] as const;
-    const one = flags.service === undefined ? undefined : await loadService(flags, flags.service, needs, io);
-    const { snapshot, namespace } = one ?? (await load(flags, needs, io));
+    const one = flags.service === undefined ? undefined : await loadService(flags, flags.service, OBJECTS, io);
+    const { snapshot, namespace } = one ?? (await load(flags, OBJECTS, io));
     const services = one === undefined ? sortedServices(snapshot, namespace) : [one.service];
     const { webhook, kubernetesVersion: version, featureGates: gates } = flags;
     const report = hintsReport(snapshot, { webhook, ...defined({ version, gates }) }, services);
-    await print(io, flags.output, report, ({ wide }) => (wide ? renderWide(report) : renderNarrow(report)));
+    await print(io, flags.output, report, ({ wide }) => renderHints(report, wide));
     return 0;
   },
 });

@@ -1,7 +1,7 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
 import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
 import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/diagnosis/simulate/types.ts';
-import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
+import { type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import { percentText, renderTable } from '../../../pkg/report/text.ts';
@@ -109,8 +109,7 @@ export const plan = topologyCommand({
   ],
   flags: FLAGS,
   async run(io, flags) {
-    const needs = ['nodes', 'services', 'slices'] as const;
-    const { snapshot, service, slices } = await loadService(flags, flags.service, needs, io);
+    const { snapshot, service, slices } = await loadService(flags, flags.service, OBJECTS, io);
     const options = await optionsOf(snapshot, flags);
     const strangers = unknownZones(snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);

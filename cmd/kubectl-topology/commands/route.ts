@@ -2,7 +2,8 @@
 import { defined } from '../../../pkg/apis/values.ts';
 import { type RoutesReport, routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { routersOf } from '../../../pkg/diagnosis/routers/routers.ts';
-import { renderTable } from '../../../pkg/report/text.ts';
+import { OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
+import { type Column, tableOf } from '../../../pkg/report/text.ts';
 import { choiceFlag, flag, requiredFlag, topologyCommand } from '../command.ts';
 import { findNodes, findPort, loadService } from '../session.ts';
 import { OUTPUT_FLAG, inputFlags, versionFlags } from '../flags.ts';
@@ -14,29 +15,24 @@ const listText = (list: readonly string[] | null): string => {
   return list.length === 0 ? '(none)' : list.join(',');
 };
 
+const COLUMNS: readonly Column<RoutesReport['routes'][number]>[] = [
+  ['NODE', ({ node }) => node],
+  ['ZONE', ({ zone }) => zone || '-'],
+  ['ROUTER', ({ router, certainty }) => (certainty === 'seen' ? router : `${router} (${certainty})`)],
+  ['PORT', ({ port }) => port || '-'],
+  ['MODE', ({ mode }) => mode || '-'],
+  ['CLUSTER', ({ cluster }) => listText(cluster)],
+  ['LOCAL', ({ local }) => listText(local)],
+  ['REACHABLE', ({ reachable }) => listText(reachable)],
+  ['REASON', ({ reason }) => reason],
+  ['MESSAGE', ({ message }) => message],
+];
+const ONLY_WIDE: ReadonlySet<string> = new Set(['CLUSTER', 'LOCAL', 'MESSAGE']);
+
 const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string =>
-  renderTable(
-    [
-      'NODE',
-      'ZONE',
-      'ROUTER',
-      'PORT',
-      'MODE',
-      ...(wide ? ['CLUSTER', 'LOCAL', 'REACHABLE'] : ['REACHABLE']),
-      'REASON',
-      ...(wide ? ['MESSAGE'] : []),
-    ],
-    routes.map(({ node, zone, router, certainty, port, mode, cluster, local, reachable, reason, message }) => [
-      node,
-      zone === '' ? '-' : zone,
-      certainty === 'seen' ? router : `${router} (${certainty})`,
-      port === '' ? '-' : port,
-      mode === '' ? '-' : mode,
-      ...(wide ? [listText(cluster), listText(local)] : []),
-      listText(reachable),
-      reason,
-      ...(wide ? [message] : []),
-    ]),
+  tableOf(
+    COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title)),
+    routes,
   );
 
 export const route = topologyCommand({
@@ -62,8 +58,7 @@ export const route = topologyCommand({
     ...versionFlags('kube-proxy on every node'),
   },
   async run(io, flags) {
-    const needs = ['nodes', 'services', 'slices', 'routers'] as const;
-    const { snapshot, service, slices } = await loadService(flags, flags.service, needs, io);
+    const { snapshot, service, slices } = await loadService(flags, flags.service, [...OBJECTS, 'routers'], io);
     const nodes = findNodes(snapshot, flags.node);
     const report = routesReport({
       service,

@@ -45,7 +45,6 @@ export const namespaceLabels = async (client: Client, signal: AbortSignal): Prom
   return new Map(found.map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
 };
 
-/** What the check looks at. */
 export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string, StringMap>): Evacuation => {
   const { zone, percent, rounding } = evacuation.spec;
   return {

@@ -12,14 +12,16 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './documents.ts';
 import { FIRST_SOURCES, MESH_CONFIG, SOURCES, type Source, agentPods, withCertificates } from './resources.ts';
 
-export interface ReadOptions {
+/** Called with what is being read, and how many objects came so far. */
+export type OnProgress = (what: string, count: number) => void;
+
+interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
   readonly namespace?: string | undefined;
   /** Of Services, their slices and events only those of this name, unless there is none. */
   readonly service?: string | undefined;
   readonly needs: readonly CollectionName[];
-  /** Called with what is being read and how many objects came so far. */
-  readonly onProgress: (what: string, count: number) => void;
+  readonly onProgress: OnProgress;
   /** Takes an object that cannot be read, which is then left out. Default: the error ends the command. */
   readonly onMalformed?: (name: CollectionName, object: unknown, error: FieldError) => void;
   readonly signal: AbortSignal;

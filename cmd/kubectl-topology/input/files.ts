@@ -5,17 +5,12 @@ import { join, sep } from 'node:path';
 import { defined, errorText } from '../../../pkg/apis/values.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import { COLLECTIONS, type ClusterSnapshot, type CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, type CollectionName, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { InputError, UsageError } from '../io.ts';
+import { InputError, type Io, UsageError } from '../io.ts';
 import { type TakeObject, readJson, readYaml } from './documents.ts';
 import { withCertificates } from './resources.ts';
 import { parseSnapshot } from './snapshot-file.ts';
-
-export interface FileInput {
-  /** Standard input to its end; asked for at most once. */
-  readonly readStdin: () => Promise<Buffer>;
-}
 
 const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
@@ -94,14 +89,18 @@ const readText = (content: string, file: string, take: TakeObject): void => {
 };
 
 /** Kinds without which nothing can be said: files without any of them have none. Others are unknown where files leave them out. */
-const REQUIRED: ReadonlySet<CollectionName> = new Set(['nodes', 'services', 'slices']);
+const REQUIRED: ReadonlySet<CollectionName> = new Set(OBJECTS);
 
 /**
  * Hands over every object of all files.
  *
  * @throws InputError for a file that cannot be read or used.
  */
-const readObjects = async (paths: readonly string[], { readStdin }: FileInput, take: TakeObject): Promise<void> => {
+const readObjects = async (
+  paths: readonly string[],
+  { readStdin }: Pick<Io, 'readStdin'>,
+  take: TakeObject,
+): Promise<void> => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
       readText((await readStdin()).toString('utf8'), 'standard input', take);
@@ -122,7 +121,7 @@ const readObjects = async (paths: readonly string[], { readStdin }: FileInput, t
  */
 export const readFiles = async (
   paths: readonly string[],
-  input: FileInput,
+  input: Pick<Io, 'readStdin'>,
   onObject?: TakeObject,
 ): Promise<ClusterSnapshot> => {
   const collector = createCollector();

@@ -12,6 +12,7 @@ import {
   NODES,
   PODS,
   type Resource,
+  resource,
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
@@ -34,16 +35,9 @@ export interface Source {
   readonly optional?: boolean;
 }
 
-/** As the kinds below are served. */
-const pluralOf = (kind: string): string =>
-  `${kind
-    .toLowerCase()
-    .replace(/(?<![aeiou])y$/, 'ie')
-    .replace(/s$/, 'se')}s`;
-
 const inCluster = (apiVersion: string, kind: string, namespaced = false): Resource => {
   const [group = '', version = ''] = apiVersion.split('/');
-  return { group, version, kind, plural: pluralOf(kind), namespaced };
+  return resource(group, version, kind, namespaced);
 };
 const inNamespaces = (apiVersion: string, kind: string): Resource => inCluster(apiVersion, kind, true);
 

@@ -6,7 +6,6 @@ import { expiryOf } from '../../evacuation/accept.ts';
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/from-spec.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, textIn, wholeIn } from './fields.ts';
 
-/** A ZoneEvacuation. */
 export type EvacuationSummary = Readonly<NonNullable<ReturnType<typeof evacuationOf>>>;
 
 /** Undefined where it was deleted and is on its way out. */

@@ -194,7 +194,6 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
     images: listIn(podSpec, 'containers').map((container) => textIn(container, 'image')),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
-    /** A Pod anti-affinity by zone. */
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
     ...defined({
       ...namesIn(podSpec),
@@ -207,7 +206,6 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       updatedReplicas: updatedOf(object),
       apart: apartBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
-      /** Who owns it. */
       marks: marksIn(object, metadata),
       volumes: ifTrue(hasVolumes(object, podSpec)),
       held: ifTrue(isHeld(object)),

@@ -167,7 +167,6 @@ const reportOf = (context: Context) => {
     neededComponent: neededComponentOf(mode, settings, managed),
     /** What to set on the Service, `field=value` each. */
     settings: outcome === null ? [] : settingsText(settings),
-    /** What the Service asks for as it is. */
     inForce: mode === inForce,
     recommended: mode === recommendation.mode,
     /** Null where the mode cannot be simulated; the verdict says why. */

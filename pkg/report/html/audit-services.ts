@@ -88,6 +88,10 @@ const causeContent = ({ cause, alsoFound }: ServiceAudit): Markup => {
   return markup`<code>${cause?.reason ?? ''}</code><p>${cause?.evidence ?? ''}</p><p class="remedy">${sentence(cause?.remedy ?? '')}</p>${also}`;
 };
 
+/** A column of money; none where nothing has a price. */
+const ifPriced = <Row>(prices: AuditReport['prices'], column: (currency: string) => Column<Row>): Column<Row>[] =>
+  prices === undefined ? [] : [column(prices.currency)];
+
 const costContent = ({ monthlyCost, measured: own }: ServiceAudit, currency: string): Markup => {
   const volume =
     own === undefined
@@ -114,16 +118,12 @@ const columnsOf = ({ prices }: AuditReport): readonly Column<ServiceAudit>[] => 
   ],
   share('Crosses', ({ crossZoneShare }) => crossZoneShare),
   share('Of all', ({ crossZoneShare, weight }) => (crossZoneShare === null ? null : crossZoneShare * weight)),
-  ...(prices === undefined
-    ? []
-    : [
-        [
-          'Cost a month (estimate)',
-          'number',
-          (service) => costContent(service, prices.currency),
-          ({ monthlyCost }) => monthlyCost?.current ?? null,
-        ] satisfies Column<ServiceAudit>,
-      ]),
+  ...ifPriced(prices, (currency): Column<ServiceAudit> => [
+    'Cost a month (estimate)',
+    'number',
+    (service) => costContent(service, currency),
+    ({ monthlyCost }) => monthlyCost?.current ?? null,
+  ]),
   ['Overload', 'number', overloadContent, ({ worstOverload }) => worstOverload],
   ['Saves', 'number', savesContent, ({ saving }) => saving?.routing ?? null],
   ['Cause and remedy', 'why', causeContent, ({ cause }) => cause?.reason ?? null],
@@ -266,15 +266,11 @@ const causeColumns = ({ prices }: AuditReport): readonly Column<CauseGroup>[] =>
   ['Crosses', 'number', ({ crossZoneShare }) => percentText(crossZoneShare)],
   ['Saved by routing', 'number', ({ saving }) => percentText(saving?.routing ?? null)],
   ['Needs endpoints', 'number', ({ saving }) => percentText(saving?.endpoints ?? null)],
-  ...(prices === undefined
-    ? []
-    : [
-        [
-          'Saves a month (estimate)',
-          'number',
-          ({ monthlyCost }) => (monthlyCost?.saving ? moneyText(monthlyCost.saving.routing, prices.currency) : '–'),
-        ] satisfies Column<CauseGroup>,
-      ]),
+  ...ifPriced(prices, (currency): Column<CauseGroup> => [
+    'Saves a month (estimate)',
+    'number',
+    ({ monthlyCost }) => (monthlyCost?.saving ? moneyText(monthlyCost.saving.routing, currency) : '–'),
+  ]),
   ['Remedy', 'why', ({ remedy }) => markup`<p class="remedy">${sentence(remedy)}</p>`],
 ];
 
