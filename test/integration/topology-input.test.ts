@@ -97,7 +97,7 @@ describe('kubectl topology, its input', () => {
       name: 'the second of two documents',
       file: 'a.yaml',
       text: `${NODE_YAML}---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: [{port: http}]\n`,
-      message: /a\.yaml:11: Service s: spec\.ports\[0\]\.port: expected a whole number, found a string/,
+      message: /a\.yaml:11: Service s: spec\.ports\[0\]\.port: expected a port from 0 to 65535, found a string/,
     },
     {
       name: 'an item of a List in YAML',
