@@ -7,9 +7,7 @@ import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */
 export interface ClaimingPod extends KubernetesObject {
-  spec?: {
-    volumes?: { name: string; persistentVolumeClaim?: { claimName?: string }; ephemeral?: unknown }[] | null;
-  };
+  spec?: { volumes?: { name: string; persistentVolumeClaim?: { claimName?: string }; ephemeral?: unknown }[] | null };
   status?: { phase?: string };
 }
 

@@ -16,7 +16,7 @@ import {
 } from './request.ts';
 import { systemClock } from './wait.ts';
 import type { KubeConfigSource } from './credentials.ts';
-import { type Call, DEFAULT_RETRY, type Exchange, type RetryPolicy, createExchange } from './exchange.ts';
+import { type Call, type Exchange, createExchange } from './exchange.ts';
 import { type Transport, createTransport } from './transport.ts';
 import type { Client, Clock, DeleteOptions, ListOptions, Refusal, WatchEvent, WatchOptions } from './types.ts';
 import { readEvents, watchTimeoutSeconds } from './watch.ts';
@@ -27,8 +27,6 @@ export interface ClientOptions {
   userAgent: string;
   /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
   requestTimeoutMs?: number;
-  /** How often and how patiently 429 and 503 are tried again; default four times, at most 10 s each. */
-  retry?: RetryPolicy;
   /** Default: HTTP over one pooled connection to the server. */
   transport?: Transport;
   clock?: Clock;
@@ -115,8 +113,7 @@ export const createClient = (options: ClientOptions): Client => {
   const clock = options.clock ?? systemClock;
   const { server, proxyUrl } = config;
   const transport = options.transport ?? createTransport({ server, proxyUrl, allowH2: true, clock });
-  const retry = options.retry ?? DEFAULT_RETRY;
-  const exchange = createExchange({ config, transport, userAgent, requestTimeoutMs, retry, clock, random });
+  const exchange = createExchange({ config, transport, userAgent, requestTimeoutMs, clock, random });
 
   const list: Client['list'] = async <T extends KubernetesObject>(
     resource: Resource,

@@ -9,15 +9,10 @@ import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyR
 import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
 import type { Clock, Refusal } from './types.ts';
 
-export interface RetryPolicy {
-  /** How often one request is sent again; the error of the last attempt is thrown. */
-  maxRetries: number;
-  /** A server that asks for more than this gets no retry from us; the caller sees the error with its `retryAfterMs`. */
-  maxDelayMs: number;
-}
-
-/** Four waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
-export const DEFAULT_RETRY: RetryPolicy = { maxRetries: 4, maxDelayMs: 10_000 };
+/** Waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
+const MAX_RETRIES = 4;
+/** A server that asks for more than this gets no retry from us; the caller sees the error with its `retryAfterMs`. */
+const MAX_RETRY_DELAY_MS = 10_000;
 
 // What the API server's priority and fairness filter says when it refuses; used when a 429 carries no Retry-After.
 const DEFAULT_DELAY_MS = 1_000;
@@ -40,17 +35,12 @@ export const parseRetryAfter = (header: string | undefined, nowMs: number): numb
  * @param attempt - Retries already made.
  * @param random - In [0, 1): spreads clients that were refused together.
  */
-export const retryDelay = (
-  error: unknown,
-  attempt: number,
-  policy: RetryPolicy,
-  random: () => number,
-): number | undefined => {
-  if (!(error instanceof ApiError) || attempt >= policy.maxRetries) return undefined;
+export const retryDelay = (error: unknown, attempt: number, random: () => number): number | undefined => {
+  if (!(error instanceof ApiError) || attempt >= MAX_RETRIES) return undefined;
   const readableLater = isServiceUnavailable(error) && error.method === 'GET' && error.retryAfterMs !== undefined;
   if (!isTooManyRequests(error) && !readableLater) return undefined;
   const asked = error.retryAfterMs ?? DEFAULT_DELAY_MS;
-  return asked > policy.maxDelayMs ? undefined : asked * (1 + random() / 4);
+  return asked > MAX_RETRY_DELAY_MS ? undefined : asked * (1 + random() / 4);
 };
 
 const FIRST_CAPACITY = 4_096;
@@ -164,11 +154,10 @@ export const createExchange = (options: {
   userAgent: string;
   /** From sending to the last byte of the answer; for a stream, to its head. */
   requestTimeoutMs: number;
-  retry: RetryPolicy;
   clock: Clock;
   random: () => number;
 }) => {
-  const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
+  const { config, transport, userAgent, requestTimeoutMs, clock, random } = options;
   const credentialsFor = async (call: Call): Promise<Credentials> => {
     try {
       return await config.credentials();
@@ -234,7 +223,7 @@ export const createExchange = (options: {
       try {
         return await attempt(call, signal);
       } catch (error) {
-        const wait = retryDelay(error, retries, retry, random);
+        const wait = retryDelay(error, retries, random);
         if (wait === undefined) throw error;
         await sleep(clock, wait, signal);
       }

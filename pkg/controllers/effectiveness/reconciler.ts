@@ -18,8 +18,6 @@ export interface EffectivenessOptions {
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
-  /** How long a Service may be without effect before an event says so: endpoints come and go. Default 5 minutes. */
-  graceMs?: number;
 }
 
 interface State {
@@ -35,7 +33,8 @@ interface State {
 
 type Item = EnabledSettings['objects'][number];
 
-const DEFAULT_GRACE_MS = 300_000;
+/** How long a Service may be without effect before an event says so: endpoints come and go. */
+const GRACE_MS = 300_000;
 
 /** The Service whose traffic an object is about: an Etcd's is made by etcd-druid. */
 export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
@@ -64,7 +63,7 @@ const sameStates = (before: ReadonlyMap<string, State> | undefined, current: Rea
 
 /** The key is a namespace, of which every Service is assessed. */
 export const createEffectivenessReconciler = (options: EffectivenessOptions) => {
-  const { clock, events, logger, graceMs = DEFAULT_GRACE_MS } = options;
+  const { clock, events, logger } = options;
   const states = new Map<string, Map<string, State>>();
   const callbacks: ((namespace: string) => void)[] = [];
 
@@ -104,7 +103,7 @@ export const createEffectivenessReconciler = (options: EffectivenessOptions) => 
     for (const [name, state] of current) {
       const { result, reported, since } = state;
       if (result.kind === 'effective' || reported || !isFault(result)) continue;
-      const remaining = since + graceMs - clock.monotonic();
+      const remaining = since + GRACE_MS - clock.monotonic();
       if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
       else {
         due.push(result.message);

@@ -177,10 +177,7 @@ const FAMILIES: readonly Family[] = [
   { shown: /^io\.cilium\/bgp-control-plane$/, ...CILIUM_BGP },
   {
     ...eitherWay('Cilium', 'layer 2'),
-    modes: {
-      CiliumL2AnnouncementPolicy: CILIUM_L2,
-      CiliumBGPClusterConfig: CILIUM_BGP,
-    },
+    modes: { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP },
   },
 ];
 

@@ -93,13 +93,7 @@ export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;
 const readyEndpoint = (
   { addresses: [address = ''], zone = '', nodeName = '', hints }: Endpoint,
   slice: EndpointSlice,
-) => ({
-  address,
-  zone,
-  nodeName,
-  forZones: (hints?.forZones ?? []).map(({ name }) => name),
-  slice,
-});
+) => ({ address, zone, nodeName, forZones: (hints?.forZones ?? []).map(({ name }) => name), slice });
 
 /** Ready endpoints as proxies read them, each address once. */
 export const readyEndpoints = (slices: readonly EndpointSlice[], family: string): readonly ReadyEndpoint[] => {

@@ -5,7 +5,7 @@ import { describe, it, beforeEach } from 'mocha';
 import { createTokenBucket, limitLog } from '../../../pkg/kubernetes/rate-limiter.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
-import { DEFAULT_RETRY, parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
+import { parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
 import type { Logger } from '../../../pkg/telemetry/log.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';
 
@@ -118,10 +118,10 @@ describe('retryDelay', () => {
     { name: 'then it is final', error: refusal('GET', 429, 1), attempt: 4, expected: undefined },
   ];
   for (const { name, error, attempt = 0, expected } of cases) {
-    it(name, () => expect(retryDelay(error, attempt, DEFAULT_RETRY, () => 0)).to.equal(expected));
+    it(name, () => expect(retryDelay(error, attempt, () => 0)).to.equal(expected));
   }
   it('never waits less than asked, and spreads by a quarter', () => {
-    expect(retryDelay(refusal('GET', 429, 1_000), 0, DEFAULT_RETRY, () => 0.999)).to.be.closeTo(1_250, 1);
+    expect(retryDelay(refusal('GET', 429, 1_000), 0, () => 0.999)).to.be.closeTo(1_250, 1);
   });
 });
 

@@ -55,7 +55,6 @@ describe('effectiveness report', () => {
       clock: { monotonic: () => now },
       events: { record: (event) => void events.push(event) },
       logger: log,
-      graceMs: GRACE,
     });
     report.onChange((namespace) => void changed.push(namespace));
     decided(
