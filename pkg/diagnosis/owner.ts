@@ -131,17 +131,17 @@ interface Question extends Change {
 type By = (question: Question) => OwnerNote | undefined;
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
-const byGardener: By = ({ annotations, labels, about }) => {
+const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && labels['high-availability-config.resources.gardener.cloud/type'] !== undefined)
     return reverts(
       "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for",
     );
-  return origin === undefined
-    ? undefined
-    : reverts(
-        `gardener-resource-manager writes it back from ManagedResource ${origin}: change it where that is made (routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart)`,
-      );
+  if (origin === undefined && !managers.has('gardenlet')) return undefined;
+  const by = origin === undefined ? 'gardenlet' : `gardener-resource-manager, from ManagedResource ${origin},`;
+  return reverts(
+    `${by} writes it back: change it where that is made. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself`,
+  );
 };
 
 const byEks: By = ({ labels, annotations, managers, name, about }) => {

@@ -68,17 +68,8 @@ const shareText = ({ effective, used }: Explanation, through = ''): string => {
   return `${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone`;
 };
 
-const ROUNDING = 0.005;
-
-/** Every zone keeps to its hints, and those lend endpoints across zones. */
-const lends = ({ effective, loop }: Explanation): boolean =>
-  effective.effective &&
-  loop?.inForce !== true &&
-  effective.inZoneShare !== null &&
-  effective.inZoneShare < 1 - ROUNDING;
-
-/** Some of its served zones do, beside others that are not served. */
-const lendsSome = ({ effective: { unserved }, loop, used }: Explanation): boolean =>
+/** Zones that are served keep to their hints, and some of these lend endpoints across zones. */
+const lends = ({ effective: { unserved }, loop, used }: Explanation): boolean =>
   loop?.inForce !== true &&
   used.some(({ zone, mode, inZone }) => mode !== '' && (inZone ?? 1) < 1 && !unserved.includes(zone));
 
@@ -257,7 +248,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
   const planned = loop?.inForce === true && effective.effective;
   const what = planned
     ? 'have their traffic as planned'
-    : lends(report) || lendsSome(report)
+    : lends(report)
       ? 'follow their hints, which lend endpoints to other zones'
       : 'keep their traffic';
   if (report.verdict === 'Unknown') {

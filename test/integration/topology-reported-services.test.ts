@@ -775,7 +775,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'UnevenLoad',
     /^✓ effective: 100 % .*; its endpoints get uneven shares/,
-    /1 endpoint of 3 \(c\) get nothing .* Deployment front, .* in a and b only\. .*--weights a=1,b=1,c=0/,
+    /Deployment front, by variables or arguments\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/84505',

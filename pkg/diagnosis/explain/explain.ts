@@ -201,7 +201,7 @@ const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Caus
 };
 
 const TOO_OLD =
-  'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`.';
+  'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`. A DaemonSet on every Node can use `internalTrafficPolicy: Local` from 1.22 on.';
 
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);

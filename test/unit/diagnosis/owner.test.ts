@@ -117,7 +117,7 @@ describe('the owner of an object', () => {
     [
       'gardener-resource-manager',
       annotated({ 'resources.gardener.cloud/origin': 'seed:shoot--a--b/shoot-core-coredns' }),
-      /^# gardener-resource-manager writes it back from ManagedResource seed:shoot--a--b\/shoot-core-coredns: /,
+      /^# gardener-resource-manager, from ManagedResource seed:shoot--a--b\/shoot-core-coredns, writes it back: /,
     ],
     [
       "Gardener's webhook for high availability, of replicas",

@@ -37,12 +37,11 @@ describe('the remedy of a cause', () => {
     return causes.find(({ reason }) => reason === 'TooFewEndpoints')?.remedy;
   };
 
-  it('names the field only where the version has it', () => {
-    expect(remedyAt('v1.33.1')).to.match(/Use `spec\.trafficDistribution` .* neither looks at the number\.$/);
-    expect(remedyAt('v1.28.1')).to.equal(
-      'Run at least one replica per zone. Use the strategy `same-zone`, which does not look at the number.',
-    );
-  });
+  for (const version of ['v1.33.1', 'v1.28.1']) {
+    it(`names the field, and since when it is there, on ${version}`, () => {
+      expect(remedyAt(version)).to.match(/Use `spec\.trafficDistribution` \(Kubernetes 1\.31 and newer\) or .*\.$/);
+    });
+  }
 });
 
 describe('a slice of weight 0', () => {
