@@ -328,7 +328,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     undefined,
     around('kgateway'),
-    /then a restart of the gateway, or a BackendConfigPolicy/,
+    /then a restart of the gateway, or a zonal BackendConfigPolicy/,
   ],
   [
     'https://github.com/datum-cloud/enhancements/issues/768',

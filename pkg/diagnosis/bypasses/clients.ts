@@ -101,8 +101,7 @@ export const CLIENTS = clients({
     source: 'traefik/traefik docs/content',
   },
   'traefik/route': {
-    setting:
-      '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+    setting: '`nativeLB: true` in the IngressRoute (from 2.10), or `nativeLBByDefault` of the provider (from 3.0)',
     source: 'traefik/traefik docs/content',
   },
   'traefik/gateway': {
@@ -136,8 +135,7 @@ export const CLIENTS = clients({
   },
   'aws-alb/gateway': {
     decides: ALB,
-    setting:
-      'target group attribute `load_balancing.cross_zone.enabled=false` in a TargetGroupConfiguration, with a Pod in every zone',
+    setting: '`load_balancing.cross_zone.enabled=false` in a TargetGroupConfiguration, with a Pod in every zone',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide/gateway; #4801',
   },
   'f5-bigip': {
@@ -148,15 +146,9 @@ export const CLIENTS = clients({
     decides: 'VPC Lattice sends to the addresses of Pods in its target group, in turn, whatever their zone',
     source: 'Amazon VPC Lattice user guide "Target groups"; aws/aws-application-networking-k8s#777',
   },
-  'azure-application-gateway': {
-    decides: 'the gateway sends to Pods',
-    source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
-  },
+  'azure-application-gateway': { decides: 'it sends to Pods', source: 'Azure/application-gateway-kubernetes-ingress' },
   ingress: unknownOf('IngressClass', 'spec.controller'),
-  contour: {
-    decides: 'Envoy sees all endpoints as one locality',
-    source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
-  },
+  contour: { decides: 'Envoy sees all endpoints as one locality', source: 'projectcontour/contour#2859 (open)' },
   'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
     fieldSince: { major: 1, minor: 4 },
@@ -187,8 +179,7 @@ export const CLIENTS = clients({
   kgateway: {
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
-    setting:
-      '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a BackendConfigPolicy with zone-aware balancing',
+    setting: '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a zonal BackendConfigPolicy',
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
@@ -205,10 +196,7 @@ export const CLIENTS = clients({
     unsure: true,
     source: 'submariner-io/lighthouse#366, #1711, #1989',
   },
-  'calico-typha': {
-    decides: "calico-node takes Typha's addresses from its endpoints and connects to Pods",
-    source: 'projectcalico/calico typha/pkg/discovery',
-  },
+  'calico-typha': { decides: 'calico-node connects to its Pods', source: 'projectcalico/calico typha/pkg/discovery' },
   gateway: unknownOf('GatewayClass', 'spec.controllerName'),
   // Headless Services with the same selector (grafana/loki#19558, strimzi-kafka-operator#6610).
   'headless-twin': {
@@ -222,10 +210,8 @@ export const CLIENTS = clients({
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'aws-ip-targets/nlb': {
-    decides:
-      'the NLB sends to Pods in the zone of its address (cross-zone is off): an address in a zone without Pods fails',
-    setting:
-      'a Pod in every zone of the NLB; `dns_record.client_routing_policy=availability_zone_affinity` for clients',
+    decides: 'the NLB sends to Pods in the zone of its address: an address in a zone without Pods fails',
+    setting: 'a Pod in every zone of the NLB; `client_routing_policy=availability_zone_affinity` for its clients',
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
     source: 'XenitAB/terraform-modules#871; ELB "disable-cross-zone"',
   },
@@ -238,10 +224,7 @@ export const CLIENTS = clients({
     setting: 'the name of the Service in place of the registry, or the zones of that (Eureka: `metadata-map.zone`)',
     source: 'spring-cloud/spring-cloud-netflix#2630; Netflix/eureka#988',
   },
-  members: {
-    decides: 'its clients learn the addresses of its members from one of them and connect to those, whatever hints say',
-    source: "documentation of the clients' protocols",
-  },
+  members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
   knative: {
     decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
     source: 'knative/serving#13581',
@@ -250,17 +233,12 @@ export const CLIENTS = clients({
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
     source: 'cilium/cilium#29200, #31609',
-    unless: ['service.cilium.io/affinity', /^(?:local|remote|none)$/i],
+    unless: ['service.cilium.io/affinity', /^(?:local|remote)$/i],
   },
   'cilium-clustermesh/remote': {
     decides: 'Cilium sends to other clusters while an endpoint there is ready, and only then to those of these objects',
     setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
     source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
-  },
-  'cilium-clustermesh/none': {
-    decides: 'affinity `none` drops the endpoints of other clusters in Cilium without #46635 (2026-06), else nothing',
-    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-`',
-    source: 'cilium/cilium#46623, #46635',
   },
   'istio-waypoint': {
     decides: 'requests go to a waypoint first, in whatever zone its Pods are; its Envoy then chooses, not by hints',
@@ -269,8 +247,7 @@ export const CLIENTS = clients({
     source: 'istio/istio istio-discovery/files/waypoint.yaml; #54715, #55466',
   },
   'istio-grpc': {
-    decides:
-      "the client's gRPC library chooses by xDS from istiod; which settings of zones it follows is not known here",
+    decides: "the client's gRPC library chooses by xDS from istiod; what it makes of zones is not known here",
     source: 'istio/istio#48022, #58052; istio.io "gRPC Proxyless Service Mesh"',
   },
   'istio-ambient': {
@@ -282,8 +259,7 @@ export const CLIENTS = clients({
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {
-    decides:
-      "the sidecar's Envoy chooses by locality, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
+    decides: "the sidecar's Envoy chooses, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
     setting: ISTIO_SETTING,
     ...ISTIO_ENVOY,
     localSince: { major: 1, minor: 17 },
@@ -325,8 +301,7 @@ export const CLIENTS = clients({
       'clients choose among the addresses that DNS returns, and gRPC looks for new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',
     setting:
       'a Service with a cluster IP beside it, a headless one for each zone, or names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08); trafficDistribution has no effect',
-    source:
-      'Kubernetes documentation "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',
+    source: 'kubernetes.io "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',
   },
   'node-local-dns': {
     decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',

@@ -55,9 +55,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
 
 type BypassIndex = ReturnType<typeof bypassIndex>;
 
-const hasNeg = ({ metadata }: Service): boolean =>
-  /"ingress":\s*true/.test(metadata?.annotations?.['cloud.google.com/neg'] ?? '');
-
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
@@ -66,10 +63,8 @@ const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | un
   const gateways = entries.filter(
     ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
   );
-  const [kind, names] =
-    entry.kind === 'Ingress'
-      ? ['IngressClass', [classOf(entry)]]
-      : ['GatewayClass', gateways.map(({ className }) => className)];
+  const names = entry.kind === 'Ingress' ? [classOf(entry)] : gateways.map(({ className }) => className);
+  const kind = entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass';
   return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
 };
 
@@ -99,7 +94,9 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
   (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
   (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
-  (client === 'gke-neg' && entry.kind === 'Ingress' && !hasNeg(service));
+  (client === 'gke-neg' &&
+    entry.kind === 'Ingress' &&
+    !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
 
 /** Where an annotation makes zones count there is nothing left to set. */
 const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {

@@ -109,7 +109,6 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
   ['service.cilium.io/affinity', /^remote$/i, 'cilium-clustermesh/remote'],
-  ['service.cilium.io/affinity', /^none$/i, 'cilium-clustermesh/none'],
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
   ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],

@@ -132,22 +132,18 @@ const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] 
 
 /** Keys of cilium-config that are looked at. */
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
-/** Of configuration files of kube-proxy and Antrea. */
-const FILE_KEYS = /^(?:featureGates\.|antreaProxy\.|mode$|ipvs\.scheduler$|clientConnection\.kubeconfig$)/;
-/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, and Antrea's. */
-const FILES = /^(?:kube-proxy|antrea-config)/;
+/** Of configuration files of kube-proxy, Antrea and Istio. */
+const FILE_KEYS =
+  /^(?:featureGates\.|antreaProxy\.|(?:mode|ipvs\.scheduler|clientConnection\.kubeconfig|localityLbSetting\.enabled|rootNamespace)$)/;
+/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of a revision. */
+const FILES = /^(?:kube-proxy|antrea-config|istio(?:-\d[\w-]*)?$)/;
 
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
-/** What Istio's makes of zones, and where it looks for rules. */
-const MESH_KEYS = /^(?:localityLbSetting\.enabled|rootNamespace)$/;
-
 /** Configuration of kube-proxy, Cilium, Antrea or Istio; undefined for any other ConfigMap. */
 const configIn = (object: Fields, name: string): StringMap | undefined => {
   if (name === 'cilium-config') return only(stringsIn(object, 'data'), CILIUM_KEYS);
-  if (/^istio(?:-|$)/.test(name) && textIn(object, 'data.mesh') !== '')
-    return only(flatYaml(textIn(object, 'data.mesh')), MESH_KEYS);
   if (!FILES.test(name)) return undefined;
   const files = Object.values(stringsIn(object, 'data')).map((text) => only(flatYaml(text), FILE_KEYS));
   return Object.assign({}, ...files) as StringMap;
