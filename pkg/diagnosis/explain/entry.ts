@@ -41,11 +41,9 @@ interface Entry extends Kind {
 
 /** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
 interface Family extends Kind {
-  /** An annotation or the class of the Service. */
+  /** An annotation or the class of the Service, a label that the provider's Nodes have, and the namespace of its Pods. */
   readonly shown?: RegExp;
-  /** That the provider's Nodes have. */
   readonly label?: RegExp;
-  /** Of its Pods. */
   readonly namespace?: string;
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
   readonly modes?: Readonly<Record<string, Kind>>;
@@ -190,7 +188,8 @@ const OTHER_ENTRY: Kind = {
   blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
 };
 /** What of it is not known. */
-const UNCHECKED = ', unless its load balancer leaves them out by their health';
+const uncheckedBy = (blind: string): string =>
+  blind === OTHER_ENTRY.blind ? ', unless its load balancer leaves them out by their health' : '';
 
 const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
@@ -302,12 +301,11 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     const entry = { ...kind, takers, isStranded };
     if (!isLocal) return entry;
     const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
-    const unless = blind === OTHER_ENTRY.blind ? UNCHECKED : '';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
-    const pods = isBlind
-      ? `; Nodes without one of its Pods drop it${unless}`
+    let local = isBlind
+      ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
       : `, among Nodes with one of its Pods${rest}`;
-    const local = isStranded ? '; no Node that may take it has one of its Pods, so it fails' : pods;
+    if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
   if (type === 'NodePort') return at(ports[0] ?? NODE_PORT);
@@ -317,7 +315,6 @@ export const entryOf = (facts: Facts): Entry | undefined => {
 };
 
 const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet), or set \`externalTrafficPolicy: Cluster\`.`;
-const UNEVEN_REMEDY = 'Spread its Pods over Nodes (a constraint or anti-affinity on `kubernetes.io/hostname`)';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
 
@@ -359,8 +356,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const where = byNode ? bare : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
-  const unless = blind === OTHER_ENTRY.blind ? UNCHECKED : '';
-  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${unless}`;
+  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${uncheckedBy(blind)}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
   const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
@@ -383,6 +379,7 @@ export const entryCauses = (facts: Facts): Cause[] => {
   if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1])
     return [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
-  const toPods = entry.toPods === undefined ? '.' : ', or have the load balancer send to Pods (target type IP).';
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, `${UNEVEN_REMEDY}${toPods}`)];
+  const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
+  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
 };

@@ -159,7 +159,7 @@ const ONE_PLACE =
 export const inOnePlace = (nodes: readonly Node[]): boolean =>
   nodes.every(
     (node) =>
-      zoneOfNode(node) === '' && Object.keys(node.metadata?.labels ?? {}).some((label) => WITHOUT_ZONES.test(label)),
+      zoneOfNode(node) === '' && Object.keys(node.metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own)),
   );
 
 const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {

@@ -181,9 +181,7 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
 
 /** Of Istio and Emissary: `service`, or with its namespace and more, in a URL too. */
 const hostOf = (object: Fields, key = 'host') => {
-  const [name = '', namespace = ''] = textIn(object, key)
-    .replace(/^\w+:\/\/|:\d+$/g, '')
-    .split('.');
+  const [, name = '', namespace = ''] = /^(?:\w+:\/\/)?([^.:]*)\.?([^.:]*)/.exec(textIn(object, key)) ?? [];
   return { name, namespace };
 };
 
@@ -224,19 +222,9 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
 const REFERENCES = {
-  name: [
-    'service',
-    'serviceRef',
-    'backendRefs',
-    'targetRefs',
-    'services',
-    'backendServices',
-    'to',
-    'alternateBackends',
-    'kube.ref',
-  ],
-  service: ['upstreams', 'pool', 'pools'],
-  serviceName: ['backend', 'backends', 'serviceMatcher', 'kube'],
+  name: 'service serviceRef backendRefs targetRefs services backendServices to alternateBackends kube.ref',
+  service: 'upstreams pool pools',
+  serviceName: 'backend backends serviceMatcher kube',
 } as const;
 
 /** What objects of these kinds name otherwise. */
@@ -261,7 +249,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       .filter((own) => Object.keys(own).length > 0);
   const references = [
     ...Object.entries(REFERENCES).flatMap(([field, keys]) =>
-      under(...keys)
+      under(...keys.split(' '))
         .filter((own) => own['resolveGranularity'] !== 'service' && ['', 'Service'].includes(textIn(own, 'kind')))
         .map((own) => ({ name: own[field], namespace: own['namespace'] ?? own['serviceNamespace'] })),
     ),
@@ -271,11 +259,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
-  // Upstreams of Gloo have no other name for what a route sends to.
-  const parents = [
-    ...['parentRefs', 'targetRefs'].flatMap((key) => listIn(object, `spec.${key}`)),
-    ...under('upstream'),
-  ];
   const { nodeSelector } = fieldsIn(object, 'spec');
   return {
     kind,
@@ -284,7 +267,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     services: direct ? [] : placesOf(references, namespace),
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-    parents: placesOf(parents, namespace),
+    // Upstreams of Gloo have no other name for what a route sends to.
+    parents: placesOf(under('parentRefs', 'targetRefs', 'upstream'), namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),

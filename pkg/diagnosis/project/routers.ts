@@ -29,13 +29,12 @@ export const selectorOf = (selector: unknown): LabelSelector => ({
   }),
 });
 
-const covers = (rule: Fields, field: string, wanted: string): boolean =>
-  textsIn(rule, field).some((value) => value === wanted || value === '*');
+const OF_SLICES = { apiGroups: 'discovery.k8s.io', resources: 'endpointslices', operations: 'UPDATE' };
 
 const servesSlices = (rule: Fields): boolean =>
-  covers(rule, 'apiGroups', 'discovery.k8s.io') &&
-  covers(rule, 'resources', 'endpointslices') &&
-  covers(rule, 'operations', 'UPDATE');
+  Object.entries(OF_SLICES).every(([field, wanted]) =>
+    textsIn(rule, field).some((own) => own === wanted || own === '*'),
+  );
 
 /** One webhook of a MutatingWebhookConfiguration. */
 export type WebhookSummary = Readonly<ReturnType<typeof webhooksOf>[number]> & {
@@ -92,8 +91,8 @@ const containersOf = (podSpec: Fields): RouterContainer[] =>
     args: [...textsIn(container, 'command'), ...textsIn(container, 'args')],
     env: Object.fromEntries(
       listIn(container, 'env')
-        .map((item) => pickTexts(item, 'name', 'value'))
-        .flatMap(({ name, value }) => (KEPT_VARIABLES.test(name) && value !== '' ? [[name, value]] : [])),
+        .map((item) => [textIn(item, 'name'), textIn(item, 'value')] as const)
+        .filter(([name, value]) => KEPT_VARIABLES.test(name) && value !== ''),
     ),
   }));
 
@@ -179,11 +178,8 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
     case 'Deployment': {
       if (name !== 'kube-ovn-controller') return undefined;
       const containers = containersOf(podSpec);
-      const lb = flagValue(
-        containers.flatMap(({ args }) => args),
-        'enable-lb',
-      );
-      return { ...own, containers, settings: { ...(lb === undefined ? {} : { 'enable-lb': lb }) } };
+      const args = containers.flatMap((each) => each.args);
+      return { ...own, containers, settings: defined({ 'enable-lb': flagValue(args, 'enable-lb') }) };
     }
     case 'ConfigMap': {
       const settings = configIn(object, name);
