@@ -34,14 +34,14 @@ const ANNOTATIONS = [
 
 /** The controller of an object, and who else wrote to it, by name. */
 export const writersIn = (object: Fields): Pick<Marks, 'ownerReferences' | 'managedFields'> => {
-  const controllers = listIn(object, 'metadata.ownerReferences').filter(({ controller }) => controller === true);
+  const controllers = listIn(object, 'metadata.ownerReferences')
+    .filter(({ controller }) => controller === true)
+    .map((one) => pickTexts(one, 'apiVersion', 'kind', 'name', 'uid'));
   const managers = new Set(listIn(object, 'metadata.managedFields').map((entry) => textIn(entry, 'manager')));
-  return {
-    ...(controllers.length === 0
-      ? {}
-      : { ownerReferences: controllers.map((one) => pickTexts(one, 'apiVersion', 'kind', 'name', 'uid')) }),
-    ...(managers.size === 0 ? {} : { managedFields: [...managers].map((manager) => ({ manager })) }),
-  };
+  return defined({
+    ownerReferences: controllers.length === 0 ? undefined : controllers,
+    managedFields: managers.size === 0 ? undefined : [...managers].map((manager) => ({ manager })),
+  });
 };
 
 /** Of a workload, which is kept without its labels and annotations; undefined where nothing says who owns it. */
@@ -97,7 +97,11 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
   'monitoring.coreos.com': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
   'opentelemetry.io': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
-  'rabbitmq.com': { replicas: 'spec.replicas', template: 'spec.override.statefulSet.spec.template' },
+  'rabbitmq.com': {
+    service: 'spec.override.service',
+    replicas: 'spec.replicas',
+    template: 'spec.override.statefulSet.spec.template',
+  },
 };
 
 /** Groups of the API server's own controllers. */
@@ -139,23 +143,25 @@ const byGardener: By = ({ annotations, labels, managers, about }) => {
     );
   if (origin === undefined && !managers.has('gardenlet')) return undefined;
   const by = origin === undefined ? 'gardenlet' : `gardener-resource-manager, from ManagedResource ${origin},`;
-  return reverts(
-    `${by} writes it back: change it where that is made. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself`,
-  );
+  const where =
+    about === 'service'
+      ? '. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself'
+      : '';
+  return reverts(`${by} writes it back: change it where that is made${where}`);
 };
 
 const byEks: By = ({ labels, annotations, managers, name, about }) => {
   const addOn = labels['eks.amazonaws.com/component'] ?? (managers.has('eks') ? name : undefined);
   if (addOn === undefined) return undefined;
-  // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
-  const isSet = Object.values(annotations).some(isAuto);
+  const isDns = DNS_ADD_ON.has(addOn);
   // aws/containers-roadmap#2033
-  if (DNS_ADD_ON.has(addOn) && about !== 'service')
+  if (isDns && about !== 'service')
     return keeps(
       `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo the command`,
     );
+  // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
   return keeps(
-    DNS_ADD_ON.has(addOn) && !isSet && about === 'service'
+    isDns && !Object.values(annotations).some(isAuto)
       ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
       : 'EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)',
   );
@@ -227,11 +233,8 @@ const byRke2: By = ({ labels, annotations }) => {
 const PASSERS_BY =
   /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|unknown$|manager$|controller$|speaker$)|cloud-controller/;
 
-const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
-  const isHelms =
-    labels['app.kubernetes.io/managed-by'] === 'Helm' ||
-    annotations['meta.helm.sh/release-name'] !== undefined ||
-    managers.has('helm');
+/** What the label or fields name, whatever it is: kOps, k0s, operators that set no ownerReferences. */
+const byWriter: By = ({ labels, managers, about }) => {
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
   const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
   if (router !== undefined)
@@ -243,18 +246,21 @@ const byHelm: By = ({ labels, annotations, managers, distribution, about }) => {
     return reverts(
       `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`,
     );
-  // Whatever it is: kOps, k0s, operators that set no ownerReferences.
-  if (!isHelms && !/^(?:|kubectl|kustomize.*)$/.test(manager))
+  if (!/^(?:|kubectl|kustomize.*)$/.test(manager))
     return reverts(`${manager} manages it, and probably writes it back: make the change there`);
   const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
-  if (
-    !isHelms &&
-    writer !== undefined &&
-    more.length === 0 &&
-    ![...managers].some((name) => name.startsWith('kubectl'))
-  )
-    return reverts(`${writer} wrote it (managedFields), and may write it back: make the change there`);
-  if (!isHelms) return undefined;
+  return writer === undefined || more.length > 0 || [...managers].some((name) => name.startsWith('kubectl'))
+    ? undefined
+    : reverts(`${writer} wrote it (managedFields), and may write it back: make the change there`);
+};
+
+const byHelm: By = (question) => {
+  const { labels, annotations, managers, distribution, about } = question;
+  const isHelms =
+    labels['app.kubernetes.io/managed-by'] === 'Helm' ||
+    annotations['meta.helm.sh/release-name'] !== undefined ||
+    managers.has('helm');
+  if (!isHelms) return byWriter(question);
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return keeps(
@@ -280,9 +286,5 @@ export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersi
   const [owner] = ownerReferences;
   const about = aboutOf(change.pointer);
   const question = { ...change, name, labels, annotations, managers, owner, version, about };
-  for (const by of OWNERS) {
-    const note = by(question);
-    if (note !== undefined) return note;
-  }
-  return undefined;
+  return OWNERS.map((by) => by(question)).find((note) => note !== undefined);
 };

@@ -74,7 +74,7 @@ const keptArgs = (args: readonly string[]): string[] => [
 const entriesOf = (values: StringMap, keep: (name: string) => boolean): StringMap =>
   Object.fromEntries(Object.entries(values).filter(([name]) => keep(name)));
 
-const routerWithoutSecrets = (router: RouterObject): RouterObject => ({
+const routerWithoutSecrets = ({ calls: _, ...router }: RouterObject): RouterObject => ({
   ...router,
   settings: entriesOf(router.settings, (name) => SETTINGS.test(name)),
   containers: router.containers.map(({ name, image, args, env }) => ({

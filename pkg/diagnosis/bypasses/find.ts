@@ -33,7 +33,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     watchers,
-    members: memberIndex(services, watchers),
+    members: memberIndex(services, watchers.runners),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
     images: [

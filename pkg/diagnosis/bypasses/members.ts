@@ -1,12 +1,14 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
 import type { Service } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { defined } from '../../apis/values.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { Workload } from '../snapshot.ts';
 import type { Client, ClientName } from './clients.ts';
 import type { EntryObject } from './kinds.ts';
-import { type Runner, maySelect, selects, type watcherIndex } from './watchers.ts';
+import { type Runner, maySelect, selects } from './watchers.ts';
 
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 
@@ -19,8 +21,8 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true,
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', true],
   [
-    /infinispan|hazelcast|ignite|^:11222$/,
-    'clients that are not smart (`BASIC`, unisocket) keep to a cluster IP',
+    /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
+    'clients that are not smart (BASIC, unisocket) keep to a cluster IP',
     true,
   ],
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
@@ -37,15 +39,14 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true,
 ];
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
-const isTwin = ({ spec: a }: Service, { spec: b }: Service): boolean => {
-  const [less, more] = [Object.entries(a?.selector ?? {}), Object.entries(b?.selector ?? {})].sort(
-    (one, other) => one.length - other.length,
-  ) as [[string, string][], [string, string][]];
-  const wide = Object.fromEntries(more);
-  return less.length > 0 && less.every(([key, value]) => wide[key] === value);
+const isTwin = (...services: readonly Service[]): boolean => {
+  const size = (selector: StringMap): number => Object.keys(selector).length;
+  const [less = {}, more = {}] = services.map(({ spec }) => spec?.selector ?? {}).sort((a, b) => size(a) - size(b));
+  return size(less) > 0 && matchesSelector({ matchLabels: less }, more);
 };
 
-const REGISTRY = /eureka|nacos/;
+/** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
+const REGISTRY = /eureka|nacos|(?:sync-catalog|katalog-sync)$/;
 
 const titleOf = ({ kind, namespace, name }: Runner): string => `${kind} ${namespace}/${name}`;
 const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
@@ -70,15 +71,12 @@ export const withoutOtherHosts = (services: readonly Service[]) => {
   };
 };
 
-/** What many Services of one snapshot share. */
-export const memberIndex = (
-  services: readonly Service[],
-  { runners: byNamespace }: ReturnType<typeof watcherIndex>,
-) => {
-  const runners = [...byNamespace.values()].flat();
+/** What many Services of one snapshot share; `near`: what runs, by namespace. */
+export const memberIndex = (services: readonly Service[], near: ReadonlyMap<string, readonly Runner[]>) => {
+  const runners = [...near.values()].flat();
   return {
+    near,
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
-    runners: byNamespace,
     /** Where many workloads have no headless Service beside them, these only can be looked at. */
     members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it. */
@@ -105,48 +103,45 @@ export interface Found {
 }
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, runners, members, callers }: MemberIndex): Found[] => {
+const byTwins = (service: Service, { headless, near, members, callers }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const near = headless.has(namespace) ? runners : members;
-  const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
+  const runners = (headless.has(namespace) ? near : members).get(namespace) ?? [];
+  const own = runners.filter((runner) => maySelect(service, runner));
   const twins = (headless.get(namespace) ?? []).filter(
     (each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)),
   );
   const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
-  const title = `Service ${keyOfService(service)}`;
+  const object = `Service ${keyOfService(service)}`;
   const signs = [
     ...own.flatMap((runner) => runner.images.map((value) => ({ object: titleOf(runner), field: 'image', value }))),
-    ...(service.spec?.ports ?? []).map(({ port }) => ({ object: title, field: 'spec.ports', value: `:${port}` })),
-    ...(twin === undefined ? [] : [{ object: title, field: 'metadata.name', value: serviceRefOf(twin).name }]),
+    ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
+    ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
   ];
-  const row = MEMBERS.find(([pattern]) => signs.some(({ value }) => pattern.test(value)));
-  const [pattern, setting, always, decides] = row ?? [];
+  const row = MEMBERS.find(([sign]) => signs.some(({ value }) => sign.test(value)));
+  const [sign, setting, always, decides] = row ?? [];
+  const ways = defined({ setting, decides });
   if (isHeadless(service)) {
-    const evidence = { object: title, field: 'spec.clusterIP', value: 'None' };
+    const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     return [{ client: 'headless', evidence, all: true, own: defined({ setting }) }];
   }
-  const ways = defined({ setting, decides });
-  if (twin === undefined)
-    return signs
-      .filter(({ value }) => always === true && pattern?.test(value))
-      .slice(0, 1)
-      .map((evidence) => ({ client: 'members', evidence, possible: true, own: ways }));
-  const object = `Service ${keyOfService(twin)}`;
-  const caller = callerOf(twin);
-  if (caller === undefined) {
-    const evidence = { object, field: 'spec.selector', value: 'the same Pods, without cluster IP' };
-    return [{ client: 'headless-twin', evidence, possible: true, own: ways }];
+  if (twin === undefined) {
+    const shown = always === true ? signs.filter(({ value }) => sign?.test(value)) : [];
+    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: true, own: ways }));
   }
-  const { by, host, runner } = caller;
-  const who = `${titleOf(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`;
-  return [{ client: 'headless-twin', evidence: { object, field: by, value: host }, own: { decides: who, ...ways } }];
+  const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
+  const called = runner && {
+    decides: `${titleOf(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`,
+    setting: `the name of ${object} in its place, where any Pod may answer`,
+  };
+  const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
+  return [{ client: 'headless-twin', evidence, possible: called === undefined, own: { ...called, ...ways } }];
 };
 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */
-const byRegistries = (service: Service, { registries, runners }: MemberIndex): Found[] => {
+const byRegistries = (service: Service, { registries, near }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const own = runners.get(namespace)?.find((each) => each.registry !== undefined && selects(service, each));
+  const own = near.get(namespace)?.find((each) => each.registry !== undefined && selects(service, each));
   const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;

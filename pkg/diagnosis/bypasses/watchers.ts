@@ -1,6 +1,7 @@
 // Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
 import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
+import type { RouterObject } from '../routers/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsOf } from '../snapshot.ts';
@@ -12,15 +13,18 @@ const BY_ROUTES =
 const PROXIES =
   /(?<!cilium-)\b(?:k8s-bigip-ctlr|netscaler-k8s|citrix-k8s|ako|envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
-type Shown = 'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images' | 'calls' | 'registry';
-
 /** What runs Pods, as far as it shows what these are and may do. */
-export type Runner = Pick<Workload, Shown>;
+export interface Runner extends Pick<
+  Workload,
+  'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images'
+> {
+  readonly calls?: RouterObject['calls'];
+  readonly registry?: string;
+}
 
 type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
 
-const accountOf = ({ namespace, serviceAccount }: Pick<Runner, 'namespace' | 'serviceAccount'>): string =>
-  `${namespace}/${serviceAccount}`;
+const accountOf = ({ namespace, serviceAccount = '' }: Account): string => `${namespace}/${serviceAccount}`;
 
 /** DaemonSets that are no data plane: an ingress controller may well be one. They are read in every namespace. */
 const daemonSetsOf = ({ routers }: ClusterSnapshot): Runner[] =>
@@ -58,15 +62,15 @@ const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   return {
     accounts: [...byAccount.keys()],
     /** Bindings name an account, all of its namespace, or all. */
-    of: ({ namespace, serviceAccount = '' }: Account) =>
-      [`${namespace}/${serviceAccount}`, `${namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
+    of: (account: Account) =>
+      [accountOf(account), `${account.namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
   };
 };
 
 /** Whether a ServiceAccount may watch endpoints, anywhere. */
 export const watchingAccounts = (snapshot: Roles): ((of: Account) => boolean) => {
-  const rights = rightsOf(snapshot);
-  return (account) => rights.of(account).length > 0;
+  const { of } = rightsOf(snapshot);
+  return (account) => of(account).length > 0;
 };
 
 /** Of ServiceAccounts that may watch endpoints; a star: all namespaces. */
@@ -85,13 +89,9 @@ export const selects = ({ metadata, spec }: Service, { namespace, podLabels }: R
 const SCRAPER = /prometheus|vmagent|grafana-agent/;
 
 /** Some of its Pods, where others add labels to them: the name of a member, or its role. */
-export const maySelect = ({ spec }: Service, { podLabels }: Runner): boolean => {
-  const wanted = Object.entries(spec?.selector ?? {});
-  return (
-    wanted.some(([key]) => podLabels[key] !== undefined) &&
-    wanted.every(([key, value]) => (podLabels[key] ?? value) === value)
-  );
-};
+export const maySelect = ({ spec: { selector = {} } = {} }: Service, { podLabels }: Runner): boolean =>
+  Object.keys(selector).some((key) => podLabels[key] !== undefined) &&
+  Object.entries(selector).every(([key, value]) => (podLabels[key] ?? value) === value);
 
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
@@ -102,36 +102,28 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const own = rights.of(runner);
     const wide = own.filter(({ within }) => within === '');
     const may = wide.find(({ everything }) => !everything) ?? wide[0];
-    const service = entrances.find((each) => selects(each, runner));
     /** Its routes name the Services that it sends to. */
     const routed = runner.images.some((image) => BY_ROUTES.test(image));
     const proxy = runner.images.find((image) => PROXIES.test(image));
-    const entrance =
-      service === undefined
-        ? proxy && `image ${proxy}`
-        : `${service.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(service))}`;
+    const [service] = entrances
+      .filter((each) => selects(each, runner))
+      .map((each) => `${each.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(each))}`);
+    const entrance = service ?? (proxy && `image ${proxy}`);
     // The rights of an administrator say nothing of endpoints.
     const suspected =
       !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);
     // What a whole group may says nothing of one that receives no traffic of others.
-    const nearby = own.filter(
-      ({ within, everything, writes, account }) =>
-        within !== '' && !everything && !writes && (entrance !== undefined || !account.endsWith('/*')),
-    );
-    const near = nearby.map((right) => ({
-      runner,
-      may: right,
-      suspected: ![runner.name, ...runner.images].some((text) => SCRAPER.test(text)),
-    }));
+    const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
+    const near = own
+      .filter(({ within, everything, writes }) => within !== '' && !everything && !writes && !isScraper)
+      .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
+      .map((right) => ({ runner, may: right }));
     return { runner, may, near, routed, entrance, suspected };
   });
   return {
     runners: Map.groupBy(runners, ({ namespace }) => namespace),
     /** By namespace: who may watch the endpoints of that one alone, and does not write them. */
-    near: Map.groupBy(
-      all.flatMap(({ near }) => near),
-      ({ may }) => may.within,
-    ),
+    near: Map.groupBy(all.map(({ near }) => near).flat(), ({ may }) => may.within),
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
@@ -160,7 +152,7 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 /** Suspected by what they may do, not by name. */
 export const watchersOf = (service: Service, index: WatcherIndex) => {
   const near = (index.near.get(serviceRefOf(service).namespace) ?? [])
-    .filter(({ runner, suspected }) => suspected && !selects(service, runner))
+    .filter(({ runner }) => !selects(service, runner))
     .map((each) => ({ ...each, why: 'of this namespace' }));
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
     may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],

@@ -87,7 +87,7 @@ export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNo
   });
 };
 
-const titleOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
+export const titleOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
 
 /** ReplicaSets under the name of who makes them (a Rollout, a Deployment that was not seen), and none whose Deployment is there. */
 const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
@@ -121,9 +121,8 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
 const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
   const shown = endpoints.map(({ zone }) => zone).filter((zone) => zones.has(zone));
-  return [...new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown])]
-    .filter((zone) => zone !== '')
-    .sort(byText);
+  const all = new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown]);
+  return [...all].filter((zone) => zone !== '').sort(byText);
 };
 
 /** Labels that slices of the Service have in the end: the controller gives them those of the Service. */
@@ -179,24 +178,21 @@ const idealEndpoint = (endpoint: Endpoint): Endpoint => {
 const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalHints[]): readonly EndpointSlice[] => {
   const isComplete = ({ endpoints }: EndpointSlice): boolean =>
     (endpoints ?? []).every((endpoint) => endpoint.conditions?.ready === false || isHinted(endpoint));
-  const complete = expected.filter((family) => family.slices.every(isComplete));
-  const done = new Map(complete.flatMap((family) => family.slices).map((slice) => [slice.metadata?.name, slice]));
-  return slices.map(
-    (slice) => done.get(slice.metadata?.name) ?? { ...slice, endpoints: (slice.endpoints ?? []).map(idealEndpoint) },
-  );
+  const complete = expected.filter((family) => family.slices.every(isComplete)).flatMap((family) => family.slices);
+  const done = new Map(complete.map((slice) => [nameOf(slice), slice]));
+  const idealOf = (slice: EndpointSlice) => ({ ...slice, endpoints: (slice.endpoints ?? []).map(idealEndpoint) });
+  return slices.map((slice) => done.get(nameOf(slice)) ?? idealOf(slice));
 };
 
 type FamilyRoute = GroupRoute & { readonly family: string };
 
+type OfPort = Pick<FamilyRoute, 'family' | 'port'>;
+
 /** Ready endpoints of the slices that have the port: Pods without the port that `targetPort` names are in others. */
-export const endpointsOfPort = (
-  slices: readonly EndpointSlice[],
-  { family, port }: Pick<FamilyRoute, 'family' | 'port'>,
-): readonly ReadyEndpoint[] =>
-  readyEndpoints(
-    slices.filter(({ ports }) => (ports ?? []).some(({ name = '' }) => name === port)),
-    family,
-  );
+export const endpointsOfPort = (slices: readonly EndpointSlice[], { family, port }: OfPort) => {
+  const own = slices.filter(({ ports }) => (ports ?? []).some(({ name = '' }) => name === port));
+  return readyEndpoints(own, family);
+};
 
 /** Only published as ready. */
 const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => ready && !serving;
@@ -208,10 +204,7 @@ const isPublishedInVain = ({ used }: Pick<FamilyRoute, 'used'>): boolean => used
 export const PLACEHOLDER = '192.192.192.192';
 
 /** There is a ready endpoint, and it gets none; or all that it gets is published as ready and is not. */
-export const isFailing = (
-  { endpoints }: Pick<Facts, 'endpoints'>,
-  route: Pick<FamilyRoute, 'used' | 'reason'>,
-): boolean =>
+export const isFailing = ({ endpoints }: Pick<Facts, 'endpoints'>, route: Pick<FamilyRoute, 'used' | 'reason'>) =>
   endpoints.some(({ address }) => address !== PLACEHOLDER) &&
   !['NotProxied', 'RouterUnknown'].includes(route.reason) &&
   isPublishedInVain(route);
@@ -226,12 +219,10 @@ const trafficsOf = (
   [...Map.groupBy(routes, ({ family, port }) => `${family} ${port}`).values()].flatMap((own) => {
     const [first] = own;
     if (first === undefined || own.every(isPublishedInVain)) return [];
-    const clients = own.filter(
-      ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
-    );
-    const routeOf = new Map(
-      clients.map((route) => [route.node, isPublishedInVain(route) ? { ...route, used: [] } : route]),
-    );
+    const clients = own
+      .filter(({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)))
+      .map((route) => (isPublishedInVain(route) ? { ...route, used: [] } : route));
+    const routeOf = new Map(clients.map((route) => [route.node, route]));
     const traffic = trafficOf({
       nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
       countOf: (node) => routeOf.get(nameOf(node))?.nodes.length ?? 0,

@@ -13,7 +13,9 @@ import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
 
-const given = (reason: CauseReason, evidence: string): Cause[] => [cause('given', reason, evidence)];
+const given = (reason: CauseReason, evidence: string, remedy?: string): Cause[] => [
+  cause('given', reason, evidence, remedy),
+];
 
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
 const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>
@@ -67,14 +69,12 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   const isGardeners = facts.labels[LABEL_CONSIDER] === 'true' && atLeast(facts.version, WITHOUT_WEBHOOK);
   const remedy = isGardeners ? BY_FIELD : undefined;
   if (webhooks.kind === 'unknown' && isGardeners)
-    return [cause('given', 'WebhookMissing', `${what}; no webhook for the label was seen (${webhooks.why}).`, remedy)];
+    return given('WebhookMissing', `${what}; no webhook for the label was seen (${webhooks.why}).`, remedy);
   if (webhooks.kind === 'unknown')
     return given('WebhookSkipped', `${what}; whether a webhook serves it could not be seen (${webhooks.why}).`);
   const serving = webhooks.items.filter((webhook) => webhook.slices);
   if (serving.length === 0)
-    return [
-      cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`, remedy),
-    ];
+    return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`, remedy);
   const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
   const selecting = labels.flatMap((own) => webhooksFor(facts, own));
   if (selecting.length === 0) {
@@ -82,9 +82,8 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
     return given('WebhookDoesNotSelect', `${what}; ${which} does not select it in namespace ${ref.namespace}.`);
   }
   const dead = selecting.flatMap((webhook) => whyDead(facts, webhook));
-  return dead.length > 0
-    ? dead
-    : given('WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`);
+  const skipped = `${what}, although ${listed(selecting.map(named))} serves it.`;
+  return dead.length > 0 ? dead : given('WebhookSkipped', skipped);
 };
 
 const REACH = 40;
@@ -115,24 +114,14 @@ const sharesCause = ({ shares, nodes }: Facts): Cause[] => {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
     const who = `Ready Node ${listed(shares.nodes)}`;
     const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
-    return [
-      cause(
-        'given',
-        shares.cause,
-        `${who} without ${lacks}: no Service of the cluster gets proportional hints.`,
-        remedy,
-      ),
-    ];
+    return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
   const workers = new Set(nodes.filter((node) => !isControlPlane(node)).map(zoneOfNode));
   const others = nodes.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
-  if (others.length === 0)
-    return given('NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`);
-  const [names, zones] = [listed(others.map(nameOf)), listed(others.map(zoneOfNode))];
-  return given(
-    'ControlPlaneNodes',
-    `${names}: the only Nodes of ${zones}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`,
-  );
+  const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
+  return others.length === 0
+    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`)
+    : given('ControlPlaneNodes', only);
 };
 
 /** Zones that have an endpoint and a Node, but no share of the CPU because the Nodes are of the control plane. */
@@ -141,11 +130,8 @@ const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
   const zones = new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '' && !shares.ratios.has(zone)));
   const owners = nodes.filter((node) => zones.has(zoneOfNode(node)) && isControlPlane(node));
   if (owners.length === 0) return [];
-  const [names, where] = [listed(owners.map(nameOf)), listed(owners.map(zoneOfNode))];
-  return given(
-    'ControlPlaneNodes',
-    `Endpoints run in ${where}, whose only Nodes (${names}) have the label of the control plane: the zone gets no share.`,
-  );
+  const what = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${listed(owners.map(nameOf))}) have the label of the control plane: the zone gets no share.`;
+  return given('ControlPlaneNodes', what);
 };
 
 const LOST_NODE =
@@ -170,11 +156,11 @@ const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[])
   const all = itemsOf(snapshot.nodes);
   if (all.length > 0 && all.every((node) => zoneOfNode(node) === '')) {
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
-    return [cause('given', 'EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES)];
+    return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES);
   }
   const nodes = new Set(all.map(nameOf));
   return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))
-    ? [cause('given', 'EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)]
+    ? given('EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)
     : given('EndpointWithoutZone', `${evidence}.`);
 };
 
@@ -222,10 +208,8 @@ const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause[] 
     return manager === undefined ? `${nameOf(slice)}, which no controller manages` : `${nameOf(slice)} of ${manager}`;
   });
   const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);
-  return given(
-    'EndpointWithoutHint',
-    `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}. One is enough for proxies to ignore all hints.`,
-  );
+  const what = `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}.`;
+  return given('EndpointWithoutHint', `${what} One is enough for proxies to ignore all hints.`);
 };
 
 const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
@@ -244,10 +228,8 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
   if (partial.length > 0) return partial;
   const all = `${counted(endpoints.length, `ready ${family} endpoint`)} of Service ${facts.name}`;
   const unused = facts.routes.find((route) => route.family === family && route.reason === 'NodeNotHinted');
-  if (unused !== undefined) {
-    const evidence = `The ${all} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`;
-    return given('NodeNotHinted', evidence);
-  }
+  if (unused !== undefined)
+    return given('NodeNotHinted', `The ${all} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`);
   const none = `None of the ${all} carries a zone hint, although`;
   return source === 'topology-mode'
     ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`)

@@ -8,7 +8,7 @@ import { worstOverload } from '../../upstream/index.ts';
 import { finalHints } from '../models/hints.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
-import type { Facts, SnapshotIndex } from './facts.ts';
+import { type Facts, type SnapshotIndex, titleOf } from './facts.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
 import { type Zones, movesAll, placements, zonesOfPods } from './scheduler.ts';
@@ -118,8 +118,6 @@ const changedWorkload = (workload: Workload, { autoscalers }: Facts, changes: re
 
 /** Where Pods of the changed workloads may come to lie, by name of the workload: every way; undefined where that is not certain. */
 type Places = ReadonlyMap<string, Zones>;
-
-const titleOf = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind}/${name}`;
 
 const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] | undefined => {
   const cluster = { nodes: facts.nodes, known: itemsOf(facts.snapshot.nodes), podsOn: facts.index.podsOn };

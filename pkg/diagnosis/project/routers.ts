@@ -4,6 +4,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
+import { namesIn } from './names.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import {
   type Metadata,
@@ -165,7 +166,11 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
         configMaps: configMapsOf(podSpec),
         rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
         serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
-        ...defined({ scheduled: scheduledOf(object), release: annotations['meta.helm.sh/release-name'] }),
+        ...defined({
+          calls: namesIn(podSpec).calls,
+          scheduled: scheduledOf(object),
+          release: annotations['meta.helm.sh/release-name'],
+        }),
       };
     case 'Pod': {
       const { nodeName, phase } = pickTexts(object, 'spec.nodeName', 'status.phase');

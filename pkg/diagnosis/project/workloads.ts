@@ -6,6 +6,7 @@ import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { marksIn, writersIn } from '../owner.ts';
+import { namesIn } from './names.ts';
 import { selectorOf, selectorsOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
@@ -134,40 +135,6 @@ const updatedOf = (object: Fields): number | undefined => {
   const isRolling =
     wholeIn(object, 'status.replicas') !== undefined && updated < (wholeIn(object, 'spec.replicas') ?? 1);
   return isRolling ? updated : undefined;
-};
-
-/** The host of an address, of three labels at most but for what follows `.svc`; users, passwords and paths are left out. */
-const ADDRESS =
-  /^(?:\S*:\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?([a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,2}(?:\.svc[a-z.]*)?)(?::\d+)?(?:[/?].*)?$/;
-const LONGEST = 2_000;
-
-/** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
-const REGISTRY_NAME = /^(?!.*config).*(?:eureka|nacos|polaris|spring[._-]cloud[._-](?:consul|zookeeper))/i;
-const REGISTRY_VALUE = /\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
-
-/** What variables and arguments name: hosts that may be Services, and where it registers itself. */
-const namesIn = (podSpec: Fields) => {
-  const texts = listIn(podSpec, 'containers').flatMap((container) => [
-    ...listIn(container, 'env').map((item) => pickTexts(item, 'name', 'value')),
-    ...['command', 'args'].flatMap((key) =>
-      textsIn(container, key).map((value) => ({ name: /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value })),
-    ),
-  ]);
-  const calls = texts
-    .filter(({ value }) => value.length < LONGEST)
-    .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
-    .filter(({ part }) => /[-.:]/.test(part))
-    .flatMap(
-      ({ by, part }) =>
-        ADDRESS.exec(part)
-          ?.slice(1, 2)
-          .map((host) => ({ by, host })) ?? [],
-    );
-  const registry = texts.find(
-    ({ name, value }) =>
-      REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),
-  );
-  return { calls: calls.length === 0 ? undefined : calls, registry: registry?.name };
 };
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */

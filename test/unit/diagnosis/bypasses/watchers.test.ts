@@ -173,11 +173,15 @@ describe('workloads that may go around the proxies', () => {
     });
   }
 
-  it('counts those of a namespace, which a binding need not name, with scrapers', () => {
+  it('are those of a namespace, which a binding need not name, but for scrapers', () => {
     const subject = { kind: 'ServiceAccount', name: 'edge' };
-    const objects = [edge('prometheus:3'), roleIn('infra'), bindingIn('infra', 'Role', subject)];
-    const { near } = bypassIndex(snapshotOf(web, ...objects)).watchers;
-    expect(near.get('infra')?.map(({ suspected }) => suspected)).to.deep.equal([false]);
+    const nearOf = (image: string) => {
+      const objects = [edge(image), roleIn('infra'), bindingIn('infra', 'Role', subject)];
+      return bypassIndex(snapshotOf(web, ...objects))
+        .watchers.near.get('infra')
+        ?.map(({ runner }) => runner.name);
+    };
+    expect([nearOf('own/edge:1.0'), nearOf('prometheus:3')]).to.deep.equal([['edge'], undefined]);
   });
 
   it('counts those that receive nothing', () => {
