@@ -68,13 +68,6 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   const matching = routes.filter((route) => route.reason === reason);
   const nodes = [...new Set(matching.flatMap((route) => route.nodes))];
   const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes.map(nameOf))})`;
-  if (reason === 'ProxyNeedsAnnotation' || reason === 'HintsGateOff') {
-    const versions = listed(nodes.map((node) => formatVersion(routers.of(node).routing.version)));
-    const why =
-      reason === 'HintsGateOff' ? 'with the gate for hints off' : 'which uses hints only of annotated Services';
-    return `${who} run kube-proxy ${versions}, ${why}.`;
-  }
-  if (reason === 'ClientNodeWithoutZone') return `${who} have no zone label: their proxies ignore hints.`;
   if (reason === 'CiliumServiceTopologyOff') {
     const beside = nodes.slice(0, 1).some((node) => routers.of(node).notes.length > 0);
     return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
@@ -96,15 +89,15 @@ const usedCauses = (facts: Facts): Cause[] =>
 const givenReport = ({ families }: Facts) =>
   families.map(({ family: addressType, endpoints }) => {
     const names = new Set(endpoints.flatMap(({ zone, forZones }) => [zone, ...forZones]));
-    const rows = [...names].sort(byText).map((name) => {
-      const hinted = endpoints.filter(({ forZones }) => forZones.includes(name)).length;
-      return [name, { endpoints: endpoints.filter(({ zone }) => zone === name).length, hinted }] as const;
+    const counts = (name: string) => ({
+      endpoints: endpoints.filter(({ zone }) => zone === name).length,
+      hinted: endpoints.filter(({ forZones }) => forZones.includes(name)).length,
     });
     return {
       addressType,
       ready: endpoints.length,
       hinted: endpoints.filter(({ forZones }) => forZones.length > 0).length,
-      zones: Object.fromEntries(rows),
+      zones: Object.fromEntries([...names].sort(byText).map((name) => [name, counts(name)])),
     };
   });
 

@@ -302,8 +302,8 @@ describe('who routes', () => {
   it('explain names the Nodes of each cause', async () => {
     const { causes } = await explain();
     const of = (reason: string) => causes.find((cause) => cause.reason === reason)?.evidence;
-    expect(of('ProxyNeedsAnnotation')).to.contain('1 of 6 ready Nodes (old) run kube-proxy 1.30');
-    expect(of('HintsGateOff')).to.contain('1 of 6 ready Nodes (off) run kube-proxy 1.30');
+    expect(of('ProxyNeedsAnnotation')).to.contain('1 of 6 ready Nodes (old): kube-proxy 1.30 ');
+    expect(of('HintsGateOff')).to.contain('1 of 6 ready Nodes (off): kube-proxy 1.30 ');
     expect(of('ClientNodeWithoutZone')).to.contain('1 of 6 ready Nodes (zoneless)');
   });
 
