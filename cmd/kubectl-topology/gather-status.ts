@@ -65,10 +65,7 @@ const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => 
 };
 
 /** `namespace`: in which admission is tried; empty where none is known that the webhook serves. */
-const probeAdmission = async (
-  namespace: string,
-  { client, now, signal }: Pick<GatherOptions, 'client' | 'now' | 'signal'>,
-): Promise<ProbeResult> => {
+const probeAdmission = async (namespace: string, { client, now, signal }: GatherOptions): Promise<ProbeResult> => {
   if (namespace === '')
     return { namespace, outcome: 'Unknown', message: 'no namespace is known that the webhook serves' };
   const before = now();

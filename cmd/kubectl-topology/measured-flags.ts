@@ -83,10 +83,7 @@ export interface LiveTraffic {
 const PROMETHEUS_INTERVAL_MS = 15_000;
 
 /** What sends queries, and how it is closed. */
-const openQueries = async (
-  address: PrometheusAddress,
-  flags: SourceFlags,
-): Promise<{ readonly send: SendQuery; close(): Promise<void> }> => {
+const openQueries = async (address: PrometheusAddress, flags: SourceFlags) => {
   if (address.kind === 'service') {
     if (flags.filename !== undefined) throw new UsageError('--filename reads no cluster: give --prometheus a URL');
     const { client } = await connect(flags);
@@ -105,7 +102,8 @@ const openQueries = async (
     clock: systemClock,
     userAgent: `kubectl-topology (${process.platform})`,
   });
-  return { send: (promql, signal) => client.query(promql, signal), close: () => client.close() };
+  const send: SendQuery = (query, signal) => client.query(query, signal);
+  return { send, close: () => client.close() };
 };
 
 const fromPrometheus = async (address: PrometheusAddress, flags: SourceFlags): Promise<LiveTraffic> => {

@@ -14,12 +14,7 @@ export const styleOf = (io: Io, format: OutputFormat): Style => ({
 });
 
 /** `render` is for people; the reports themselves are what JSON and YAML show. */
-export const print = async (
-  io: Io,
-  format: OutputFormat,
-  report: unknown,
-  render: (style: Style) => string,
-): Promise<void> => {
+export const print = async (io: Io, format: OutputFormat, report: unknown, render: (style: Style) => string) => {
   if (format === 'json') io.out.write(renderJson(report));
   else if (format === 'yaml') {
     const { renderYaml } = await import('../../pkg/report/yaml.ts');

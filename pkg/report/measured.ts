@@ -53,11 +53,10 @@ export const measuredRows = ({ measured, prices }: AuditReport): readonly (reado
 
 export const MEASURED_HEADERS = ['TRAFFIC', 'GB/DAY', 'CROSSES', 'EXTERNAL', 'ZONE UNKNOWN', 'COST/MONTH'] as const;
 
-const savedText = ({ measured, prices }: AuditReport): string => {
-  const entries = Object.entries(measured?.savedBy ?? {});
-  if (entries.length === 0 || prices === undefined) return 'Routing by zone saves nothing yet.';
-  const money = (amount: number): string => moneyText(amount, prices.currency);
-  const all = entries.reduce((sum, [, amount]) => sum + amount, 0);
+const savedText = (savedBy: Readonly<Record<string, number>>, money: (amount: number) => string): string => {
+  const entries = Object.entries(savedBy);
+  if (entries.length === 0) return 'Routing by zone saves nothing yet.';
+  const all = sumBy(entries, ([, amount]) => amount);
   const by = entries.map(([source, amount]) => `${WANTED_TEXT[source as HintSource]} ${money(amount)}`).join(', ');
   return `Routing by zone saves ${money(all)} a month already, compared with evenly chosen endpoints (by ${by}).`;
 };
@@ -102,14 +101,13 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
   const { measured, prices, sum } = report;
   if (measured === undefined || prices === undefined) return [];
   const money = (amount: number): string => moneyText(amount, prices.currency);
-  const crossing = [measured.services, measured.withoutService, measured.others];
-  const total = crossing.reduce((all, { monthlyCost }) => all + monthlyCost, 0);
+  const total = sumBy([measured.services, measured.withoutService, measured.others], (part) => part.monthlyCost);
   const past = measured.withoutService.monthlyCost;
   const saving = sum.monthlyCost?.saving ?? null;
   const by = [prices.source, prices.date].filter((text) => text !== '').join(', ');
   return [
     `Measured by ${measuredBy(measured)}: crossing zones costs ${money(total)} a month${by === '' ? '' : ` (${by})`}.`,
-    savedText(report),
+    savedText(measured.savedBy, money),
     saving === null
       ? ''
       : `Routing by zone with the endpoints as they are would save ${money(saving.routing)} more, endpoints in zones without any up to ${money(saving.endpoints)}.`,
@@ -142,17 +140,13 @@ const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
 };
 
 /** Of one Service, in its explanation. */
-export const explainedTraffic = (
-  { by, seconds, notes, gigabytesPerDay, crossZoneShare, connections, matrix: rates, ...costs }: ExplainedTraffic,
-  indent: string,
-  { under, wrap }: Screen,
-): string => {
-  const { monthlyCost, prices } = costs;
+export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { under, wrap }: Screen): string => {
+  const { notes, gigabytesPerDay, crossZoneShare, connections, monthlyCost, prices } = traffic;
   const money = (amount: number): string => moneyText(amount, prices.currency);
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
-  const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy({ by, seconds })})`;
+  const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy(traffic)})`;
   const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${monthlyCost.saving === null ? 'what is not known' : `${money(monthlyCost.saving.routing)} more`} (${prices.source})`;
-  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(rates), indent);
+  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(traffic.matrix), indent);
   const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) => wrap(text, indent));
   return `${under('MEASURED', indent, lines.join(''))}${table}`;
 };
@@ -164,11 +158,7 @@ const countRate = (connections: number | null): string =>
   connections === null ? '-' : connections.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 
 /** By client zone, then endpoint zone. */
-const matrix = (
-  title: string,
-  flows: readonly MeasuredFlow[],
-  cell: (pair: ReturnType<typeof sum>) => string,
-): string => {
+const matrix = (title: string, flows: readonly MeasuredFlow[], cell: (pair: ReturnType<typeof sum>) => string) => {
   const columns = [...new Set(flows.map(({ destination }) => destination))].sort();
   const rows = [...Map.groupBy(flows, ({ source }) => source)]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,5 +1,5 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
+import type { PlanReport } from '../../../pkg/diagnosis/models/plan.ts';
 import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/diagnosis/simulate/types.ts';
 import { type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
@@ -77,10 +77,7 @@ const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<
 };
 
 /** @throws UsageError unless the flags ask for one strategy, and all it needs. */
-const optionsOf = async (
-  snapshot: ClusterSnapshot,
-  flags: FlagsOf<typeof FLAGS>,
-): Promise<PlanOptions | WeightedPlanOptions> => {
+const optionsOf = async (snapshot: ClusterSnapshot, flags: FlagsOf<typeof FLAGS>) => {
   const { demand, capacity, targetUtilization, weights, maxOverload } = flags;
   if (weights !== undefined) {
     if (demand !== undefined || capacity !== undefined || targetUtilization !== undefined)

@@ -13,11 +13,7 @@ import type { Io } from '../io.ts';
 import { type LiveTraffic, withTraffic } from '../measured-flags.ts';
 
 /** Asks until it is done, also where the API server does not answer for a while. */
-const untilDone = async <T>(
-  once: () => Promise<T | undefined>,
-  signal: AbortSignal,
-  pauseMs = RETRY_MS,
-): Promise<T> => {
+const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSignal, pauseMs = RETRY_MS) => {
   for (;;) {
     try {
       const found = await once();
@@ -48,12 +44,7 @@ export const followEvacuation = (
 };
 
 /** Resolves when no slice shows the evacuation any more; calls back with how many still do. */
-export const followReturn = (
-  client: Client,
-  zone: string,
-  onCount: (count: number) => void,
-  signal: AbortSignal,
-): Promise<true> => {
+export const followReturn = (client: Client, zone: string, onCount: (count: number) => void, signal: AbortSignal) => {
   /** Undefined where the watch ended before, or is not allowed: then lists have to do. */
   const look = async (): Promise<true | undefined> => {
     const { slices, resourceVersion } = await listMarked(client, zone, signal);

@@ -119,11 +119,7 @@ const readObjects = async (
  *
  * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
  */
-export const readFiles = async (
-  paths: readonly string[],
-  input: Pick<Io, 'readStdin'>,
-  onObject?: TakeObject,
-): Promise<ClusterSnapshot> => {
+export const readFiles = async (paths: readonly string[], input: Pick<Io, 'readStdin'>, onObject?: TakeObject) => {
   const collector = createCollector();
   let taken: ClusterSnapshot | undefined;
   let traffic: Measured | undefined;

@@ -107,11 +107,7 @@ const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
 const when = (isThere: boolean, finding: ClusterFinding): ClusterFinding[] => (isThere ? [finding] : []);
 
 /** `slices`: those of the Services that are audited. */
-const clusterFindings = (
-  snapshot: ClusterSnapshot,
-  index: SnapshotIndex,
-  slices: readonly EndpointSlice[],
-): ClusterFinding[] => {
+const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices: readonly EndpointSlice[]) => {
   const zoneless = index.readyNodes.filter((node) => zoneOfNode(node) === '');
   const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   const stray = strayEndpoints(slices, zones);

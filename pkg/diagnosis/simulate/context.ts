@@ -82,11 +82,8 @@ export const weigh = (
 };
 
 /** `endpoints`: ready ones by zone. */
-export const demandReport = (
-  { source, note, weights }: Weighed,
-  clients: readonly Node[],
-  endpoints: ReadonlyMap<string, number>,
-) => {
+export const demandReport = (weighed: Weighed, clients: readonly Node[], endpoints: ReadonlyMap<string, number>) => {
+  const { source, note, weights } = weighed;
   const nodes = countBy(clients, zoneOfNode);
   const inCores = source === 'demand' || source === 'flowPolicy';
   const cores = new Map(Object.entries(weights));

@@ -87,11 +87,9 @@ export const WARN_DAYS = 7;
 const when = (applies: boolean, reason: StatusReason, message: string): StatusFinding[] =>
   applies ? [{ reason, message, remedy: STATUS_REASONS[reason].remedy }] : [];
 
-const componentFindings = (
-  { name, component, replicas: { desired, ready, updated } }: ComponentStatus,
-  namespace: string,
-  { deployments, pods }: StatusEvidence,
-): StatusFinding[] => {
+const componentFindings = (status: ComponentStatus, namespace: string, { deployments, pods }: StatusEvidence) => {
+  const { name, component, replicas } = status;
+  const { desired, ready, updated } = replicas;
   const title = `Deployment ${namespace}/${name}`;
   const own = deployments.find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name);
   // It cannot make Pods, or an upgrade has come to a standstill.
@@ -118,10 +116,7 @@ const componentFindings = (
 const LED: ReadonlySet<string> = new Set([COMMANDS.settingsReconciler, COMMANDS.flowController]);
 
 /** Of a component that is there and should run, and works through a leader. */
-const leaderFindings = (
-  { component, replicas }: ComponentStatus,
-  { namespace, leases }: InstallationStatus,
-): StatusFinding[] => {
+const leaderFindings = ({ component, replicas }: ComponentStatus, { namespace, leases }: InstallationStatus) => {
   if (!LED.has(component) || replicas.desired === 0) return [];
   const lease = leases.find((each) => each.purpose === 'leader' && each.component === component);
   if (lease === undefined)

@@ -13,7 +13,6 @@ import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { counted, says } from '../explain/reasons.ts';
 import type { ExplainOptions, Facts } from '../explain/facts.ts';
-
 import { serviceKeyOfRef } from '../models/lookup.ts';
 import { capacityOf } from '../simulate/context.ts';
 import { readyForProxies } from '../simulate/verdict.ts';
@@ -43,7 +42,7 @@ export const ANSWERS = {
 
 export type Answer = keyof typeof ANSWERS;
 
-export const rankOf = (answer: Answer): number => Object.keys(ANSWERS).indexOf(answer);
+const rankOf = (answer: Answer): number => Object.keys(ANSWERS).indexOf(answer);
 
 export interface SurvivalOptions extends ExplainOptions {
   /** That are lost, at least one. */
@@ -90,10 +89,10 @@ const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
 };
 
-type FlowsOf = ReadonlyMap<string, readonly MeasuredFlow[]>;
+type Flows = ReadonlyMap<string, readonly MeasuredFlow[]>;
 
 /** Where clients are: as measured, by connections or by bytes where one source counts none; else by the CPU of the Nodes, or alike on every Node. */
-const clientsOf = ({ name, index }: Facts, flows: FlowsOf) => {
+const clientsOf = ({ name, index }: Facts, flows: Flows) => {
   const own = flows.get(name) ?? [];
   const byConnections = own.every(({ connections }) => connections !== null);
   const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
@@ -105,17 +104,13 @@ const clientsOf = ({ name, index }: Facts, flows: FlowsOf) => {
   return { clientsMeasured: false, demand: sumOf(known.values()) > 0 ? known : new Map([['', 1]]) };
 };
 
-const fairShare = (facts: Facts, { endpoints }: Path, { maxOverload }: SurvivalOptions, flows: FlowsOf) => {
+const fairShare = (facts: Facts, { endpoints }: Path, { maxOverload }: SurvivalOptions, flows: Flows) => {
   const clients = clientsOf(facts, flows);
   return { basis: 'fairShare', ...clients, ...fairShareScale(clients.demand, endpoints.length, maxOverload) } as const;
 };
 
 /** By what a FlowPolicy observed; undefined where it does not know load, or what an endpoint can do is not known. */
-const measured = (
-  { snapshot, name, slices }: Facts,
-  { endpoints }: Path,
-  { maxUtilization: limit = CAPACITY_LIMIT }: SurvivalOptions,
-) => {
+const measured = ({ snapshot, name, slices }: Facts, { endpoints }: Path, options: SurvivalOptions) => {
   const policy = itemsOf(snapshot.flowPolicies).find((own) => serviceKeyOfRef(own) === name);
   if (policy?.demand === undefined) return undefined;
   const addresses = new Set(endpoints.map(({ address }) => address));
@@ -128,6 +123,7 @@ const measured = (
   }
   const weigh = (load: number, zone: string): number => load / (zones.get(zone) ?? least);
   const demand = new Map(Object.entries(policy.demand));
+  const { maxUtilization: limit = CAPACITY_LIMIT } = options;
   return { basis: 'measured', clientsMeasured: true, demand, weigh, limit } as const;
 };
 
@@ -142,13 +138,7 @@ const leavingOf = (zone: string, count: number, requests: readonly ZoneRequest[]
       ),
   );
 
-const judge = (
-  facts: Facts,
-  path: Path,
-  requests: readonly ZoneRequest[],
-  options: SurvivalOptions,
-  flows: FlowsOf,
-) => {
+const judge = (facts: Facts, path: Path, requests: readonly ZoneRequest[], options: SurvivalOptions, flows: Flows) => {
   const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
   const { basis, clientsMeasured, demand, weigh } = scale;
   const zones = new Set(requests.map(({ zone }) => zone));
@@ -194,8 +184,13 @@ type Judged = ReturnType<typeof judge>;
 
 export type LoadReport = Judged['load'];
 
-export const ofLimit = ({ load }: { readonly load: LoadReport | null }): number =>
-  load === null ? 0 : (load.after ?? Infinity) / load.limit;
+const ofLimit = (load: LoadReport | null): number => (load === null ? 0 : (load.after ?? Infinity) / load.limit);
+
+/** By the answer, then by how much of the limit the busiest endpoint gets. */
+export const worstFirst = (a: Pick<ServiceSurvival, 'answer' | 'load'>, b: typeof a): number => {
+  const [left, right] = [ofLimit(a.load), ofLimit(b.load)];
+  return rankOf(a.answer) - rankOf(b.answer) || (left === right ? 0 : right - left);
+};
 
 const amount = ({ basis }: LoadReport, value: number): string =>
   basis === 'measured'
@@ -219,15 +214,13 @@ const untouchedBecause = ({ ref, service }: Facts): string => {
   return service.spec?.type === 'ExternalName' ? 'It is a DNS name and has no endpoints.' : '';
 };
 
-export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsOf) => {
+export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: Flows) => {
   const { ref, service } = facts;
   const untouched = untouchedBecause(facts);
   const requests =
     options.requestsOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
   const paths = untouched === '' ? pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0) : [];
-  const [worst] = paths
-    .map((path) => judge(facts, path, requests, options, flows))
-    .sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || ofLimit(b) - ofLimit(a));
+  const [worst] = paths.map((path) => judge(facts, path, requests, options, flows)).sort(worstFirst);
   const endpoints = worst?.path.endpoints ?? [];
   const answer: Answer = worst?.answer ?? 'NotTouched';
   return {

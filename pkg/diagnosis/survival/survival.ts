@@ -8,7 +8,7 @@ import { sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { type ServiceSurvival, type SurvivalOptions, ofLimit, rankOf, survivalOf } from './service.ts';
+import { type ServiceSurvival, type SurvivalOptions, survivalOf, worstFirst } from './service.ts';
 
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
   const ofNodes = itemsOf(snapshot.nodes).map(zoneOfNode);
@@ -27,21 +27,8 @@ export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[])
   return `no Node and no endpoint is in zone "${stranger}"${hintFor(stranger, known)}`;
 };
 
-const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number => {
-  const [left, right] = [ofLimit(a), ofLimit(b)];
-  return (
-    rankOf(a.answer) - rankOf(b.answer) ||
-    (left === right ? 0 : right - left) ||
-    byText(a.namespace, b.namespace) ||
-    byText(a.name, b.name)
-  );
-};
-
-const sumUp = (
-  services: readonly ServiceSurvival[],
-  { readyNodes, weights }: SnapshotIndex,
-  zones: readonly string[],
-) => {
+const sumUp = (services: readonly ServiceSurvival[], index: SnapshotIndex, zones: readonly string[]) => {
+  const { readyNodes, weights } = index;
   const count = (answer: ServiceSurvival['answer']): number =>
     services.filter((service) => service.answer === answer).length;
   return {
@@ -77,7 +64,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
   const services = sortedServices(snapshot, namespace)
     .filter(selects)
     .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options, flows))
-    .sort(worstFirst);
+    .sort((a, b) => worstFirst(a, b) || byText(a.namespace, b.namespace) || byText(a.name, b.name));
   const sum = sumUp(services, index, zones);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
