@@ -933,7 +933,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/31735',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } })] },
     around('istio'),
-    /Envoy follows `localityLbSetting\.distribute` of DestinationRule shop\/web, which says/,
+    /Envoy follows `distribute` of DestinationRule shop\/web → `failover`/,
   ],
   [
     'https://github.com/istio/istio/issues/39792',

@@ -57,7 +57,7 @@ const SETTINGS =
   /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|bpf-lb-sock(?:-hostns-only)?|ipam|localityLbSetting\.enabled|rootNamespace|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
 
 /** DaemonSets beside those of data planes that say how clients reach Services. */
-const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);
+const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'kmesh', 'node-local-dns']);
 
 const isKept = (router: RouterObject, mayWatch: ReturnType<typeof watchingAccounts>): boolean =>
   router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || mayWatch(router);

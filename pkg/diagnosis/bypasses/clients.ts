@@ -88,10 +88,7 @@ export const CLIENTS = clients({
     ),
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
   },
-  'f5-nginx-ingress/route': {
-    setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
-    source: 'nginx/kubernetes-ingress docs/crd',
-  },
+  'f5-nginx-ingress/route': { setting: '`use-cluster-ip: true` of its upstream', source: 'nginx/kubernetes-ingress' },
   traefik: {
     ...toClusterIp(
       'service {service}',
@@ -104,10 +101,7 @@ export const CLIENTS = clients({
     setting: '`nativeLB: true` in the IngressRoute (from 2.10), or `nativeLBByDefault` of the provider (from 3.0)',
     source: 'traefik/traefik docs/content',
   },
-  'traefik/gateway': {
-    ...toClusterIp('service {service}', 'traefik.io/service.nativelb'),
-    source: 'traefik/traefik docs/content',
-  },
+  'traefik/gateway': { ...toClusterIp('service {service}', 'traefik.io/service.nativelb'), source: 'traefik/traefik' },
   'haproxy-ingress': {
     ...toClusterIp('ingress {name}', 'haproxy-ingress.github.io/service-upstream'),
     source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
@@ -225,10 +219,7 @@ export const CLIENTS = clients({
     source: 'spring-cloud/spring-cloud-netflix#2630; Netflix/eureka#988',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
-  knative: {
-    decides: "Knative's ingress and activator choose among the Pods; the Endpoints that it writes have no zones",
-    source: 'knative/serving#13581',
-  },
+  knative: { decides: 'its proxies choose, and its Endpoints have no zones', source: 'knative/serving#13581' },
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
@@ -265,6 +256,7 @@ export const CLIENTS = clients({
     localSince: { major: 1, minor: 17 },
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
+  kmesh: { decides: 'it chooses in the kernel, by what istiod sends', source: 'kmesh-net/kmesh#418, #574' },
   linkerd: {
     decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
     byHints: true,
@@ -272,7 +264,7 @@ export const CLIENTS = clients({
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   'linkerd-mirror': {
-    decides: 'clients with its sidecar get endpoints of the Services that this one stands for, also of other clusters',
+    decides: 'clients with its sidecar get endpoints of Services of other clusters, or of the gateways of those',
     setting: 'what counts is set on those Services',
     source: 'linkerd/website#1874; Linkerd documentation "Multi-cluster communication"',
   },

@@ -201,7 +201,11 @@ const byMeshes = (service: Service, namespace: string, { meshes, daemonSets }: B
     const own = isLocal ? underLocal(row, image) : {};
     return [{ client, evidence, possible: from !== namespace, image, controller: image, from, own }];
   });
-  return [...sidecars, ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets)];
+  return [
+    ...sidecars,
+    ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets),
+    ...byDaemonSet('kmesh', 'kmesh', daemonSets),
+  ];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */

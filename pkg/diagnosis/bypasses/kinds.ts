@@ -23,12 +23,7 @@ export interface EntryObject {
   readonly nodes?: readonly LabelSelector[];
 }
 
-type RouteKind = readonly [
-  apiVersion: string,
-  kind: string,
-  where: 'anywhere' | 'beside' | 'cluster',
-  client?: ClientName,
-];
+type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'beside' | 'cluster', client?: ClientName];
 
 /** Kinds that name Services which traffic is sent to, whether these may be in other namespaces, and who acts on them where that is one alone. */
 export const ROUTE_KINDS: readonly RouteKind[] = [

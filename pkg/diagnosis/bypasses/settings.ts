@@ -29,10 +29,7 @@ const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 /** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#31735, #39477, #48084. */
 const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string]>> = {
   off: ['{rule} switches locality off', SWITCH],
-  distribute: [
-    'Envoy follows `localityLbSetting.distribute` of {rule}, which says what share goes to which zone',
-    '`failover` with `outlierDetection` instead of `distribute` in {rule} keeps to zones',
-  ],
+  distribute: ['Envoy follows `distribute` of {rule}', '`failover` with `outlierDetection` instead keeps to zones'],
   kept: [`${KEPT}${EVERYWHERE}`, ''],
   outlier: [DETECTED, ''],
   mesh: [DETECTED, ''],
@@ -45,10 +42,7 @@ const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, se
 const AFTER_FIELD: typeof BY_RULE = {
   meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
   unset: [undefined, OUTLIER],
-  elsewhere: [
-    '{rule} does not count: Istio looks in the namespaces of the client, the Service and the mesh, in turn',
-    'move {rule} to namespace {namespace}, exported to its clients',
-  ],
+  elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 
 /** Without alternatives that say `(from 1.5)`, of a version before. */

@@ -36,12 +36,10 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   const inits = listIn(object, 'spec.initContainers');
   const named = [...(isGateway ? [] : containers), ...inits];
   // Of any other mesh: an init container redirects connections to one beside the application.
-  const isRedirected = inits.some((each) => textsIn(each, 'securityContext.capabilities.add').includes('NET_ADMIN'));
+  const redirects = inits.some((each) => textsIn(each, 'securityContext.capabilities.add').includes('NET_ADMIN'));
+  const beside = redirects && containers.length > 1 ? containers : [];
   const found =
-    named.find((container) => SIDECARS[textIn(container, 'name')] !== undefined) ??
-    (isRedirected && containers.length > 1
-      ? containers.find(({ name }) => /envoy|proxy|mesh/.test(`${name}`))
-      : undefined);
+    named.find(({ name }) => SIDECARS[`${name}`]) ?? beside.find(({ name }) => /envoy|proxy|mesh/.test(`${name}`));
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
   const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
   const bySidecar = consul ?? (found && (SIDECARS[textIn(found, 'name')] ?? 'sidecar'));

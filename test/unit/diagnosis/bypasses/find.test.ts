@@ -105,7 +105,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of any other namespace',
     [rule(DETECTS, 'rules')],
-    /^DestinationRule rules\/r does not count.* → move .* to namespace shop/,
+    /^DestinationRule rules\/r is not in .* does not count → move it to shop/,
   ],
   ['that is not exported', [rule(DETECTS, 'istio-system', { exportTo: ['.'] })], /does not count/],
   [
@@ -318,6 +318,7 @@ const CASES: readonly Case[] = [
     ['kuma'],
   ],
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
+  ['Kmesh', [daemonSet('kmesh', 'ghcr.io/kmesh-net/kmesh:v1.0.0')], ['kmesh']],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
   ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
   ['Kuma', [pod('kuma-sidecar')], ['kuma']],
