@@ -167,11 +167,11 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
   );
 };
 
-const byAddOnManager: By = ({ labels, version }) => {
+const byAddOnManager: By = ({ labels, version, about }) => {
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
   const policy = atLeast(version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
   return reverts(
-    `the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`,
+    `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`,
   );
 };
 
@@ -277,7 +277,7 @@ const byHelm: By = (question) => {
 };
 
 /** In this order: what Flux, Argo CD or Fleet install by Helm carries Helm's marks too. */
-const OWNERS = [byGardener, byEks, byAddOnManager, byAks, byK3s, byOperator, byFlux, byArgo, byRke2, byHelm] as const;
+const OWNERS = [byGardener, byEks, byAks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byRke2, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
 export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): OwnerNote | undefined => {

@@ -346,7 +346,7 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };
 
-/** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice. */
+/** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */
 export const fixOf = (
   reason: CauseReason,
   facts: Facts,
@@ -358,8 +358,9 @@ export const fixOf = (
     note: isChange(step) ? noteFor(step, facts) : undefined,
   }));
   // Of what is denied nothing is left to do there.
-  const reverted = steps.filter(({ note }) => note?.reverts === true && note.line !== DRUID_NOTE);
-  const kept = steps.filter(({ note }) => note?.reverts !== true).map(({ step }) => step);
+  const isReverted = steps.some(({ note }) => note?.reverts === true);
+  const reverted = steps.filter(({ step, note }) => isReverted && isChange(step) && note?.line !== DRUID_NOTE);
+  const kept = steps.map(({ step }) => step).filter((step) => !isReverted || !isChange(step));
   const advised = steps.some(({ step }) => isChange(step)) ? [] : ownersFor(reason, facts);
   const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);
   return [...kept, ...notes, ...reverted.map(({ step }) => asAdvice(step))].map((step) =>
