@@ -1,14 +1,13 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { defined, nameOf } from '../../apis/values.ts';
-import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
+import { selectsNode } from '../routers/kube-proxy.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
@@ -254,12 +253,6 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   return isBlind && blind !== undefined ? { ...kind, blind } : kind;
 };
 
-/** Without a selector it is every Node. */
-const selectedBy =
-  ({ nodes }: { readonly nodes: readonly LabelSelector[] }) =>
-  ({ metadata }: Node): boolean =>
-    nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
-
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
   const { service, nodes, endpoints, index, snapshot } = facts;
@@ -282,7 +275,9 @@ export const entryOf = (facts: Facts): Entry | undefined => {
       .map((set) => {
         const near = itemsOf(snapshot.pods).filter(({ namespace }) => namespace === set.namespace);
         const own = near.filter((pod) => pod.serviceAccount === set.serviceAccount && pod.nodeName !== '');
-        return own.length > 0 ? own.map(({ nodeName }) => nodeName) : nodes.filter(selectedBy(set)).map(nameOf);
+        return own.length > 0
+          ? own.map(({ nodeName }) => nodeName)
+          : nodes.filter((node) => selectsNode(set, node)).map(nameOf);
       });
     // Of those that announce only MetalLB looks at the label, and clients look at none.
     const heeds =
@@ -292,7 +287,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
       (node) =>
         !(heeds && node.metadata?.labels?.[EXCLUDED] !== undefined) &&
         (runners.length === 0 || runners.flat().includes(nameOf(node))) &&
-        deciders.every((own) => own.some((each) => selectedBy(each)(node))),
+        deciders.every((own) => own.some((each) => selectsNode(each, node))),
     );
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = externalTrafficPolicy === 'Local';

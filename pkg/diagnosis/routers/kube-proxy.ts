@@ -25,6 +25,7 @@ export const imageVersion = (image: string): RouterVersion | undefined => {
 export const routerObjectTitle = ({ kind, namespace, name }: RouterObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
+/** Without a selector it is every Node. */
 export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }: Node): boolean =>
   nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
 
