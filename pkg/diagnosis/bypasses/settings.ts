@@ -1,7 +1,7 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
+import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined } from '../../apis/values.ts';
-import { isAuto, isRoutingKey } from '../../routing/slots.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceRefOf } from '../models/lookup.ts';
@@ -88,12 +88,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { setting = '', decides = BY_ITSELF, byRule, edition } = row;
   const { image = '', isZoned } = seen;
   const version = imageVersion(image);
-  const isAnnotated =
-    row.readsMode === true &&
-    Object.entries(service.metadata?.annotations ?? {}).some(
-      ([key, value]) => isRoutingKey('annotations', key) && isAuto(value),
-    );
-  const wished = service.spec?.trafficDistribution ?? (isAnnotated ? 'its annotation' : undefined);
+  const isAuto = row.readsMode === true && service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] === 'Auto';
+  const wished = service.spec?.trafficDistribution ?? (isAuto ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
   if (!isZoned && (since !== undefined || byRule !== undefined))

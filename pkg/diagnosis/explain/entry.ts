@@ -222,10 +222,9 @@ const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => 
 };
 
 const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
-  const loadBalancerClass = service.spec?.loadBalancerClass ?? '';
-  const annotations = Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('='));
-  const own = [...annotations, loadBalancerClass];
-  const isInternal = annotations.some((each) => each.endsWith('/load-balancer-type=Internal'));
+  const byClass = service.spec?.loadBalancerClass ?? '';
+  const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
+  const isInternal = own.some((each) => each.endsWith('/load-balancer-type=Internal'));
   const { daemonSets } = index.bypasses;
   const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
   const signs = new Set([
@@ -242,8 +241,8 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
     Object.keys(modes).some((sign) => signs.has(sign));
   const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
   // A class belongs to one controller, whatever else runs in the cluster.
-  if (named === undefined && loadBalancerClass !== '')
-    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${loadBalancerClass}) picks` };
+  if (named === undefined && byClass !== '')
+    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
   const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
@@ -361,20 +360,25 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
 /** Through which Nodes traffic from outside enters, and how they share it. */
 export const entryCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
-  const { type, externalTrafficPolicy } = service.spec ?? {};
+  const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   if (entry === undefined) return [];
-  if (externalTrafficPolicy !== 'Local') {
-    const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';
-    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters: ${entry.enters}.`;
-    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, entry.remedy)];
-  }
+  const say = (evidence: string, remedy: string) => [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : 'externalIPs';
+  const outside = `Service ${name} has ${by}: traffic from outside`;
+  if (externalTrafficPolicy !== 'Local')
+    return say(`${outside} is routed by the zone of the Node through which it enters: ${entry.enters}.`, entry.remedy);
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
-  if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many || many[1] < 2 * few[1])
-    return [];
+  if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many) return [];
+  if (many[1] < 2 * few[1])
+    return entry.announced === 'all'
+      ? say(`${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`, entry.remedy)
+      : [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
   const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
-  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  return say(
+    evidence,
+    `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`,
+  );
 };
