@@ -29,7 +29,6 @@ export interface Installed {
   readonly world: World;
   readonly webhooks: readonly Replica[];
   readonly reconcilers: readonly ProbedProgram[];
-  readonly flowControllers: readonly ProbedProgram[];
   readonly programs: readonly ProbedProgram[];
   stop(): Promise<void>;
 }
@@ -125,7 +124,6 @@ export const install = async (bed: Bed, options: InstallOptions = {}): Promise<I
     world,
     webhooks,
     reconcilers,
-    flowControllers,
     programs: [...reconcilers, ...webhooks, ...flowControllers],
     async stop() {
       await publisher.stop();

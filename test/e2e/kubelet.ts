@@ -147,8 +147,6 @@ interface KubeletOptions {
 }
 
 export interface Kubelet {
-  /** Every program that was started, those that have ended included. */
-  readonly programs: readonly Component[];
   /** Throws why it has stopped by itself. */
   assertRunning(): void;
   /** Ends the programs and the watch over them. */
@@ -268,7 +266,6 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
   const { api } = bed;
   const running = new Map<string, Running>();
   const ending = new Set<string>();
-  const programs: Component[] = [];
   const stopping = new AbortController();
 
   const tell = async (pod: KubeletPod, one: Running, name: string, status: object): Promise<void> => {
@@ -295,7 +292,6 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     }
     const one = await describeProgram(options, pod, node);
     running.set(pod.metadata.uid, one);
-    programs.push(one.component);
     one.component.start();
   };
 
@@ -346,7 +342,6 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     if (failure !== undefined) throw failure as Error;
   };
   return {
-    programs,
     assertRunning,
     async stop() {
       stopping.abort();

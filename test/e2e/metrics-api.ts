@@ -27,8 +27,6 @@ export interface MetricsApi {
   set(...readings: readonly PodReading[]): void;
   /** Forgets all. */
   forget(): void;
-  /** Requests for metrics that arrived, the oldest first, with the user as the API server authenticated it. */
-  readonly requests: readonly { readonly url: string; readonly user: string }[];
   /** Whether requests for metrics are answered with 503 from now on. */
   unavailable: boolean;
   /** Makes the group known to the API server and waits until it can be asked. Done by the start. */
@@ -108,7 +106,6 @@ export const startMetricsApi = async (
   { readings }: { readonly readings?: (namespace?: string) => Iterable<PodReading> } = {},
 ): Promise<MetricsApi> => {
   const table = new Map<string, PodReading>();
-  const requests: { url: string; user: string }[] = [];
   const pair = await bed.pki.serving('metrics-api', [serviceHost(SERVICE)]);
   const server = createServer(
     {
@@ -120,10 +117,9 @@ export const startMetricsApi = async (
       // Refused with an answer that says why, not with a broken connection.
       rejectUnauthorized: false,
     },
-    ({ url = '', headers, socket }, response) => {
+    ({ url = '', socket }, response) => {
       const asked = new URL(url, 'https://metrics');
       const allowed = (socket as TLSSocket).authorized;
-      if (allowed && PODS.test(asked.pathname)) requests.push({ url, user: String(headers['x-remote-user'] ?? '') });
       const [code, body] = !allowed
         ? failure(401, 'Unauthorized', 'only the aggregator may ask')
         : api.unavailable && PODS.test(asked.pathname)
@@ -141,7 +137,6 @@ export const startMetricsApi = async (
       for (const reading of given) table.set(`${reading.namespace}/${reading.pod}`, reading);
     },
     forget: () => table.clear(),
-    requests,
     unavailable: false,
     async register() {
       const priorities = { groupPriorityMinimum: 100, versionPriority: 100 };

@@ -311,9 +311,6 @@ export const readerToken = async ({ api }: Bed): Promise<string> => {
 
 export interface MeasuredBed {
   readonly nodes: readonly BedNode[];
-  /** A server of `shop/web` on each node. */
-  readonly pods: readonly BedPod[];
-  readonly meters: readonly Meter[];
 }
 
 /** A node whose meter has a Pod, as the chart's DaemonSet makes it. */
@@ -331,15 +328,11 @@ export const startMeasured = async (bed: Bed, zones: readonly string[]): Promise
   await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
   await createMeterAccount(bed);
   const nodes: BedNode[] = [];
-  const pods: BedPod[] = [];
-  const meters: Meter[] = [];
   for (const zone of zones) {
-    const { node, meter } = await startMeasuredNode(bed, { name: `${zone}1`, zone });
+    const { node } = await startMeasuredNode(bed, { name: `${zone}1`, zone });
     nodes.push(node);
-    meters.push(meter);
     const pod = await bed.pod({ node, app: 'web', namespace: 'shop', serve: false });
     startServers(bed, pod);
-    pods.push(pod);
   }
-  return { nodes, pods, meters };
+  return { nodes };
 };

@@ -21,9 +21,3 @@ export interface Admission {
   /** Closes connections to webhooks. */
   close(): void;
 }
-
-/** Admission of an API server without webhooks. */
-export const noAdmission: Admission = {
-  admit: (input) => Promise.resolve(input.object ?? { metadata: {} }),
-  close: () => undefined,
-};

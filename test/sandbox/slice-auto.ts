@@ -22,15 +22,6 @@ export const allocate = (ratios: ZoneRatios | undefined, count: number): Allocat
   return result.kind === 'allocated' ? result : { kind: 'refused', message: upstream.eventText(result) };
 };
 
-/** How many endpoints each zone gives to others and takes from them. */
-export const lending = (
-  zones: ReadonlyMap<string, Pick<ZoneAllocation, 'desired'>>,
-  counts: ReadonlyMap<string, number>,
-) => {
-  const { give, receive } = upstream.planLending(zones, counts);
-  return { give: new Map(give), receive: new Map(receive) };
-};
-
 /** The sandbox's plan as the model's, and back: slices pass through as they are, with whatever else they hold. */
 export const throughModel = (plan: SlicePlan, change: (model: upstream.SlicePlan) => upstream.SlicePlan): SlicePlan => {
   const asSlices = (objects: readonly StoredObject[]) => objects as unknown as readonly EndpointSlice[];

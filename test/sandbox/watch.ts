@@ -12,7 +12,6 @@ export interface WatchHub {
   /** Serves the watch until the client, the timeout or `cut` ends it. Throws a Status error before the first byte. */
   serve(resource: ServedResource, route: Route, user: string, exchange: Exchange): void;
   cut(how: '410' | 'reset' | 'close', matches: (watch: OpenWatch) => boolean): void;
-  readonly size: number;
 }
 
 /** An open watch as faults see it. */
@@ -162,9 +161,6 @@ export const createWatchHub = ({ store, toJson, bookmarkSeconds }: Options): Wat
         if (how === 'reset') watch.exchange.reset(false);
         watch.stop();
       }
-    },
-    get size() {
-      return watches.size;
     },
   };
 };

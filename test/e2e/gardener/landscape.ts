@@ -55,7 +55,7 @@ const INSTALLED: ReadonlySet<string> = new Set([
 ]);
 
 /** Installs and starts it, and waits until it works: it sleeps ten seconds first. The namespace `garden` must exist. */
-export const startDruid = async (bed: Bed, owner: Owner): Promise<Component> => {
+export const startDruid = async (bed: Bed, owner: Owner): Promise<void> => {
   const folder = join(bed.directory, 'etcd-druid');
   mkdirSync(folder, { recursive: true });
   await owner.describeDruid(folder);
@@ -84,7 +84,6 @@ export const startDruid = async (bed: Bed, owner: Owner): Promise<Component> => 
     (log) => log.includes('Starting workers'),
     { assert: () => druid.assertRunning() },
   );
-  return druid;
 };
 
 /** Priority classes of a seed that the components name; the API server refuses Pods with one that it does not know. */
@@ -96,7 +95,6 @@ export interface GardenerLandscape {
   readonly world: World;
   readonly gardenlet: Owner;
   readonly operator: Owner;
-  readonly druid: Component;
   setSeed(enabled: boolean): Promise<unknown>;
   setGarden(enabled: boolean): Promise<unknown>;
   /** Starts the two commands as installed on a seed that is also a garden runtime. */
@@ -186,13 +184,12 @@ export const openLandscape = async (
   );
   const gardenlet = await openOwner(bed, 'gardenlet');
   const operator = await openOwner(bed, 'gardener-operator');
-  const druid = await startDruid(bed, gardenlet);
+  await startDruid(bed, gardenlet);
   const settings = (enabled: boolean): object => ({ settings: { topologyAwareRouting: { enabled } } });
   return {
     world,
     gardenlet,
     operator,
-    druid,
     setSeed: (enabled) => world.client.patch(SEEDS, { name: SEED }, 'merge', { spec: settings(enabled) }),
     setGarden: (enabled) =>
       world.client.patch(GARDENS, { name: 'garden' }, 'merge', { spec: { runtimeCluster: settings(enabled) } }),
