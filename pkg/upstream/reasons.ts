@@ -9,14 +9,13 @@ interface Rule {
   readonly remedy: string;
 }
 
-const controller = (sentence: string, remedy: string): Rule => ({
-  component: 'EndpointSlice controller',
-  sentence,
-  remedy,
-});
-const kubeProxy = (sentence: string, remedy: string): Rule => ({ component: 'kube-proxy', sentence, remedy });
-const anyProxy = (sentence: string, remedy: string): Rule => ({ component: 'any proxy', sentence, remedy });
-const cilium = (sentence: string, remedy: string): Rule => ({ component: 'Cilium', sentence, remedy });
+const ruleOf =
+  (component: Rule['component']) =>
+  (sentence: string, remedy: string): Rule => ({ component, sentence, remedy });
+const controller = ruleOf('EndpointSlice controller');
+const kubeProxy = ruleOf('kube-proxy');
+const anyProxy = ruleOf('any proxy');
+const cilium = ruleOf('Cilium');
 
 const NOTHING = 'Nothing to do.';
 const USE_FIELD =
@@ -189,12 +188,10 @@ export const REASONS = {
     'Service {service} has externalTrafficPolicy Local, which makes Cilium ignore its hints, so Node {node} uses all {ready} ready endpoints.',
     'Remove the policy, or route by another Service inside the cluster.',
   ),
-  LinkerdSlicesOff: {
-    component: 'Linkerd',
-    sentence:
-      'Linkerd filters no endpoints by zone here, so clients on Node {node} use all {ready} ready endpoints of Service {service}.',
-    remedy: 'Install Linkerd with `enableEndpointSlices=true`.',
-  },
+  LinkerdSlicesOff: ruleOf('Linkerd')(
+    'Linkerd filters no endpoints by zone here, so clients on Node {node} use all {ready} ready endpoints of Service {service}.',
+    'Install Linkerd with `enableEndpointSlices=true`.',
+  ),
 } as const satisfies Readonly<Record<string, Rule>>;
 
 /** Stable code of a rule. */

@@ -69,14 +69,10 @@ export const wishOf = (service: Service, version: KubernetesVersion, gates: Feat
     explained(reason, { service: fullName(service), version: formatVersion(version), value });
   if (annotation !== undefined && isAuto(annotation)) {
     const auto = { source: 'topology-mode', value: annotation, understood: true } as const;
-    if (!isEnabled('TopologyAwareHints', version, gates)) {
+    if (!isEnabled('TopologyAwareHints', version, gates))
       return { ...auto, mode: 'none', ...why('HintsControllerGateOff') };
-    }
-    return {
-      ...auto,
-      mode: 'proportional',
-      ...why(field === undefined ? 'ProportionalHints' : 'AnnotationWins', field),
-    };
+    const reason = field === undefined ? 'ProportionalHints' : 'AnnotationWins';
+    return { ...auto, mode: 'proportional', ...why(reason, field) };
   }
   if (field !== undefined) {
     const found = understoodValue(field, version, gates);

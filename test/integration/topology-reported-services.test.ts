@@ -122,9 +122,11 @@ interface Item {
 
 const clusterOf = ({ service = {}, pods = {}, nodeLabels = {}, ...reported }: Objects): string => {
   const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
-  for (const { kind, metadata, spec } of list.items) {
+  for (const item of list.items) {
+    const { kind, metadata, spec } = item;
     if (kind === 'Node') metadata.labels = { ...metadata.labels, ...nodeLabels };
     if (kind === 'Service') Object.assign(metadata, service);
+    if (kind === 'Service') Object.assign(item, { status: { loadBalancer: { ingress: [{ ip: '10.88.1.2' }] } } });
     if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
   }
   if (pods === null) list.items = list.items.filter(({ kind }) => kind !== 'Deployment');
@@ -638,6 +640,42 @@ const ROWS: readonly Row[] = [
     'StickyClients',
     /^✓ effective: 100 %/,
     /ConfigMap kube-system\/kube-proxy has ipvs\.scheduler sh/,
+  ],
+  [
+    'https://github.com/cloudnativelabs/kube-router/pull/207',
+    {
+      annotations: { 'kube-router.io/service.scheduler': 'dh' },
+      plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.5.0', 'kube-router')],
+    },
+    'NotWanted',
+    'HintsIgnored',
+    /^✗ not wanted: .*33 %/,
+    /service\.scheduler dh: all connections to one address go to one endpoint\. → Use another scheduler/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/131765',
+    {
+      nodes: ['a', 'b', 'c', 'a'],
+      spec: { ...CLOSE, ...LOCAL_ENTRY },
+      plane: [kubeProxy('1.33.5'), proxyConfig('mode: nftables\n')],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^✓ through its cluster IP 100 %/,
+    /Nodes without an endpoint of Service shop\/web \(node-3\): kube-proxy in nftables .* 1\.33\.6/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/pull/133969',
+    {
+      nodes: ['a', 'b', 'c', 'a'],
+      spec: { ...AFFINE, ...LOCAL_ENTRY },
+      plane: [kubeProxy('1.33.6'), proxyConfig('mode: nftables\n')],
+    },
+    'Effective',
+    'StickyClients',
+    /^✓ through its cluster IP 100 %/,
+    /kube-proxy 1\.33\.6/,
+    /nftables mode/,
   ],
   [
     'https://github.com/cilium/cilium/issues/12551',

@@ -34,7 +34,7 @@ import { givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
-import { stickyCauses } from './sticky.ts';
+import { shutOut, stickyCauses } from './sticky.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
@@ -233,6 +233,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
+    ...shutOut(facts),
     ...(clientZones.length > 1 ? entryCauses(facts) : []),
     ...stickyCauses(facts),
     ...crossingCauses(facts, effective),

@@ -60,11 +60,11 @@ const labelNode: Fix = (facts) => {
   const names = unlabelled.map(nameOf).sort();
   const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
   const older = [...Map.groupBy(unlabelled, (node) => zoneElsewhere(node).join('='))];
-  const isKnown = older.every(([label]) => label !== '=');
+  const isKnown = older.every(([shown]) => shown !== '=');
   const label = isKnown
     ? older.map(
-        ([label, own]) =>
-          `# as their label ${label} says: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${label.replace(/^.*=/, '')}`,
+        ([shown, own]) =>
+          `# as their label ${shown} says: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${shown.replace(/^.*=/, '')}`,
       )
     : names.length > MOST_NODES
       ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]

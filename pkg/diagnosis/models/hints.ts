@@ -8,7 +8,7 @@ import { atLeast } from '../../routing/version.ts';
 import { withHints } from '../../upstream/controller/allocation.ts';
 import { type FeatureGates, type StoredHints, type ZoneShares, storedHints, zoneShares } from '../../upstream/index.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { controlPlaneVersion, firstFamilyOf, serviceKeyOfRef, serviceRefOf, slicesByService } from './lookup.ts';
+import { controlPlaneVersion, firstFamilyOf, keyOfService, serviceRefOf, slicesByService } from './lookup.ts';
 
 export type HintSource = 'topology-mode' | 'trafficDistribution' | 'webhook' | 'none';
 
@@ -111,11 +111,9 @@ const hintsByZone = ({ shares, zones }: FinalHints, endpoints: readonly ReturnTy
     const { minimum = null, desired = null, maximum = null } = zones?.get(zone) ?? {};
     /** Share of the CPU of all counted Nodes, 0..1; null where it is not known. */
     const cpuShare = ratios === undefined ? null : (ratios.get(zone) ?? 0);
+    const count = hinted.filter((each) => each === zone).length;
     // The endpoints that the CPU heuristic allocates to the zone, null where it allocates none; and how many ready ones are hinted.
-    return [
-      zone,
-      { cpuShare, minimum, desired, maximum, hinted: hinted.filter((each) => each === zone).length },
-    ] as const;
+    return [zone, { cpuShare, minimum, desired, maximum, hinted: count }] as const;
   });
   return Object.fromEntries(rows);
 };
@@ -140,16 +138,12 @@ const reportOf = (service: Service, family: FinalHints) => {
 
 /** Of these Services in their order, families in name order. */
 export const hintsReport = (snapshot: ClusterSnapshot, options: HintsOptions, services: readonly Service[]) => {
-  const shares = zoneShares(itemsOf(snapshot.nodes));
   const version = controlPlaneVersion(snapshot, options.version);
+  const settings = { ...options, version, shares: zoneShares(itemsOf(snapshot.nodes)) };
   const slices = slicesByService(itemsOf(snapshot.slices));
   return {
     services: services.flatMap((service) =>
-      finalHints(service, slices.get(serviceKeyOfRef(serviceRefOf(service))) ?? [], {
-        ...options,
-        shares,
-        version,
-      }).map((family) => reportOf(service, family)),
+      finalHints(service, slices.get(keyOfService(service)) ?? [], settings).map((own) => reportOf(service, own)),
     ),
   };
 };

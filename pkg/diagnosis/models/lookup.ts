@@ -45,14 +45,9 @@ export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<s
 };
 
 /** The control plane's version: as given, as the API server says, as the newest kubelet (never newer than it), else the newest known. */
-export const controlPlaneVersion = (
-  snapshot: ClusterSnapshot,
-  given: KubernetesVersion | undefined,
-): KubernetesVersion => {
-  const stated = given ?? snapshot.version;
-  if (stated !== undefined) return stated;
+export const controlPlaneVersion = (snapshot: ClusterSnapshot, given?: KubernetesVersion): KubernetesVersion => {
   const kubelets = itemsOf(snapshot.nodes).flatMap((node) => kubeletVersion(node) ?? []);
-  return kubelets.sort(compareVersions).at(-1) ?? NEWEST_KNOWN_VERSION;
+  return given ?? snapshot.version ?? kubelets.sort(compareVersions).at(-1) ?? NEWEST_KNOWN_VERSION;
 };
 
 /** addressTypes that proxies route; they leave FQDN alone. */

@@ -5,6 +5,8 @@ import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, Proxy, ProxyEndpoint, Route } from '../../upstream/index.ts';
+import { endpointsOf } from '../../upstream/features.ts';
+import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';
 import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { PLANES, isAgent } from '../routers/planes.ts';
 import { firstRelease } from '../routers/behaviour.ts';
@@ -48,8 +50,6 @@ export interface GroupRoute extends Route {
 export const groupNodes = (nodes: readonly Node[], alike: (node: Node) => string): readonly (readonly Node[])[] => [
   ...Map.groupBy(inNameOrder(nodes), (node) => `${zoneOfNode(node)} ${alike(node)}`).values(),
 ];
-
-const endpointsOf = (slices: readonly EndpointSlice[]): Endpoint[] => slices.flatMap((slice) => slice.endpoints ?? []);
 
 /** Of an address that is there twice, a proxy may prefer the one on its own Node. */
 const hasDuplicates = (endpoints: readonly Endpoint[]): boolean =>
@@ -95,7 +95,7 @@ const rememberedMerge = (): MergeEndpoints => {
 
 /** As `routesOf`, worked out once for all Nodes that are treated alike. */
 export const groupRoutesOf = (input: GroupRoutesInput): GroupRoute[] => {
-  const endpoints = endpointsOf(input.slices);
+  const endpoints = input.slices.flatMap(endpointsOf);
   const names = namedNodes(input.service, endpoints);
   const merge = hasDuplicates(endpoints) ? mergeEndpoints : rememberedMerge();
   const groups = names === undefined ? input.groups : input.groups.flatMap((group) => splitByName(group, names));
@@ -158,6 +158,12 @@ export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject
   );
 };
 
+const UNREADY = { ready: false, serving: false };
+
+/** Hinted for the zone where it is. */
+const endpoint = (key: string, zone: string, more: Partial<Endpoint> = {}): ProxyEndpoint =>
+  proxyEndpoint({ addresses: [key], zone, hints: { forZones: [{ name: zone }] }, ...more }, key, 0);
+
 /** How a data plane can leave a client without endpoints while one is ready: the endpoints, and the clients it is about. */
 const LOSSES: readonly { readonly endpoints: (client: Node) => ProxyEndpoint[]; readonly clients: string }[] = [
   {
@@ -166,12 +172,7 @@ const LOSSES: readonly { readonly endpoints: (client: Node) => ProxyEndpoint[]; 
   },
   {
     endpoints: (client) => [
-      {
-        ...endpoint('here', `${NOT_READY}${zoneOfNode(client)}`),
-        nodeName: nameOf(client),
-        ready: false,
-        serving: false,
-      },
+      endpoint('here', `${NOT_READY}${zoneOfNode(client)}`, { nodeName: nameOf(client), conditions: UNREADY }),
       endpoint('other', zoneOfNode(client)),
     ],
     clients: 'on whose Node the only endpoint is not ready',
@@ -209,19 +210,6 @@ export type Following =
   | { readonly kind: 'unknown'; readonly reason: 'RouterUnknown' | 'RouterAssumed'; readonly message: string };
 
 const FOLLOWED: Following = { kind: 'followed' };
-
-const endpoint = (key: string, zone: string): ProxyEndpoint => ({
-  key,
-  address: key,
-  port: 0,
-  zone,
-  nodeName: '',
-  ready: true,
-  serving: true,
-  terminating: false,
-  zoneHints: new Set([zone]),
-  nodeHints: new Set(),
-});
 
 /** With one endpoint in the zone and one elsewhere, each hinted for its own. */
 const keepsZone = (service: Service, clients: Clients): boolean => {

@@ -2,8 +2,9 @@
 import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
+import { endpointsOf } from '../../upstream/features.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
-import { nearest } from './lookup.ts';
+import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';
 
 /** Why there is nothing to simulate. */
 type RefusalReason =
@@ -62,7 +63,7 @@ const newAddress = (index: number, family: string): string => {
 const newEndpoints = (
   zone: string,
   count: number,
-  existing: readonly Endpoint[],
+  existing: readonly ReadyEndpoint[],
   { nodes, family }: WhatIf,
   at: number,
   like: Endpoint | undefined,
@@ -105,17 +106,6 @@ const hostSlice = ({ service, slices, family, port }: WhatIf): EndpointSlice => 
 
 const addressOf = ({ addresses }: Endpoint): string => addresses[0] ?? '';
 
-/** Ready endpoints of the family by zone, each address once, in the order of addresses. */
-const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<string, Endpoint[]> => {
-  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
-  const ready = own.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
-  const found = new Map(ready.map((endpoint) => [addressOf(endpoint), endpoint]));
-  return Map.groupBy(
-    [...found.values()].sort((a, b) => byText(addressOf(a), addressOf(b))),
-    ({ zone = '' }) => zone,
-  );
-};
-
 /**
  * Takes away the last ready endpoints of a zone by address, or adds some. All hints go with it: the control plane writes
  * slices anew when their Pods change, and so decides anew.
@@ -123,8 +113,8 @@ const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<stri
 export const changeReplicas = (whatIf: WhatIf) => {
   const { family, replicas, nodes } = whatIf;
   const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
-  const ready = readyByZone(whatIf.slices, family);
-  const like = [...ready.values()].flat()[0];
+  const ready = Map.groupBy(readyEndpoints(whatIf.slices, family), ({ zone }) => zone);
+  const like = whatIf.slices.flatMap(endpointsOf).find(isEndpointReady);
   const gone = new Set<string>();
   const added: Endpoint[] = [];
   const changes = new Map<string, { before: number; after: number }>();
@@ -133,7 +123,7 @@ export const changeReplicas = (whatIf: WhatIf) => {
     if (!zones.has(zone) && after > there.length)
       refuse('UnknownZone', `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, [...zones])}`);
     changes.set(zone, { before: there.length, after });
-    for (const endpoint of there.slice(after)) gone.add(addressOf(endpoint));
+    for (const endpoint of there.slice(after)) gone.add(endpoint.address);
     added.push(...newEndpoints(zone, after - there.length, there, whatIf, added.length, like));
   }
   const host = hostSlice(whatIf);

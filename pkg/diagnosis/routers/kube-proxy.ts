@@ -202,6 +202,7 @@ const behaviourAt = (version: KubernetesVersion, gates: FeatureGates): Omit<Beha
 
 /** Gates in a file can switch hints off before this minor only. */
 const LOCKED_SINCE = 33;
+const UNSEEN = `its ConfigMap is not among these objects, and a feature gate there may switch hints off before 1.${LOCKED_SINCE}`;
 const SUPPORTED_SKEW = 3;
 
 const skewNotes = (node: Node, version: KubernetesVersion): string[] => {
@@ -250,24 +251,17 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
   // It never learns its zone, whatever its gates say.
   const blind = stated.version === undefined && own?.minor === 21 && own.patch === 0;
   const proxy: Proxy = blind ? { kind: 'ruled', name: 'kube-proxy 1.21.0', rule: {} } : { kind: 'kube-proxy' };
+  const why = [...doubts];
+  if (agent !== undefined && own === undefined && stated.version === undefined)
+    why.push(`its image names no version, so the kubelet's (${formatVersion(version)}) is assumed`);
+  if (seen?.unseen === true && !atLeast(version, LOCKED_SINCE)) why.push(UNSEEN);
+  if (agent?.rolling === true)
+    why.push('a roll-out of its DaemonSet is under way, and its Pods are not among these objects');
   const draft = {
     router: 'kube-proxy',
     title: 'kube-proxy',
     version: own,
-    doubts: [
-      ...doubts,
-      ...(agent !== undefined && own === undefined && stated.version === undefined
-        ? [`its image names no version, so the kubelet's (${formatVersion(version)}) is assumed`]
-        : []),
-      ...(seen?.unseen === true && !atLeast(version, LOCKED_SINCE)
-        ? [
-            `its ConfigMap is not among these objects, and a feature gate there may switch hints off before 1.${LOCKED_SINCE}`,
-          ]
-        : []),
-      ...(agent?.rolling === true
-        ? ['a roll-out of its DaemonSet is under way, and its Pods are not among these objects']
-        : []),
-    ],
+    doubts: why,
     evidence: [...evidence, ...(seen?.evidence ?? [])],
     behaviour: { ...behaviourAt(version, blind ? {} : gates), source: blind ? MENDED : source },
     notes: skewNotes(node, version),

@@ -241,15 +241,11 @@ export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
 };
 
 const AGENTS = [KUBE_PROXY_AGENT, ...PLANES.map(({ agent }) => agent)];
+const LABELS = AGENTS.flatMap(({ labels = [] }) => labels);
 
 /** Values of the labels by which Pods of all agents are found, by the label's key. */
 export const AGENT_LABELS: ReadonlyMap<string, readonly string[]> = new Map(
-  [
-    ...Map.groupBy(
-      AGENTS.flatMap(({ labels = [] }) => labels),
-      ([key]) => key,
-    ),
-  ].map(([key, labels]) => [key, labels.map(([, value]) => value)]),
+  LABELS.map(([key]) => [key, LABELS.filter(([own]) => own === key).map(([, value]) => value)]),
 );
 
 interface AgentObject {

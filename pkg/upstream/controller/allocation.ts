@@ -53,9 +53,8 @@ export const zoneShares = (nodes: readonly Node[]): ZoneShares => {
   const candidates = nodes.filter((node) => counts(node));
   const cpuOf = ({ status }: Node): bigint => nanoCpu(status?.allocatable?.['cpu']);
   const zoneless = candidates.filter((node) => zoneOfNode(node) === '').map((node) => nameOf(node));
-  if (zoneless.length > 0) {
+  if (zoneless.length > 0)
     return unknown('NodeWithoutZone', zoneless, `${zoneless.length} ready Nodes have no zone (${listed(zoneless)})`);
-  }
   const powerless = candidates.filter((node) => cpuOf(node) === 0n).map((node) => nameOf(node));
   if (powerless.length > 0) {
     const message = `${powerless.length} ready Nodes have no allocatable CPU (${listed(powerless)})`;
@@ -63,9 +62,8 @@ export const zoneShares = (nodes: readonly Node[]): ZoneShares => {
   }
   const nano = new Map<string, bigint>();
   for (const node of candidates) nano.set(zoneOfNode(node), (nano.get(zoneOfNode(node)) ?? 0n) + cpuOf(node));
-  if (nano.size < 2) {
+  if (nano.size < 2)
     return unknown('FewerThanTwoZones', [], `ready worker Nodes are in ${nano.size} zones, and two are needed`);
-  }
   const total = milliFromNano([...nano.values()].reduce((sum, own) => sum + own, 0n));
   const milliCpu = new Map([...nano].sort(([a], [b]) => byText(a, b)).map(([zone, own]) => [zone, milliFromNano(own)]));
   return { kind: 'known', milliCpu, ratios: new Map([...milliCpu].map(([zone, own]) => [zone, own / total])) };
@@ -146,11 +144,8 @@ export interface SlicePlan {
 export const isReadyToController = ({ conditions }: Endpoint): boolean => conditions?.ready === true;
 
 /** All slices in the order in which the controller walks them. */
-export const allSlices = ({ create, update, unchanged }: SlicePlan): readonly EndpointSlice[] => [
-  ...create,
-  ...update,
-  ...unchanged,
-];
+export const allSlices = ({ create, update, unchanged }: SlicePlan): readonly EndpointSlice[] =>
+  [create, update, unchanged].flat();
 
 export const withHints = ({ hints: _, ...endpoint }: Endpoint, hints: EndpointHints | undefined): Endpoint =>
   hints === undefined ? endpoint : { ...endpoint, hints };

@@ -89,9 +89,7 @@ const proportional = (input: SyncInput): Omit<SyncResult, 'mode'> => {
       hinted: false,
     };
   };
-  const ready = allSlices(plan)
-    .flatMap((slice) => endpointsOf(slice))
-    .filter(isReadyToController).length;
+  const ready = allSlices(plan).flatMap(endpointsOf).filter(isReadyToController).length;
   const allocation = allocate(shares.kind === 'known' ? shares.ratios : undefined, ready);
   if (allocation.kind === 'refused') return refuse(allocation);
   const { zones } = allocation;

@@ -111,10 +111,7 @@ const endpointsFor = (
   const wide = ['IPv4', 'IPv6'].flatMap((family) => ports.flatMap((port) => of(port, family)));
   if (across !== 'addresses') return { own, judged: wide };
   const hints = new Map(wide.toReversed().map(({ address, zoneHints }) => [address, zoneHints]));
-  const hintedAlike = (endpoint: ProxyEndpoint): ProxyEndpoint => ({
-    ...endpoint,
-    zoneHints: hints.get(endpoint.address) ?? endpoint.zoneHints,
-  });
+  const hintedAlike = (each: ProxyEndpoint) => ({ ...each, zoneHints: hints.get(each.address) ?? each.zoneHints });
   return { own: own.map(hintedAlike), judged: wide.map(hintedAlike) };
 };
 
@@ -124,21 +121,15 @@ const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Cho
   const auto = rule.whenAuto !== undefined && isOptedIn(service, WHEN_AUTO);
   const { optIn, sameNode, partial, stoppedByLocal, ...own } = auto ? rule.whenAuto : rule;
   const endpoints = endpointsFor(input, own);
-  const answer = (list: Choice['list'], mode: TopologyMode, reason: Reason) => ({
-    list,
-    mode,
-    reason,
-    own: endpoints.own,
-  });
+  const answer = (list: Choice['list'], mode: TopologyMode, reason: Reason) => ({ list, mode, reason, ...endpoints });
   const all = (reason: Reason) => answer(endpoints.own, '', reason);
   const near = rule.localDns === true && isLocalDns(service) ? endpoints.own : [];
   const beside = near.filter(({ ready, nodeName }) => ready && nodeName === nameOf(input.node));
   if (beside.length > 0) return answer(beside, '', 'SameNodeHints');
   if (optIn === undefined) return all(ignoring ?? 'HintsIgnored');
   if (!isOptedIn(service, optIn)) return all(unasked ?? 'RouterNotOptedIn');
-  if (stoppedByLocal === true && service.spec?.externalTrafficPolicy === 'Local') {
+  if (stoppedByLocal === true && service.spec?.externalTrafficPolicy === 'Local')
     return all('CiliumExternalTrafficPolicyLocal');
-  }
   const judged = endpoints.judged.filter((endpoint) => counts(endpoint, own.counts));
   const [node, zone] = [nameOf(input.node), zoneOfNode(input.node)];
   if (sameNode === 'hints' && (partial === 'skip' || judged.every(({ nodeHints }) => nodeHints.size > 0))) {
@@ -185,10 +176,8 @@ export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
   if (input.service.spec?.internalTrafficPolicy === 'Local' && proxy.rule.policyBlind !== true) {
     const node = nameOf(input.node);
-    const local = usable(
-      endpoints.filter(({ nodeName }) => node !== '' && nodeName === node),
-      proxy.rule,
-    );
+    const here = endpoints.filter(({ nodeName }) => node !== '' && nodeName === node);
+    const local = usable(here, proxy.rule);
     const reason = local.length > 0 ? 'InternalTrafficPolicyLocal' : 'NoLocalEndpoints';
     return buildRoute(input, { local, reachable: local, used: local, endpoints, reason });
   }
