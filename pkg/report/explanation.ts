@@ -121,19 +121,12 @@ const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
 ];
 
-/** gRPC clients keep one connection for all of their requests, which proxies balance once. */
-const heldTexts = ({ used }: Explanation): string[] =>
-  [...new Set(used.map(({ port }) => port))]
-    .filter((port) => /^(?:grpc|h2c?|http2)(?:-|$)/.test(port))
-    .map((port) => `all requests of a client on port ${port} go with its one connection to one Pod`);
-
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
 const scopedText = (report: Explanation, alone: string): string => {
   const { around, unseen, past } = report.scope;
   const enters = entersText(report);
   const limits = [
     ...LIMITS.flatMap(([cause, text]) => (report.causes.some(({ reason }) => reason === cause) ? [text] : [])),
-    ...heldTexts(report),
     ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];

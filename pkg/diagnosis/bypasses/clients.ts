@@ -20,6 +20,8 @@ export interface Client {
   readonly kept?: RegExp;
   /** From this version on it keeps to `internalTrafficPolicy: Local`, as the Service's proxies do. */
   readonly localSince?: KubernetesVersion;
+  /** From this version on it follows hints. */
+  readonly hintsSince?: KubernetesVersion;
   /** From this version on `spec.trafficDistribution` makes it prefer its zone. */
   readonly fieldSince?: KubernetesVersion;
   /** So does the annotation `topology-mode`. */
@@ -260,6 +262,8 @@ export const CLIENTS = clients({
   linkerd: {
     decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
     byHints: true,
+    image: /linkerd\/(?:proxy|controller):/,
+    hintsSince: { major: 2, minor: 12 },
     localSince: { major: 2, minor: 13 },
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },

@@ -189,10 +189,7 @@ const byMeshes = (service: Service, namespace: string, { meshes, daemonSets }: B
   const sidecars = [...meshes].flatMap(([client, all]): Found[] => {
     if (client === undefined) return [];
     const row: Client = CLIENTS[client];
-    const pods = all.filter(
-      ({ meshImage, leftPorts }) =>
-        !leaves(service, leftPorts) && (!isLocal || underLocal(row, meshImage) !== undefined),
-    );
+    const pods = all.filter((own) => !leaves(service, own.leftPorts) && (!isLocal || underLocal(row, own.meshImage)));
     const pod = pods.find((each) => each.namespace === namespace) ?? pods[0];
     if (pod === undefined) return [];
     const { namespace: from, meshImage: image } = pod;
@@ -201,11 +198,8 @@ const byMeshes = (service: Service, namespace: string, { meshes, daemonSets }: B
     const own = isLocal ? underLocal(row, image) : {};
     return [{ client, evidence, possible: from !== namespace, image, controller: image, from, own }];
   });
-  return [
-    ...sidecars,
-    ...byDaemonSet('ztunnel', 'istio-ambient', daemonSets),
-    ...byDaemonSet('kmesh', 'kmesh', daemonSets),
-  ];
+  const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
+  return [...sidecars, ...nodes.flat()];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
@@ -226,7 +220,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   ];
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
-    const image = [seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
+    // What Istio's proxies do is said by istiod.
+    const shown = [...index.images.filter((each) => each.includes('/pilot:')), seen.image ?? '', ...index.images];
+    const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;

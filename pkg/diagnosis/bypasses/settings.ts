@@ -71,11 +71,10 @@ const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, fr
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from }: Seen) => {
   const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
-  const isFor = ({ kind, services, parents }: EntryObject): boolean =>
-    (kind === 'MeshLoadBalancingStrategy' && services.length === 0) ||
-    services.includes(`${namespace}/${name}`) ||
-    parents.some((each) => targets.includes(each));
-  const own = rules.filter((each) => each.kind === byRule && isFor(each));
+  const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
+  const own = [...hosts, ...targets].flatMap((target) =>
+    rules.filter(({ kind, services, parents }) => kind === byRule && [...services, ...parents].includes(target)),
+  );
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
   const found = places.flatMap((at) => own.filter((each) => each.namespace === at && isExported(each, client)))[0];
@@ -83,11 +82,14 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   return { rule: found ?? own[0], locality: locality === 'mesh' && mesh.off === 'false' ? 'meshOff' : locality };
 };
 
+/** Of Linkerd's edges those of 2024 and later count as newer. */
+const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
 export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
-  const { setting = '', decides = BY_ITSELF, byRule, edition } = row;
+  const { setting = '', decides = BY_ITSELF, byRule, edition, hintsSince } = row;
   const { image = '', isZoned } = seen;
-  const version = imageVersion(image);
+  const version = versionOf(image);
   const isAuto = row.readsMode === true && service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] === 'Auto';
   const wished = service.spec?.trafficDistribution ?? (isAuto ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
@@ -96,6 +98,12 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: '' };
+  if (hintsSince !== undefined && version !== undefined && compareVersions(version, hintsSince) < 0)
+    return {
+      decides: `${decides}; seen: ${image}`,
+      setting: 'an update: before it takes all endpoints',
+      byHints: false,
+    };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   const { rule, locality = '' } = ruleOf(row, service, seen);
   if (counts && wished !== undefined && BY_RULE[locality] === undefined)
@@ -115,8 +123,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
 export const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client> | undefined => {
   if (localSince === undefined) return {};
-  // Of Linkerd's edges those of 2024 and later count as newer.
-  const seen = imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+  const seen = versionOf(image);
   if (seen !== undefined && compareVersions(seen, localSince) >= 0) return undefined;
   const since = `from ${versionText(localSince)} on it keeps to the Node (internalTrafficPolicy)`;
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };

@@ -182,18 +182,18 @@ const placesOf = (references: readonly Fields[], beside: string): string[] => [
 /** Of Istio and Emissary: `service`, or with its namespace and more, in a URL too. */
 const hostOf = (object: Fields, key = 'host') => {
   const [, name = '', namespace = ''] = /^(?:\w+:\/\/)?([^.:]*)\.?([^.:]*)/.exec(textIn(object, key)) ?? [];
-  return { name, namespace };
+  // `*.local` and more of it are all Services.
+  return { name, namespace: name === '*' && /^(?:svc|cluster|local)?$/.test(namespace) ? '*' : namespace };
 };
 
 const keepsZone = (inner: Fields): boolean =>
   fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined || listIn(inner, 'localZone.affinityTags').length > 0;
 
-/** Services for which Kuma's policy keeps to zones; none where it does so for the whole mesh. */
+/** Services for which Kuma's policy keeps to zones; a star and a star where it does so for the whole mesh. */
 const zonalTargets = (spec: Fields): Fields[] => {
-  const targets = listIn(spec, 'to')
-    .filter((to) => objectsIn(to).some(keepsZone))
-    .map((to) => fieldsIn(to, 'targetRef'));
-  if (targets.some(({ kind }) => kind === undefined || kind === 'Mesh')) return [];
+  const zonal = listIn(spec, 'to').filter((to) => objectsIn(to).some(keepsZone));
+  const targets = zonal.map((to) => fieldsIn(to, 'targetRef'));
+  if (targets.some(({ kind }) => kind === undefined || kind === 'Mesh')) return [{ name: '*', namespace: '*' }];
   return targets.map((target) => {
     const shown = textIn(target, 'name') || stringsIn(target, 'labels')['kuma.io/display-name'] || '(labels)';
     // `web_shop_svc_80`, before there are objects of kind MeshService.

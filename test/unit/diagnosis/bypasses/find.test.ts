@@ -96,6 +96,11 @@ const OWNER = {
 
 /** What a sidecar of Istio 1.23, or of Kuma, does by the objects that decide before it. */
 const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
+  [
+    'of every host',
+    [rule(DETECTS, 'istio-system', { host: '*.svc.cluster.local' })],
+    /by DestinationRule istio-system/,
+  ],
   ['beside the Service', [rule(DETECTS)], /^Envoy prefers its own zone by DestinationRule shop\/r/],
   [
     'of the namespace of the mesh',
@@ -385,6 +390,18 @@ describe('clients that bypass the proxies', () => {
       expect(found.map(({ decides, setting }) => `${decides} → ${setting}`).join()).to.match(line);
     });
   }
+
+  it('of Linkerd before 2.12 does not say that it follows hints', () => {
+    const found = ['stable-2.11.5', 'stable-2.12.0'].map((tag) => {
+      const collector = createCollector();
+      for (const each of [web(), pod('linkerd-proxy', false, {}, `cr.l5d.io/linkerd/proxy:${tag}`)])
+        collector.add(each);
+      return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(
+        (each) => 'byHints' in each && each.byHints,
+      );
+    });
+    expect(found).to.deep.equal([[false], [true]]);
+  });
 
   it('names the Ingress in the command that mends it', () => {
     const collector = createCollector();
