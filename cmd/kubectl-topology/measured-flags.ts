@@ -132,7 +132,7 @@ const fromMeters = async (flags: SourceFlags, io: Io): Promise<LiveTraffic> => {
       if (readings.length === 0) throw new UsageError(`measured traffic: ${notes.join('; ')}`);
       const isFirst = pairs.length === 0;
       pairs = pairsWith(pairs, readings);
-      return isFirst ? averageOf(readings, notes) : averageBetween(pairs, notes);
+      return isFirst ? averageOf(pairs, notes) : averageBetween(pairs, notes);
     },
     close: () => client.close(),
   };

@@ -5,7 +5,7 @@ import { GROUP } from '../apis/names.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
-import { type Tariff, type TrafficShares, monthlyCost } from './prices.ts';
+import { type Tariff, type TrafficShares, monthlyCost, plainShares } from './prices.ts';
 import { asName, asText, listReader, reader, record } from './project/fields.ts';
 
 const SECONDS_PER_DAY = 86_400;
@@ -79,7 +79,6 @@ export type MeasuredPart = ReturnType<typeof partOf>;
 
 export const measuredService = (flows: readonly MeasuredFlow[]) => {
   const known = sum(flows.filter(hasZones));
-  const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
   return {
     gigabytesPerDay: gigabytesPerDay(sum(flows)),
     /** Of the bytes between known zones; null where there are none. */
@@ -87,7 +86,7 @@ export const measuredService = (flows: readonly MeasuredFlow[]) => {
     /** A second; null where the source counts none. */
     connections: connectionsOf(flows),
     /** Bytes a second by client zone, then endpoint zone; zones that are known. */
-    matrix: Object.fromEntries(rows),
+    matrix: plainShares(costMatrixOf(flows)),
   };
 };
 

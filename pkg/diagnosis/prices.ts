@@ -144,6 +144,9 @@ export const DAYS_PER_MONTH = 365 / 12;
 /** Shares of the traffic by client zone, then endpoint zone, as `trafficOf` of pkg/upstream gives them. */
 export type TrafficShares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
+export const plainShares = (matrix: TrafficShares): Record<string, Record<string, number>> =>
+  Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
+
 /** What the traffic of a Service costs a month; `gigabytesPerDay`: requests and responses together, of the whole matrix. */
 export const monthlyCost = (tariff: Tariff, matrix: TrafficShares, gigabytesPerDay: number): number => {
   let cost = 0;

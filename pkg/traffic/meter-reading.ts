@@ -170,15 +170,14 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
     notes.push(
       `${named(own.map(({ node }) => node))}: ${service} is not measured: node-local DNS exempts it from connection tracking`,
     );
-  const lost = Map.groupBy(
-    readings.flatMap((reading) => Object.entries(reading.lost)).filter(([, count]) => count > 0),
-    ([reason]) => reason,
+  const lost = readings.flatMap((reading) => Object.entries(reading.lost)).filter(([, count]) => count > 0);
+  const losses = [...Map.groupBy(lost, ([reason]) => reason)].map(
+    ([reason, own]) => `${reason} ${sumBy(own, ([, count]) => count)}`,
   );
-  const losses = [...lost].map(([reason, own]) => `${reason} ${sumBy(own, ([, count]) => count)}`);
   return losses.length === 0 ? notes : [...notes, `lost since the meters began: ${losses.join(', ')}`];
 };
 
-/** A meter's newest reading, and the one before it that is of an earlier window. */
+/** A meter's newest reading, and the one before it that is of an earlier window; without one it counts since the meter began. */
 export interface ReadingPair {
   readonly before: MeterReading | undefined;
   readonly now: MeterReading;
@@ -215,7 +214,8 @@ const directOf = (rates: readonly ReturnType<typeof ratesOf>[]): Direct | undefi
   };
 };
 
-const averageOfPairs = (pairs: readonly ReadingPair[], notes: readonly string[]): Measured => {
+/** Each meter's average over its pair; they add up, because each flow is counted on one node only. */
+export const averageOf = (pairs: readonly ReadingPair[], notes: readonly string[] = []): Measured => {
   const rates = pairs.map(ratesOf);
   return {
     by: 'traffic-meter',
@@ -226,19 +226,11 @@ const averageOfPairs = (pairs: readonly ReadingPair[], notes: readonly string[])
   };
 };
 
-/** Each meter's average since it began; they add up, because each flow is counted on one node only. */
-export const averageOf = (readings: readonly MeterReading[], notes: readonly string[] = []): Measured =>
-  averageOfPairs(
-    readings.map((now) => ({ before: undefined, now })),
-    notes,
-  );
-
-/** The average between the readings of each pair; a meter that was read once does not count. */
-export const averageBetween = (pairs: readonly ReadingPair[], notes: readonly string[] = []): Measured =>
-  averageOfPairs(
-    pairs.filter(({ before }) => before !== undefined),
-    notes,
-  );
+/** The same without meters that were read once. */
+export const averageBetween = (pairs: readonly ReadingPair[], notes?: readonly string[]): Measured => {
+  const twice = pairs.filter(({ before }) => before !== undefined);
+  return averageOf(twice, notes);
+};
 
 /** Pairs with these readings as the newest. A meter that closed no window since the last reading keeps its pair: its rate stays. */
 export const pairsWith = (earlier: readonly ReadingPair[], readings: readonly MeterReading[]): ReadingPair[] => {

@@ -51,11 +51,7 @@ const freshOf = (zone: string, { for: duration = '', namespace, selector }: Evac
   };
 };
 
-const selectsOf = ({ spec: { zone, namespaceSelector, serviceSelector } }: ZoneEvacuation): unknown[] => [
-  zone,
-  namespaceSelector,
-  serviceSelector,
-];
+const selectsOf = ({ spec }: ZoneEvacuation): unknown[] => [spec.zone, spec.namespaceSelector, spec.serviceSelector];
 
 const ROUNDING = { up: 'Up', down: 'Down' } as const;
 const MINUTE = 60_000;

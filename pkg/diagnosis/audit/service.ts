@@ -216,7 +216,7 @@ export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' 
   (scope.around.some(({ possible }) => !possible) || isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
-const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
+const BROKEN = new Set<CauseReason>([
   'NoBackendForZone',
   'UnreadyForZone',
   'PublishedNotReady',
@@ -225,12 +225,7 @@ const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
   'NoLocalEndpoints',
 ]);
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
-const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>([
-  'Headless',
-  'ExternalName',
-  'NotProxied',
-  'ApiServer',
-]);
+const UNROUTED = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied', 'ApiServer']);
 
 /**
  * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses

@@ -1,5 +1,6 @@
 // Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
-import { byText, sumBy } from '../../apis/values.ts';
+import { sumBy } from '../../apis/values.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import type { Cause } from '../explain/reasons.ts';
 import {
   AUDIT_GROUPS,
@@ -41,13 +42,9 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
 const crossingOf = (services: readonly ServiceAudit[]): number =>
   sumBy(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
 
-const bypassedOf = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
-  const names = services.flatMap(({ bypasses }) => bypasses).sort(byText);
-  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, own]) => [name, own.length]));
-};
-
 export const auditSum = (services: readonly ServiceAudit[], nodes: number, clientsBy: 'cpu' | 'nodes') => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
+  const bypassing = services.flatMap(({ bypasses }) => bypasses);
   const promised = predicted.filter(({ saving }) => saving !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
   const count = (verdict: ServiceAudit['verdict']): number =>
@@ -66,7 +63,7 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
     /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */
     clientsBy,
     /** Services that clients bypass the proxies of, by the client's name; no saving is predicted of them. */
-    bypassed: bypassedOf(services),
+    bypassed: Object.fromEntries(countBy(bypassing, (client) => client)),
     /** Services without a prediction; they do not count below. */
     unpredicted: services.length - predicted.length,
     endpoints: sumBy(services, ({ endpoints }) => endpoints),

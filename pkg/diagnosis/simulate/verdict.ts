@@ -5,7 +5,7 @@ import type { Demand } from '../../flow/types.ts';
 import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '../../upstream/index.ts';
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
-import { type Tariff, monthlyCost } from '../prices.ts';
+import { type Tariff, monthlyCost, plainShares } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
 import { type ModeName, type RecommendationReason, SIMPLEST_FIRST, type Verdict, isStrategy } from './types.ts';
 
@@ -37,9 +37,6 @@ export const readyForProxies = (
 /** Shares of all connections, by the client's zone, then the endpoint's; the empty name is for no zone. */
 export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-const recordOf = (matrix: Traffic['matrix']): Matrix =>
-  Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
-
 /** The endpoint with the highest load, by its capacity where that is known; the first of equals. */
 const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, capacity }: Frame) => {
   const known = cores !== null && capacity !== null;
@@ -70,7 +67,7 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
   const outcome = {
     /** Ready endpoints that carry a hint. */
     hinted: ready.filter(({ zoneHints, nodeHints }) => zoneHints.size + nodeHints.size > 0).length,
-    matrix: recordOf(traffic.matrix),
+    matrix: plainShares(traffic.matrix),
     /** Fraction of the connections that arrive which stay in their zone. */
     inZoneShare: inZoneShare(traffic),
     /** Fraction of the connections that find no endpoint. */
@@ -163,12 +160,8 @@ const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict 
 
 /** What proxies make of hints, where that is not what the mode means: the rule that most of these Nodes have in common; ties by name. */
 const proxyVerdict = ({ routes, outcome }: Flow, limit: Limit): Verdict | undefined => {
-  const [common] = [
-    ...Map.groupBy(
-      routes.filter(({ mode }) => mode === ''),
-      ({ reason }) => reason,
-    ),
-  ]
+  const ignoring = routes.filter(({ mode }) => mode === '');
+  const [common] = [...Map.groupBy(ignoring, ({ reason }) => reason)]
     .map(([reason, own]) => ({ reason, message: own[0]?.message ?? '', count: nodesOf(own) }))
     .sort((a, b) => b.count - a.count || byText(a.reason, b.reason));
   if (common === undefined) return undefined;

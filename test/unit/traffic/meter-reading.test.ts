@@ -84,9 +84,12 @@ describe('a reading of a meter', () => {
   }
 });
 
+const sinceBegin = (readings: readonly MeterReading[], notes?: readonly string[]) =>
+  averageOf(pairsWith([], readings), notes);
+
 describe('averages over meters', () => {
   it("add up, each by its meter's own time", () => {
-    const measured = averageOf([
+    const measured = sinceBegin([
       reading('n1', 100, [row('a', 'b', 100, 500)]),
       reading('n2', 10, [row('a', 'b', 10, 5)]),
     ]);
@@ -122,7 +125,7 @@ describe('averages over meters', () => {
   });
 
   it('have connections past Services of the Nodes that show them, over the time that all of these cover', () => {
-    const { direct, notes } = averageOf([
+    const { direct, notes } = sinceBegin([
       reading('n1', 100, [], { direct: [row('a', 'b', 100), row('a', 'a', 0)] }),
       reading('n2', 10, [], { direct: [row('a', 'b', 10)] }),
       reading('n3', 500, [], { hidesDirect: true }),
@@ -146,7 +149,7 @@ describe('averages over meters', () => {
 
   it('name the Nodes that are not measured, and what was lost', () => {
     const states = ['n1', 'n2', 'n3', 'n4'].map((node) => reading(node, 1, [], { state: 'Unsupported' }));
-    const { notes } = averageOf(
+    const { notes } = sinceBegin(
       [
         ...states,
         reading('n5', 1, [], {
@@ -179,7 +182,7 @@ describe('averages over meters', () => {
         fc.integer({ min: 1, max: 1e6 }),
         (meters, seconds) => {
           const readings = meters.map((each, index) => reading(`n${index}`, seconds, each));
-          const { flows } = averageOf(readings);
+          const { flows } = sinceBegin(readings);
           const sum = flows.reduce((all, flow) => all + bytesOf(flow), 0) * seconds;
           const counted = meters.flat().reduce((all, each) => all + each.requestBytes + each.responseBytes, 0);
           expect(sum).to.be.closeTo(counted, 1e-6 * Math.max(1, counted));
