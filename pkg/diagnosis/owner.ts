@@ -1,5 +1,5 @@
 // Who owns an object, by the marks that it carries, and where its owner wants a change: another one reverts a patch of the object.
-import { ANNOTATION_ORIGIN } from '../apis/names.ts';
+import { ANNOTATION_ORIGIN, ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
 import type { ObjectMeta, StringMap } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
@@ -30,6 +30,8 @@ const ANNOTATIONS = [
   'objectset.rio.cattle.io/owner-name',
   'objectset.rio.cattle.io/id',
   ANNOTATION_ORIGIN,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
 ] as const;
 
 /** The controller of an object, and who else wrote to it, by name. */

@@ -78,10 +78,6 @@ const keptText = (report: Explanation): string => {
   return lends(report) ? `${share}, as the hints direct` : share;
 };
 
-/** What is missing for an answer. */
-const unknownText = (report: Explanation): string =>
-  `${report.routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : ''}${shareText(report)}`;
-
 const failingText = ({ failing, failingInPart }: Explanation['effective']): string => {
   const all = failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
   return failingInPart.length === 0 ? all : `${all}; some of those of clients in ${failingInPart.join(', ')} fail`;
@@ -149,6 +145,9 @@ const unwantedText = ({ by }: Explanation['wanted']): string =>
     ? 'not wanted: the Service has no recognised topology setting'
     : `not recognised: ${clean(by)} does nothing here`;
 
+const unseenText = ({ routers }: Explanation): string =>
+  routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : '';
+
 const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
   switch (report.verdict) {
     case 'Effective':
@@ -156,7 +155,7 @@ const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string
     case 'Assumed':
       return strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
     case 'Unknown':
-      return strong(`? not known: ${unknownText(report)}`);
+      return strong(`? not known: ${unseenText(report)}${shareText(report)}`);
     case 'NotWanted':
       return bad(`✗ ${unwantedText(report.wanted)}; ${missedText(report)}`);
     case 'Ineffective':

@@ -7,6 +7,7 @@ import { atLeast } from '../../routing/version.ts';
 import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import type { Facts } from './facts.ts';
 import type { Cause } from './reasons.ts';
 import type { Change, Keys, Step } from './remedy.ts';
@@ -65,10 +66,8 @@ export const settingsFor = ({ version, options, index: { groups, routers } }: Fa
   };
 };
 
-export const presentAnnotation = ({ service }: Facts): string | undefined =>
-  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find(
-    (key) => service.metadata?.annotations?.[key] !== undefined,
-  );
+export const presentAnnotation = (annotations: StringMap = {}): string | undefined =>
+  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find((key) => annotations[key] !== undefined);
 
 /** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
 export const annotate: Fix = (facts) => {
@@ -82,7 +81,7 @@ export const annotate: Fix = (facts) => {
 export const useField: Fix = (facts) => {
   const { field, annotated, beside, key } = settingsFor(facts);
   if (field === undefined || (annotated && beside === undefined)) return undefined;
-  const present = presentAnnotation(facts);
+  const present = presentAnnotation(facts.service.metadata?.annotations);
   const unset = present === undefined ? [] : [setKeys('annotations', { [present]: null })];
   const set = facts.service.spec?.trafficDistribution === field ? [] : [patchSpec({ trafficDistribution: field })];
   return [...(beside !== undefined && annotated ? [setKeys('annotations', { [key]: beside })] : unset), ...set];
@@ -114,7 +113,7 @@ export const askingNote = (facts: Facts): OwnerNote | undefined => {
   const { service, version } = facts;
   if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true };
   const { distribution, key } = settingsFor(facts);
-  const annotation = (presentAnnotation(facts) ?? key).replaceAll('/', '~1');
+  const annotation = (presentAnnotation(service.metadata?.annotations) ?? key).replaceAll('/', '~1');
   const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';
   return ownerNote(service.metadata ?? {}, { pointer, distribution }, version);
 };

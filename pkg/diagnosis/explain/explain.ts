@@ -209,6 +209,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const loop = loopCauses(facts);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
+  const entry = localEntryCauses(facts);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const balance = facts.loop?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
   // Proxies never look at hints of a headless Service or one with the policy Local.
@@ -219,7 +220,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]
       : []),
     ...evacuation,
-    ...localEntryCauses(facts),
+    // Which Node a node port is asked of is the client's choice: that nothing asks for zones comes first.
+    ...(wanted || facts.service.spec?.type !== 'NodePort' ? entry : []),
     ...failingCauses(facts),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
@@ -234,6 +236,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...shutOut(facts),
+    ...entry,
     ...(clientZones.length > 1 ? entryCauses(facts) : []),
     ...stickyCauses(facts),
     ...crossingCauses(facts, effective),

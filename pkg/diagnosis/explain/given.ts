@@ -58,7 +58,6 @@ export const webhooksFor = ({ snapshot, ref }: Pick<Facts, 'snapshot' | 'ref'>, 
 /** docs/operations/topology_aware_routing.md of gardener/gardener; gardener/etcd-druid#973 */
 const BY_FIELD =
   'Gardener runs a webhook for this label up to Kubernetes 1.31. From 1.32 on `spec.trafficDistribution` asks, for an Etcd `spec.etcd.clientService.trafficDistribution`: topologyAwareRouting in the Seed or Garden sets both, in releases that know the field. For hints by the label install the `endpointslice-webhook`.';
-const WITHOUT_WEBHOOK = 32;
 
 /** `unhinted`: ready endpoints in slices that a strategy label asks hints for, at least one. */
 const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
@@ -66,12 +65,11 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   const { webhooks } = facts.snapshot;
   const slices = [...new Set(unhinted.map(({ slice }) => slice))];
   const what = `slice ${listed(slices.map(nameOf))} stored without hints`;
-  const isGardeners = facts.labels[LABEL_CONSIDER] === 'true' && atLeast(facts.version, WITHOUT_WEBHOOK);
-  const remedy = isGardeners ? BY_FIELD : undefined;
-  if (webhooks.kind === 'unknown' && isGardeners)
-    return given('WebhookMissing', `${what}; no webhook for the label was seen (${webhooks.why}).`, remedy);
-  if (webhooks.kind === 'unknown')
-    return given('WebhookSkipped', `${what}; whether a webhook serves it could not be seen (${webhooks.why}).`);
+  const remedy = facts.labels[LABEL_CONSIDER] === 'true' && atLeast(facts.version, 32) ? BY_FIELD : undefined;
+  if (webhooks.kind === 'unknown') {
+    const reason = remedy === undefined ? 'WebhookSkipped' : 'WebhookMissing';
+    return given(reason, `${what}; whether a webhook serves it could not be seen (${webhooks.why}).`, remedy);
+  }
   const serving = webhooks.items.filter((webhook) => webhook.slices);
   if (serving.length === 0)
     return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`, remedy);

@@ -9,11 +9,6 @@ const MISSING_HINTS = new Set(['NoHints', 'EndpointWithoutHint', 'ZoneNotHinted'
 const said = ({ type, status, reason, message }: Condition): string =>
   `${type} is ${status}, ${reason}${message === '' ? '' : `: ${message}`}`.replace(/\.?$/, '.');
 
-const changeText = ({ lastChange }: LoopReport): string =>
-  lastChange === undefined
-    ? ''
-    : ` Last change at ${lastChange.time}, ${lastChange.reason}: ${lastChange.message.replace(/\.$/, '')}.`;
-
 const shareText = ({ inZonePercent }: LoopReport, verb: string): string =>
   inZonePercent === undefined ? '' : ` ${inZonePercent} % of the demand ${verb} in its zone.`;
 
@@ -54,7 +49,9 @@ export const loopCauses = (facts: Facts): Cause[] => {
     return [cause(stage, 'FlowPolicyMissing', evidence)];
   }
   if (report.spreadOnPurpose && lacking) {
-    const evidence = `${who} plans no hints: every endpoint serves every zone.${shareText(report, 'stays')}${changeText(report)}`;
+    const { lastChange: { time, reason, message } = {} } = report;
+    const change = message === undefined ? '' : ` Last change at ${time}, ${reason}: ${message.replace(/\.$/, '')}.`;
+    const evidence = `${who} plans no hints: every endpoint serves every zone.${shareText(report, 'stays')}${change}`;
     return [cause('effective', 'PlanSpread', evidence)];
   }
   const observing = `${who} has spec.mode Observe: what it plans is not written.${shareText(report, 'would stay')}`;

@@ -18,9 +18,10 @@ import { presentAnnotation } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { type Taint, taintText } from './waiting.ts';
+import { type Taint, taintText, workloadTitle } from './waiting.ts';
 
-const annotationKey = (facts: Facts): string => presentAnnotation(facts) ?? ANNOTATION_TOPOLOGY_MODE;
+const annotationKey = ({ service }: Facts): string =>
+  presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
 
 /** Every endpoint that is ready, and there is one. */
 export const isHinted = ({ endpoints }: Pick<Facts, 'endpoints'>): boolean =>
@@ -114,13 +115,6 @@ const WRITER_REMEDY =
 const ONE_REMEDY =
   ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
 
-const MIRRORED = 'endpointslicemirroring-controller.k8s.io';
-
-const mirroredText = ({ slices, name }: Facts): string =>
-  slices.some(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === MIRRORED)
-    ? ` The control plane copies them from Endpoints ${name}, which another program writes, and copies no zones.`
-    : '';
-
 /** Labels that an importer of Services of other clusters gives its slices (Multi-Cluster Services API, KEP-1645). */
 const LABEL_SOURCE_CLUSTER = 'multicluster.kubernetes.io/source-cluster';
 
@@ -157,8 +151,12 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (Object.keys(selector ?? {}).length === 0 && endpoints.length > 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
-    const copied =
-      clusters.length === 0 ? mirroredText(facts) : ` Its slices are copies of those of cluster ${listed(clusters)}.`;
+    const isMirrored = facts.slices.some(
+      ({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === 'endpointslicemirroring-controller.k8s.io',
+    );
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which another program writes, and copies no zones.`;
+    const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
+    const copied = clusters.length > 0 ? imported : isMirrored ? mirrored : '';
     const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.${copied}`;
     const only = endpoints.length === 1 ? ONE_REMEDY : '';
     const zoneless = endpoints.every(({ zone }) => zone === '') ? `${WRITER_REMEDY}${only}` : undefined;
@@ -212,11 +210,15 @@ const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
   return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
 };
 
-/** kubernetes/kubernetes#84505 */
-const outsideOnly = ({ spec }: Facts['service']): string =>
-  spec?.externalTrafficPolicy === 'Local'
-    ? ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.'
-    : '';
+/** What looks like a request, and is none. */
+const lookalikes = ({ service, workloads }: Facts): string => {
+  const marked = workloads.filter(({ marks }) => presentAnnotation(marks?.annotations) !== undefined);
+  const misplaced = ` The annotation on ${listed(marked.map(workloadTitle))} is read by nothing: it belongs on the Service.`;
+  // kubernetes/kubernetes#84505
+  const outside =
+    ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.';
+  return `${marked.length > 0 ? misplaced : ''}${service.spec?.externalTrafficPolicy === 'Local' ? outside : ''}${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
+};
 
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
@@ -233,8 +235,8 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
-  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', `${evidence}${outsideOnly(service)}`);
+  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
