@@ -13,6 +13,8 @@ import { type Found, byAddresses, memberIndex } from './members.ts';
 import { NEW_FIELD, BY_ITSELF, asSet, entryName, leaves, underLocal } from './settings.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
 
+const DNS_UPSTREAM = 'kube-dns-upstream';
+
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
@@ -46,6 +48,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
+    hasUpstream: services.some(({ metadata }) => metadata?.name === DNS_UPSTREAM),
     nodes,
     isGke: nodes.some(({ metadata }) =>
       Object.keys(metadata?.labels ?? {}).some((label) => label.startsWith('cloud.google.com/gke-')),
@@ -207,11 +210,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
+  // By another name where the cache has a Service of its own to ask (RKE2).
+  const isOther = index.hasUpstream && service.metadata?.labels?.['k8s-app'] === 'kube-dns' && name !== DNS_UPSTREAM;
+  const isDns = isOther || key === 'kube-system/kube-dns';
   const found: Found[] = [
     ...byEntries(service, key, index),
     ...byMarks(service, key),
-    ...(key === 'kube-system/kube-dns' ? byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets) : []),
-    ...(key === 'kube-system/kube-dns' ? byAutoMode(index) : []),
+    ...(isDns ? [...byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
     ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),

@@ -118,8 +118,7 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
     ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
   ];
-  const row = MEMBERS.find(([sign]) => signs.some(({ value }) => sign.test(value)));
-  const [sign, setting, always, decides] = row ?? [];
+  const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const ways = defined({ setting, decides });
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };

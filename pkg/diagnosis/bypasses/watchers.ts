@@ -26,26 +26,17 @@ type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'
 
 const accountOf = ({ namespace, serviceAccount = '' }: Account): string => `${namespace}/${serviceAccount}`;
 
-/** DaemonSets that are no data plane: an ingress controller may well be one. They are read in every namespace. */
-const daemonSetsOf = ({ routers }: ClusterSnapshot): Runner[] =>
-  itemsOf(routers)
-    .filter((set) => set.kind === 'DaemonSet' && !isAnyAgent(set))
-    .map(({ serviceAccount = '', ...set }) => ({
-      ...set,
-      podLabels: set.labels,
-      serviceAccount,
-      images: set.containers.map(({ image }) => image),
-    }));
-
-/** Workloads, and Pods of ServiceAccounts that no workload seen has, each of these once. */
-const runnersOf = (snapshot: ClusterSnapshot): Runner[] => {
-  const workloads = [...itemsOf(snapshot.workloads), ...daemonSetsOf(snapshot)];
-  const owned = new Set(workloads.map(accountOf));
-  const others = itemsOf(snapshot.pods).filter((pod) => !owned.has(accountOf(pod)));
-  const ofPods = new Map(
-    others.map((pod) => [accountOf(pod), { kind: 'Pod', podLabels: pod.labels, images: [], ...pod }]),
-  );
-  return [...workloads, ...ofPods.values()];
+/** Workloads, DaemonSets that are no data plane, and Pods of ServiceAccounts that no workload seen has, each of these once. */
+const runnersOf = ({ routers, workloads, pods }: ClusterSnapshot): Runner[] => {
+  const daemonSets = itemsOf(routers).filter((set) => set.kind === 'DaemonSet' && !isAnyAgent(set));
+  const sets = daemonSets.map(({ serviceAccount = '', labels: podLabels, containers, ...set }) => {
+    const images = containers.map(({ image }) => image);
+    return { ...set, podLabels, serviceAccount, images };
+  });
+  const owned = new Set([...itemsOf(workloads), ...sets].map(accountOf));
+  const others = itemsOf(pods).filter((pod) => !owned.has(accountOf(pod)));
+  const ofPods = others.map((pod) => ({ kind: 'Pod', podLabels: pod.labels, images: [], ...pod }));
+  return [...itemsOf(workloads), ...sets, ...new Map(ofPods.map((pod) => [accountOf(pod), pod])).values()];
 };
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
@@ -80,7 +71,10 @@ export const watchingNamespaces = (snapshot: Roles): string[] => [
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
 
-export const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Runner): boolean =>
+export const selects = (
+  { metadata, spec }: Service,
+  { namespace, podLabels }: Pick<Runner, 'namespace' | 'podLabels'>,
+) =>
   (metadata?.namespace ?? 'default') === namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);

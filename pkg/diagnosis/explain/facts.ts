@@ -241,18 +241,15 @@ const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
 export const conditionIn = ({ conditions }: FlowLoopSummary, type: FlowPolicyCondition['type']) =>
   conditions.find((condition) => condition.type === type);
 
-/** What the FlowPolicy says, and what follows for traffic that crosses. */
+/**
+ * What the FlowPolicy says. `inForce`: the slices carry its plan, and what crosses zones does so on purpose; `spreadOnPurpose`: the plan is
+ * to write no hints, by what is known of the load.
+ */
 const loopReport = (loop: FlowLoopSummary) => {
   // In safe mode there are no hints because nothing is known, not because the load asks for it.
   const isSafeMode = conditionIn(loop, 'Observed')?.reason === 'MetricsLost';
   const inForce = loop.mode === 'Enforce' && conditionIn(loop, 'Effective')?.status === 'True' && !isSafeMode;
-  return {
-    ...loop,
-    /** The slices carry the plan: what crosses zones under it does so on purpose. */
-    inForce,
-    /** The plan is to write no hints, by what is known of the load. */
-    spreadOnPurpose: inForce && loop.spread === true,
-  };
+  return { ...loop, inForce, spreadOnPurpose: inForce && loop.spread === true };
 };
 
 export type LoopReport = ReturnType<typeof loopReport>;

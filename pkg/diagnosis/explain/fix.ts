@@ -26,6 +26,7 @@ import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes } from './facts.
 import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { sourceClusters } from './wanted.ts';
 
 /** Of several, the first whose changes help, or that has none. */
@@ -84,14 +85,21 @@ const labelNode: Fix = (facts) => {
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
 
-/** A second Service: the cluster IP of one cannot be changed. */
+/** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
 const exposeBeside: Fix = (facts) => {
-  if (Object.keys(facts.service.spec?.selector ?? {}).length === 0) return [];
+  const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
+  if (Object.keys(podLabels).length === 0) return [];
+  const beside = itemsOf(facts.snapshot.services)
+    .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
+    .map(nameOf);
+  if (beside.length > 0)
+    return [
+      `# for clients that any Pod may answer: Service ${beside.join(', ')}, which has a cluster IP for the same Pods`,
+    ];
   const { distribution } = settingsFor(facts);
-  const name = '{name}-by-zone';
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
   return [
-    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name=${name}${field}`,
+    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`,
   ];
 };
 

@@ -345,6 +345,15 @@ const CASES: readonly Case[] = [
     ['eks-auto-dns'],
     web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } }),
   ],
+  [
+    'node-local DNS, for a DNS Service of another name beside the one that the cache asks',
+    [
+      daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26'),
+      web({ metadata: { name: 'kube-dns-upstream', namespace: 'kube-system' } }),
+    ],
+    ['node-local-dns'],
+    web({ metadata: { name: 'rke2-coredns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } } }),
+  ],
   ['node-local DNS, for another Service', [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')], []],
   [
     'a webhook',
