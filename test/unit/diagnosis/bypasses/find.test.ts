@@ -349,7 +349,7 @@ const CASES: readonly Case[] = [
     'node-local DNS, for a DNS Service of another name beside the one that the cache asks',
     [
       daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26'),
-      web({ metadata: { name: 'kube-dns-upstream', namespace: 'kube-system' } }),
+      object('v1', 'Service', 'kube-dns-upstream', { spec: {} }, { namespace: 'kube-system' }),
     ],
     ['node-local-dns'],
     web({ metadata: { name: 'rke2-coredns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } } }),
