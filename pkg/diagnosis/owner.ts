@@ -88,6 +88,9 @@ const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   traefik: { service: 'service.spec.trafficDistribution' },
 };
 
+/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
+const PARAMETERS = 'spec.infrastructure.parametersRef';
+
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
 const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
@@ -97,6 +100,16 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     template: 'spec.nodeSets[].podTemplate',
   },
   'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
+  'gateway.networking.k8s.io': { service: PARAMETERS, replicas: PARAMETERS, template: PARAMETERS },
+  // docs/src/service_management.md there
+  'postgresql.cnpg.io': {
+    service: 'spec.managed.services.additional[].serviceTemplate, for a Service of another name,',
+    replicas: 'spec.instances',
+    template: 'spec.topologySpreadConstraints',
+  },
+  'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
+  // VictoriaMetrics/operator#1634; of a cluster under each component
+  'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
   'monitoring.coreos.com': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
   'opentelemetry.io': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
   'rabbitmq.com': {

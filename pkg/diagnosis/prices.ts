@@ -41,17 +41,13 @@ export const BUILT_IN_PRICES = {
 
 export const DEFAULT_PRICES = 'aws';
 
-/** Labels that only Nodes of a cloud have: by its managed Kubernetes, or by the CSI driver of its disks. */
-const NODES_OF: readonly (readonly [label: RegExp, prices: keyof typeof BUILT_IN_PRICES])[] = [
-  [/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/, 'gcp'],
-  [/^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/, 'azure'],
-];
-
-/** Of the cloud that the Nodes are in; where no label shows one, the default. */
+/** Of the cloud whose managed Kubernetes, or CSI driver of disks, labelled a Node; where none did, the default. */
 const listPricesFor = (nodes: readonly Node[]): PriceTable => {
-  const labels = nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {}));
-  const [, name = DEFAULT_PRICES] = NODES_OF.find(([label]) => labels.some((key) => label.test(key))) ?? [];
-  return BUILT_IN_PRICES[name];
+  const has = (label: RegExp): boolean =>
+    nodes.some(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => label.test(key)));
+  if (has(/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/)) return BUILT_IN_PRICES.gcp;
+  const isAzure = has(/^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/);
+  return BUILT_IN_PRICES[isAzure ? 'azure' : DEFAULT_PRICES];
 };
 
 export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>

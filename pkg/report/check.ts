@@ -55,9 +55,7 @@ export const renderFindings = (report: CheckReport, style: Style): string => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count === 0 ? [] : [countText(count, severity)];
   });
-  const nothing =
-    services === 0 ? 'nothing to check (Services that operators make are in no manifest)' : 'nothing found';
-  const sum = `${countText(services, 'Service')}, ${countText(workloads, 'workload')}, for Kubernetes ${kubernetesVersion}: ${counts.length === 0 ? nothing : counts.join(', ')}.`;
+  const sum = `${countText(services, 'Service')}, ${countText(workloads, 'workload')}, for Kubernetes ${kubernetesVersion}: ${counts.join(', ') || (services === 0 ? 'no Service to check' : 'nothing found')}.`;
   const text = findings.map((finding) => findingText(finding, screen)).join('');
   return `${text}${text === '' ? '' : '\n'}${screen.strong(sum)}\n`;
 };

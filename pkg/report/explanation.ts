@@ -15,7 +15,7 @@ import {
   tableOf,
   zoneText,
 } from './text.ts';
-import { explainedTraffic } from './measured.ts';
+import { explainedTraffic, measuredAlso } from './measured.ts';
 import { ageText } from './status.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
 
@@ -289,7 +289,7 @@ export const renderExplanation = (report: Explanation, style: Style, measured?: 
   const { spread, loop } = report;
   const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${routerHead(report)})`;
   return [
-    `${screen.strong(head)}\n${verdictLine(report, screen)}\n\n`,
+    `${screen.strong(head)}\n${verdictLine(report, screen)}${measured === undefined ? '' : measuredAlso(measured)}\n\n`,
     routersText(report, INDENT, screen),
     wantedText(report, screen),
     givenText(report, screen),

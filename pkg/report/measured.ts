@@ -65,18 +65,21 @@ const savedText = (savedBy: Readonly<Record<string, number>>, money: (amount: nu
 const FAR_OFF = 0.2;
 const MAX_NAMED = 3;
 
+const isFarOff = (predicted: number | null, crossing: number | null = null): boolean =>
+  predicted !== null && (crossing ?? 0) > predicted + FAR_OFF;
+
+const WHY_MORE =
+  'clients are not where the CPU of the Nodes is or keep old connections, or a proxy does not follow the hints';
+
 /** Services that should keep their traffic by everything that objects show, and do not. */
 const contradictions = ({ services }: AuditReport): string => {
-  const found = services.filter(
-    ({ crossZoneShare, measured }) =>
-      crossZoneShare !== null && (measured?.crossZoneShare ?? 0) > crossZoneShare + FAR_OFF,
-  );
+  const found = services.filter(({ crossZoneShare, measured }) => isFarOff(crossZoneShare, measured?.crossZoneShare));
   if (found.length === 0) return '';
   const named = found.map(
     ({ namespace, name, crossZoneShare, measured }) =>
       `${namespace}/${name} (${percentText(crossZoneShare)} predicted, ${percentText(measured?.crossZoneShare ?? null)} measured)`,
   );
-  return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: clients are not where the CPU of the Nodes is or keep old connections, or a proxy does not follow the hints.`;
+  return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: ${WHY_MORE}.`;
 };
 
 /** Services whose Pods were measured to be reached past them, the most first; and on how many Nodes that would be seen. */
@@ -138,6 +141,12 @@ const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
     from.map((zone) => [zone, ...zones.map((to) => cell(rates[zone]?.[to]))]),
   );
 };
+
+/** For the first line of an explanation; empty where what was measured agrees with the objects. */
+export const measuredAlso = ({ predicted, crossZoneShare }: ExplainedTraffic): string =>
+  isFarOff(predicted, crossZoneShare)
+    ? `; measured: ${percentText(crossZoneShare)} of its bytes cross zones (${WHY_MORE})`
+    : '';
 
 /** Of one Service, in its explanation. */
 export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { under, wrap }: Screen): string => {

@@ -129,6 +129,8 @@ describe('money by measured bytes', () => {
     const { out } = await runTopology(['explain', 'shop/web', '--measured', ...input]);
     expect(out).to.match(/MEASURED {3}2\.00 connections a second, 86\.4 GB a day; 70 % of the bytes cross zones/);
     expect(out).to.match(/FROM \\ TO +eu-1a +eu-1b/);
+    const kept = await runTopology(['explain', 'shop/web', '--measured', '-f', clusterFile('effective'), '-f', file]);
+    expect(kept.out.split('\n')[1]).to.contain('; measured: 70 % of its bytes cross zones (clients are not where');
   });
 });
 

@@ -143,14 +143,10 @@ const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices
   ];
 };
 
-const matrixOf = (all: readonly Assessed[], total: number) =>
-  plainMatrix(
-    weightedSum(
-      all.flatMap(({ prediction, weight }) =>
-        prediction === undefined || weight === 0 ? [] : [[prediction.now, weight / total] as const],
-      ),
-    ),
-  );
+const matrixOf = (all: readonly Assessed[], total: number) => {
+  const predicted = all.flatMap(({ prediction, weight }) => (prediction && weight > 0 ? { prediction, weight } : []));
+  return plainMatrix(weightedSum(predicted.map(({ prediction, weight }) => [prediction.now, weight / total])));
+};
 
 /** What routing by zone saves already, by what asks for it. */
 const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
@@ -226,7 +222,8 @@ export const explainTraffic = (
   if (only?.measured === undefined || only.monthlyCost === undefined) return undefined;
   const { by, seconds, notes } = bill.measured;
   const { currency, source, date } = bill.tariff.table;
-  return { by, seconds, notes, ...only.measured, monthlyCost: only.monthlyCost, prices: { currency, source, date } };
+  const [prices, predicted] = [{ currency, source, date }, only.crossZoneShare];
+  return { by, seconds, notes, predicted, ...only.measured, monthlyCost: only.monthlyCost, prices };
 };
 
 export type ExplainedTraffic = NonNullable<ReturnType<typeof explainTraffic>>;

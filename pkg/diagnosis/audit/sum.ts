@@ -17,13 +17,10 @@ const sumOfSavings = (savings: readonly Saving[]): Saving => ({
   endpoints: sumBy(savings, ({ endpoints }) => endpoints),
 });
 
-const savingOf = (services: readonly ServiceAudit[]): Saving =>
-  sumOfSavings(
-    services.map(({ saving, weight }) => ({
-      routing: (saving?.routing ?? 0) * weight,
-      endpoints: (saving?.endpoints ?? 0) * weight,
-    })),
-  );
+const savingOf = (services: readonly ServiceAudit[]): Saving => ({
+  routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
+  endpoints: sumBy(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
+});
 
 const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
   const costs = services.flatMap(({ monthlyCost }) => monthlyCost ?? []);

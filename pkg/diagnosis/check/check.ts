@@ -96,12 +96,10 @@ const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wis
 const vainRules = (service: Service): Said[] => {
   const { type, clusterIP, internalTrafficPolicy, selector } = service.spec ?? {};
   if (type === 'ExternalName') return [said('error', 'ExternalName', 'an ExternalName has no endpoints to route to')];
-  if (clusterIP === 'None') {
+  if (clusterIP === 'None')
     return [said('warning', 'Headless', 'clients of a headless Service choose among all addresses themselves')];
-  }
-  if (internalTrafficPolicy === 'Local') {
+  if (internalTrafficPolicy === 'Local')
     return [said('warning', 'InternalPolicyLocal', 'internalTrafficPolicy is Local: connections stay on the Node')];
-  }
   if (Object.keys(selector ?? {}).length === 0)
     return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
   if (service.spec?.publishNotReadyAddresses !== true) return [];

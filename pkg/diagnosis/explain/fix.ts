@@ -40,6 +40,8 @@ const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 const AGAIN = { [`${GROUP}/look-again`]: '"$(date +%s)"' };
 const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
+const SIMULATE = 'kubectl topology simulate {namespace}/{name}';
+const UNSTICK = `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`;
 
 const MOST_NODES = 10;
 
@@ -50,9 +52,11 @@ const zoneElsewhere = ({ metadata }: Node): readonly [key: string, zone: string]
 /** An invented zone is in no command. */
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
 
+const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`;
+const RESTART_LATE = `# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`;
+
 const labelNode: Fix = (facts) => {
   const { nodes, index, endpoints } = facts;
-  if (nodes.length === 0) return [SNAPSHOT];
   if (inOnePlace(nodes)) return [];
   const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
   if (unlabelled.length === 0) return [SHOW_SLICES];
@@ -74,28 +78,24 @@ const labelNode: Fix = (facts) => {
     ...(vain ? ['# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events'] : []),
     ...(vain ? [askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),
-    ...(zoneless
-      ? [`# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`]
-      : []),
-    ...(late
-      ? [`# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`]
-      : []),
+    ...(zoneless ? [WRITE_AGAIN] : []),
+    ...(late ? [RESTART_LATE] : []),
   ];
 };
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
 
+const hasSelector = ({ service }: Facts): boolean => Object.keys(service.spec?.selector ?? {}).length > 0;
+
 /** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
 const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
-  if (Object.keys(podLabels).length === 0) return [];
+  if (!hasSelector(facts)) return [];
   const beside = itemsOf(facts.snapshot.services)
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
     .map(nameOf);
   if (beside.length > 0)
-    return [
-      `# for clients that any Pod may answer: Service ${beside.join(', ')}, which has a cluster IP for the same Pods`,
-    ];
+    return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
   return [
@@ -106,8 +106,8 @@ const exposeBeside: Fix = (facts) => {
 const webhookPods =
   (verb: string): Fix =>
   ({ snapshot }) => {
-    const namespaces = itemsOf(snapshot.webhooks).flatMap(({ slices, service }) =>
-      slices && service !== undefined ? [service.namespace] : [],
+    const namespaces = itemsOf(snapshot.webhooks).flatMap(
+      ({ slices, service }) => (slices && service?.namespace) || [],
     );
     const label = 'app.kubernetes.io/component=endpointslice-webhook';
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
@@ -120,10 +120,8 @@ const GATES_OF_ALL = [
 /** Where the gate is set; what is static lies in a file of the Node. */
 const switchGateOn: Fix = ({ routes, index, version }) => {
   const off = routes.filter(({ reason }) => reason === 'HintsGateOff').flatMap(({ nodes }) => nodes);
-  const places = off.flatMap((node) =>
-    index.routers.of(node).evidence.filter(({ field }) => /feature-?gates/i.test(field)),
-  );
-  const objects = [...new Set(places.map(({ object }) => object))];
+  const places = off.flatMap((node) => index.routers.of(node).evidence);
+  const objects = [...new Set(places.flatMap(({ field, object }) => (/feature-?gates/i.test(field) ? object : [])))];
   // One that lags behind has the gate on by default once it does not.
   const update = `# update kube-proxy to ${formatVersion(version)}, the version of the cluster (on EKS its add-on, unless you manage the DaemonSet yourself)`;
   if (objects.length === 0) return atLeast(version, 24) ? [update] : GATES_OF_ALL;
@@ -182,9 +180,7 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
 
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
-  ExternalName: [
-    '# if its Pods are in this cluster: type ClusterIP and a selector of their labels, without externalName',
-  ],
+  ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
   Headless: firstOf(
     exposeBeside,
     'kubectl get service {name} -n {namespace} -o yaml   # without a selector its author has to write a second Service',
@@ -197,9 +193,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'endpointslices')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
   ),
-  NotRequested: ask,
   AnnotationRemoved: ask,
-  AnnotationNotRecognized: ask,
   AnnotationWins: useField,
   HintsControllerGateOff: GATES_OF_ALL,
   CiliumNotOptedIn: ask,
@@ -238,9 +232,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
   NoEndpoints: (facts) =>
-    isAnsweredOnNodes(facts) || Object.keys(facts.service.spec?.selector ?? {}).length === 0
-      ? []
-      : ['kubectl get pods -n {namespace} --show-labels'],
+    isAnsweredOnNodes(facts) || !hasSelector(facts) ? [] : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
@@ -273,26 +265,17 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   UnevenLoad: firstOf(
     (facts) => {
       const weights = [...(callersByZone(facts) ?? [])].map(([zone, count]) => `${zone}=${count}`);
-      return weights.length === 0
-        ? []
-        : [`kubectl topology simulate {namespace}/{name} --weights ${weights.join(',')}`];
+      return weights.length === 0 ? [] : [`${SIMULATE} --weights ${weights.join(',')}`];
     },
     spreadOut,
-    'kubectl topology simulate {namespace}/{name}',
+    SIMULATE,
   ),
-  StickyClients: ({ service }) =>
-    service.spec?.sessionAffinity === 'ClientIP'
-      ? [
-          `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`,
-        ]
-      : [],
+  StickyClients: ({ service }) => (service.spec?.sessionAffinity === 'ClientIP' ? [UNSTICK] : []),
   NoGrowth: growth,
   PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
   NoNodes: [SNAPSHOT],
-  ProxyMissedItsZone: [
-    '# where the log of kube-proxy says so: kubectl rollout restart daemonset kube-proxy -n kube-system',
-  ],
+  ProxyMissedItsZone: ['# where its log says so: kubectl rollout restart daemonset kube-proxy -n kube-system'],
 };
 
 const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typeof fixes[0] === 'function';
@@ -339,13 +322,7 @@ const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undef
   return note?.reverts === true ? note : (otherwise ?? note);
 };
 
-const OF_PODS = new Set<CauseReason>([
-  'PodsNotSpread',
-  'SingleEndpoint',
-  'TooFewEndpoints',
-  'PodsWaiting',
-  'ZoneFailsHealthCheck',
-]);
+const OF_PODS = new Set(['PodsNotSpread', 'SingleEndpoint', 'TooFewEndpoints', 'PodsWaiting', 'ZoneFailsHealthCheck']);
 
 /** Whose the objects are, where no command is left that would say it. */
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {

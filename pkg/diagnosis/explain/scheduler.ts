@@ -137,11 +137,9 @@ interface Served {
 
 /** Where the ready Pods of each workload are, in its order; undefined where some of them are not ready, or whose they are is not known. */
 export const zonesOfPods = ({ workloads, pods, nodes, families }: Served): readonly Zones[] | undefined => {
-  const [first, ...others] = families.map(({ endpoints }) => countBy(endpoints, ({ zone }) => zone));
+  const [first] = families.map(({ endpoints }) => countBy(endpoints, ({ zone }) => zone));
   const total = sumBy(workloads, ({ replicas }) => replicas);
   if (first === undefined || sumOf(first.values()) !== total) return undefined;
-  if (others.some((own) => own.size !== first.size || [...own].some(([zone, count]) => first.get(zone) !== count)))
-    return undefined;
   if (workloads.length === 1) return [first];
   const zoneOf = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
   const ready = pods.filter((pod) => pod.ready);

@@ -61,23 +61,24 @@ const FARGATE_REMEDY =
 
 export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
+  const who = workloadTitle(workload);
   if (runsOnFargate(facts))
-    return `The Pods of ${workloadTitle(workload)} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
+    return `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   const kept = barredText(facts, workload, zones);
   if (kept !== '') return kept;
   if (isPinned(workload, zones))
-    return `${workloadTitle(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
+    return `${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
   const constraint = zoneConstraint(workload);
   const wanted = facts.clientZones.length;
   if (constraint?.selectsOwn === false)
-    return `${workloadTitle(workload)} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  if (replicas < wanted) return `${workloadTitle(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+    return `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
+  if (replicas < wanted) return `${who} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
   if (constraint === undefined && !workload.zoneAntiAffinity)
-    return `${workloadTitle(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
+    return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
-    return `The topologySpreadConstraint of ${workloadTitle(workload)} is a preference only (ScheduleAnyway).`;
+    return `The topologySpreadConstraint of ${who} is a preference only (ScheduleAnyway).`;
   if (constraint === undefined && prefersApart(workload))
-    return `The podAntiAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} is a preference only.`;
+    return `The podAntiAffinity of ${who} on ${LABEL_ZONE} is a preference only.`;
   const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
   const { maxSkew = 1 } = constraint ?? {};
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
@@ -92,10 +93,8 @@ const rollingText = (workload: Workload): string =>
 /** Pods that would serve the zone if they were ready. */
 const idlePods = (facts: Facts, zones: readonly string[]): string => {
   const { pods, nodes } = facts;
-  const idle = pods.filter(
-    ({ nodeName, ready }) =>
-      !ready && nodes.some((node) => nameOf(node) === nodeName && zones.includes(zoneOfNode(node))),
-  );
+  const names = nodes.filter((node) => zones.includes(zoneOfNode(node))).map(nameOf);
+  const idle = pods.filter(({ nodeName = '', ready }) => !ready && names.includes(nodeName));
   const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(({ name }) => name))} there is not ready.`;
   return `${there}${waitingText(facts)}`;
 };
@@ -116,15 +115,19 @@ export const PINNED_REMEDY =
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
 
+const BY_REVISION =
+  ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
+
 /** Where a constraint is no remedy; undefined: what the code says. */
 const placedRemedy = (workload: Workload, zones: readonly string[], wanted: number): string | undefined => {
   if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (workload.replicas < wanted) return undefined;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
-  const { whenUnsatisfiable, maxSkew = 1 } = zoneConstraint(workload) ?? {};
+  const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
+  const revises = byRevision || workload.kind !== 'Deployment' ? '' : BY_REVISION;
   if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
-    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone. In a Deployment let the constraint count Pods of one roll-out only (\`matchLabelKeys: [pod-template-hash]\`, Kubernetes 1.27 and newer); what scaling down leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.`;
+    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises} What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.`;
   return undefined;
 };
 
@@ -213,9 +216,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     counts.size === 1 && only.zone !== ''
       ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. `
       : '';
-  const byZone = [...counts]
-    .sort(([a], [b]) => byText(a, b))
-    .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`);
+  const byZone = [...counts].sort(([a], [b]) => byText(a, b)).map(([zone, count]) => `${zone || 'no zone'} ${count}`);
   const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}${chosen}`;
   return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
@@ -245,9 +246,7 @@ export const failingCauses = (facts: Facts): Cause[] => {
   const { name, nodes, notServing, noZones } = facts;
   const causes: Cause[] = [];
   if (notServing.length > 0) {
-    const what = notServing.map(
-      ({ addresses, zone = '' }) => `${addresses[0] ?? ''}${zone === '' ? '' : ` of ${zone}`}`,
-    );
+    const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
     const evidence = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
     causes.push(cause('used', 'PublishedNotReady', evidence));
   }
@@ -345,8 +344,5 @@ const unevenCauses = (facts: Facts): Cause[] =>
   });
 
 /** Hints that are followed and still cost something. */
-export const balanceCauses = (facts: Facts): Cause[] => [
-  ...lentCauses(facts),
-  ...callerCauses(facts),
-  ...unevenCauses(facts),
-];
+export const balanceCauses = (facts: Facts): Cause[] =>
+  [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));

@@ -75,9 +75,8 @@ export const weigh = (
   const clients = clientNodes(nodes);
   if (clients.length === 0) refuse('NoNodes', 'no ready Node is known, so no prediction is possible');
   if (demand !== undefined) return givenWeights(clients, 'demand', demand);
-  if (weights === undefined || weights === 'cpu') {
-    return (weights === undefined ? observedNow(clients, observed) : undefined) ?? byCpu(nodes, clients);
-  }
+  if (weights === undefined) return observedNow(clients, observed) ?? byCpu(nodes, clients);
+  if (weights === 'cpu') return byCpu(nodes, clients);
   return weights === 'nodes' ? byNodes(clients) : givenWeights(clients, 'weights', weights);
 };
 
@@ -126,9 +125,7 @@ export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityI
   if (policy?.capacity !== undefined) return { source: 'flowPolicy', byAddress: each(policy.capacity) } as const;
   // A snapshot has requests of Pods, no limits.
   if (policy !== undefined && policy.capacityFrom !== 'Requests') return null;
-  const requests = new Map(
-    pods.map(({ namespace, name, requestMilliCpu = 0 }) => [`${namespace}/${name}`, requestMilliCpu]),
-  );
+  const requests = new Map(pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod.requestMilliCpu ?? 0]));
   const byAddress = new Map<string, number>();
   for (const { metadata, endpoints } of slices) {
     for (const { addresses: own, targetRef } of endpoints ?? []) {
@@ -158,13 +155,11 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
   const family = options.family ?? firstFamilyOf(service, stored);
   const port = options.port ?? service.spec?.ports?.[0]?.name ?? '';
-  const { replicas } = options;
+  const { replicas, gigabytesPerDay, prices } = options;
   const nodes = itemsOf(snapshot.nodes);
   const clients = clientNodes(nodes);
-  const changed =
-    replicas === undefined
-      ? undefined
-      : changeReplicas({ service, slices: stored, nodes: clients, family, port, replicas });
+  const counted = { service, slices: stored, nodes: clients, family, port };
+  const changed = replicas === undefined ? undefined : changeReplicas({ ...counted, replicas });
   const slices = changed?.slices ?? stored;
   const policy = itemsOf(snapshot.flowPolicies).find((own) => serviceKeyOfRef(own) === name);
   const weighed = weigh(nodes, { ...options, ...defined({ observed: policy?.demand }) });
@@ -173,33 +168,22 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const ready = readyForProxies(slices, { family, port });
   const forPort = port === '' ? '' : ` for port ${port}`;
   if (ready.length === 0) refuse('NoReadyEndpoints', `Service ${name} has no ready ${family} endpoint${forPort}`);
-  if (ready.every(({ zone }) => zone === ''))
-    refuse(
-      'EndpointWithoutZone',
-      `no ready ${family} endpoint of Service ${name} has a zone, so no prediction is possible`,
-    );
+  const unzoned = `no ready ${family} endpoint of Service ${name} has a zone`;
+  if (ready.every(({ zone }) => zone === '')) refuse('EndpointWithoutZone', `${unzoned}, so no prediction is possible`);
   const addresses = new Set(ready.map(({ address }) => address));
-  const capacity =
-    given === undefined
-      ? null
-      : capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing });
+  const ofAll = { addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing };
+  const capacity = given === undefined ? null : capacityOf(ofAll);
   const version = controlPlaneVersion(snapshot, options.version);
   const none = noZonesOf(clients);
-  if (none.length > 0)
-    refuse(
-      'ZoneIsNone',
-      `Nodes of zone ${none.join(', ')} may be in any zone of the region, so no prediction is possible`,
-    );
+  const anywhere = `Nodes of zone ${none.join(', ')} may be in any zone of the region`;
+  if (none.length > 0) refuse('ZoneIsNone', `${anywhere}, so no prediction is possible`);
   const routers = routersOf(snapshot, options);
   if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown'))
     refuse('RouterUnknown', 'the data plane is not known on any Node with clients: name it with --proxy');
-  const demand = demandReport(
-    weighed,
-    clients,
-    countBy(ready, ({ zone }) => zone),
-  );
-  const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
-    options;
+  const zonesOfReady = countBy(ready, ({ zone }) => zone);
+  const demand = demandReport(weighed, clients, zonesOfReady);
+  const { maxOverload = DEFAULT_OVERLOAD } = options;
+  const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET } = options;
   const limit: Limit =
     capacity === null ? { of: 'fair share', most: 1 + maxOverload } : { of: 'capacity', most: targetUtilization };
   const frame: Frame = {
@@ -211,10 +195,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     weights: weighed.weights,
     cores: demand.cores,
     capacity: capacity?.byAddress ?? null,
-    bill:
-      options.gigabytesPerDay === undefined
-        ? null
-        : { tariff: tariffOf(options.prices, nodes), gigabytesPerDay: options.gigabytesPerDay },
+    bill: gigabytesPerDay === undefined ? null : { tariff: tariffOf(prices, nodes), gigabytesPerDay },
   };
   return {
     service,

@@ -116,21 +116,14 @@ const planFor = (mode: ModeName, context: Context): Plan | undefined => {
 
 /** Why a mode cannot be simulated; undefined if it can. */
 const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context): Verdict | undefined => {
-  if (!isKnown(mode, version, frame.gates)) {
-    const since = sinceOf(mode, frame.gates);
-    return {
-      reason: 'VersionTooOld',
-      message: `Kubernetes ${formatVersion(version)} does not know it; ${since} and newer do.`,
-    };
-  }
+  const newer = `${sinceOf(mode, frame.gates)} and newer do`;
+  if (!isKnown(mode, version, frame.gates))
+    return { reason: 'VersionTooOld', message: `Kubernetes ${formatVersion(version)} does not know it; ${newer}.` };
   if (mode !== 'load-aware') return undefined;
-  if (given === undefined) {
-    const message = 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.';
-    return { reason: 'DemandUnknown', message };
-  }
-  if (capacity !== null) return undefined;
-  const message = 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.';
-  return { reason: 'CapacityUnknown', message };
+  const demand = 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.';
+  if (given === undefined) return { reason: 'DemandUnknown', message: demand };
+  const requests = 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.';
+  return capacity === null ? { reason: 'CapacityUnknown', message: requests } : undefined;
 };
 
 const simulateMode = (mode: ModeName, context: Context) => {
@@ -189,10 +182,7 @@ const reportOf = (context: Context) => {
     /** How far an endpoint may be above its fair share: what counts as overload where `capacity` is null. */
     maxOverload: context.maxOverload,
     /** Null where demand or capacity is not known; cores: of all ready endpoints together. */
-    capacity:
-      capacity === null
-        ? null
-        : { source: capacity.source, cores: sumOf(capacity.byAddress.values()), targetUtilization },
+    capacity: capacity && { source: capacity.source, cores: sumOf(capacity.byAddress.values()), targetUtilization },
     ...(bill === null ? {} : { prices: { gigabytesPerDay: bill.gigabytesPerDay, currency, source, date } }),
     /** With the hints as they are stored; in a what-if with those that the Service's own settings lead to. */
     now: { mode: inForce, ...now },

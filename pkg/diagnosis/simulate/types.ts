@@ -201,7 +201,7 @@ export interface SimulateOptions extends Stated {
   readonly replicas?: Readonly<Record<string, number>>;
   /** Traffic of the Service, requests and responses together; without it there is no money in the report. */
   readonly gigabytesPerDay?: number;
-  /** Default: the built-in table of AWS. */
+  /** Default: the list of the cloud that the Nodes' labels name. */
   readonly prices?: PriceTable;
 }
 

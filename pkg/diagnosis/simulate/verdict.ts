@@ -130,6 +130,8 @@ const nodesOf = (routes: readonly GroupRoute[]): number => sumBy(routes, ({ node
 /** Rules by which connections stay on their Node whatever the mode. */
 const LOCAL: ReadonlySet<Reason> = new Set<Reason>(['InternalTrafficPolicyLocal', 'NoLocalEndpoints']);
 
+const verdict = (reason: Verdict['reason'], message: string): Verdict => ({ reason, message });
+
 export interface JudgeInput {
   readonly mode: ModeName;
   readonly flow: Flow;
@@ -143,19 +145,15 @@ export interface JudgeInput {
 /** Why hints have no part in it, or not the part that the mode means them to have; undefined if they have. */
 const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict | undefined => {
   const { outcome, routes } = flow;
-  if (outcome.lostShare > ROUNDING) {
-    const message = `${boundedPercentText(outcome.lostShare)} of the connections find no endpoint.`;
-    return { reason: 'ConnectionsFail', message };
-  }
+  if (outcome.lostShare > ROUNDING)
+    return verdict('ConnectionsFail', `${boundedPercentText(outcome.lostShare)} of the connections find no endpoint.`);
   const local = routes.find(({ reason }) => LOCAL.has(reason));
-  if (local !== undefined) return { reason: local.reason, message: local.message };
+  if (local !== undefined) return verdict(local.reason, local.message);
   if (given.reason === 'NotManaged' && !isStrategy(mode)) return given;
   if (mode === 'none' || outcome.hinted > 0) return undefined;
   if (!spread) return given;
-  return {
-    reason: 'PlanIsSpread',
-    message: `Within ${limitText(limit)} no plan keeps more traffic in its zone than no hints at all.`,
-  };
+  const most = limitText(limit);
+  return verdict('PlanIsSpread', `Within ${most} no plan keeps more traffic in its zone than no hints at all.`);
 };
 
 /** What proxies make of hints, where that is not what the mode means: the rule that most of these Nodes have in common; ties by name. */
@@ -166,15 +164,12 @@ const proxyVerdict = ({ routes, outcome }: Flow, limit: Limit): Verdict | undefi
     .sort((a, b) => b.count - a.count || byText(a.reason, b.reason));
   if (common === undefined) return undefined;
   const { reason, message, count } = common;
-  if (count === nodesOf(routes)) return { reason, message };
+  if (count === nodesOf(routes)) return verdict(reason, message);
   const over = surplusOf(outcome, limit) > 0;
   // A zone without endpoints is the lesser trouble; a proxy that does not look at hints is the cause of the greater.
   if (over && reason === 'ZoneNotHinted') return undefined;
   const load = over ? `, but ${utilizationText(outcome, limit)}` : '';
-  return {
-    reason,
-    message: `${keeps(outcome)}${load}. On ${count} of ${nodesOf(routes)} Nodes with clients: ${message}`,
-  };
+  return verdict(reason, `${keeps(outcome)}${load}. On ${count} of ${nodesOf(routes)} Nodes with clients: ${message}`);
 };
 
 export const judge = (input: JudgeInput): Verdict => {
@@ -182,20 +177,15 @@ export const judge = (input: JudgeInput): Verdict => {
   const { outcome } = flow;
   const none = whyNoEffect(input) ?? (mode === 'none' ? undefined : proxyVerdict(flow, limit));
   if (none !== undefined) return none;
-  if (surplusOf(outcome, limit) > 0) {
-    return { reason: 'Overloads', message: `${keeps(outcome)}, but ${utilizationText(outcome, limit)}.` };
-  }
-  if (mode === 'none') {
-    const crosses = boundedPercentText(1 - outcome.inZoneShare);
-    return {
-      reason: 'Spread',
-      message: `Every endpoint serves clients of every zone; ${crosses} of the traffic crosses.`,
-    };
-  }
+  if (surplusOf(outcome, limit) > 0)
+    return verdict('Overloads', `${keeps(outcome)}, but ${utilizationText(outcome, limit)}.`);
+  const crosses = boundedPercentText(1 - outcome.inZoneShare);
+  if (mode === 'none')
+    return verdict('Spread', `Every endpoint serves clients of every zone; ${crosses} of the traffic crosses.`);
   const rest = `no endpoint is above ${limitText(limit)}`;
   return outcome.inZoneShare >= 1 - ROUNDING
-    ? { reason: 'KeepsAll', message: `All traffic stays in its zone, and ${rest}.` }
-    : { reason: 'KeepsMost', message: `${keeps(outcome)}, and ${rest}.` };
+    ? verdict('KeepsAll', `All traffic stays in its zone, and ${rest}.`)
+    : verdict('KeepsMost', `${keeps(outcome)}, and ${rest}.`);
 };
 
 export interface Candidate {
@@ -224,10 +214,8 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   const fitting = whole.filter(({ outcome }) => surplus(outcome) <= lowest + ROUNDING);
   const margin = NOTICEABLE * Math.max(...all.map(badness));
   const best = leastBy(fitting, badness);
-  const { mode, outcome } = fitting.find((own) => badness(own.outcome) <= best + margin) ?? {
-    mode: 'none' as const,
-    outcome: now,
-  };
+  const nothing: Candidate = { mode: 'none', outcome: now };
+  const { mode, outcome } = fitting.find((own) => badness(own.outcome) <= best + margin) ?? nothing;
 
   // The mode that would be better still, were it not for the overload.
   const tempting = simplestFirst
@@ -240,13 +228,10 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
       : `; with ${tempting.mode} it would be ${boundedPercentText(tempting.outcome.inZoneShare)}, but ${utilizationText(tempting.outcome, limit)}`;
   const within = `every endpoint at most at ${limitText(limit)}`;
   const why = (): readonly [reason: RecommendationReason, message: string] => {
-    if (mode === 'none') {
+    if (mode === 'none')
       return ['NothingToGain', `No mode keeps noticeably more traffic in its zone with ${within}${rest}.`];
-    }
-    if (lowest > 0) {
-      const load = utilizationText(outcome, limit);
-      return ['LeastOverload', `Every mode is above ${limitText(limit)}; with this one ${load}${rest}.`];
-    }
+    const load = utilizationText(outcome, limit);
+    if (lowest > 0) return ['LeastOverload', `Every mode is above ${limitText(limit)}; with this one ${load}${rest}.`];
     const share = boundedPercentText(outcome.inZoneShare);
     return priced
       ? ['LeastCost', `Costs least with ${within}: ${share} stays in its zone${rest}.`]

@@ -112,6 +112,17 @@ describe('the owner of an object', () => {
       /under spec\.nodeSets\[\]\.count there$/,
       REPLICAS,
     ],
+    [
+      'a Gateway, by the parameters that it names',
+      ownedBy('gateway.networking.k8s.io/v1', 'Gateway'),
+      /under spec\.infrastructure\.parametersRef there$/,
+    ],
+    [
+      'CloudNativePG, of replicas',
+      ownedBy('postgresql.cnpg.io/v1', 'Cluster'),
+      /under spec\.instances there$/,
+      REPLICAS,
+    ],
     ['an operator, of a template', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /spec\.topologySpread/, TEMPLATE],
     ['an operator, of its Service', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /may revert/],
     [
