@@ -30,7 +30,6 @@ export interface KubeConfigSource {
   readonly server: string;
   /** Namespace of the context, or that of the Pod when in-cluster. */
   readonly namespace: string | undefined;
-  readonly context: string;
   readonly proxyUrl: string | undefined;
   /**
    * Current credentials. Cheap enough for every request: files are read only after they changed, plug-ins run only
@@ -147,7 +146,6 @@ export const inClusterSource = (options: {
     namespace: existsSync(join(folder, 'namespace'))
       ? readFileSync(join(folder, 'namespace'), 'utf8').trim()
       : undefined,
-    context: 'in-cluster',
     proxyUrl: undefined,
     // Asynchronous as the type has it: what cannot be read is a rejection.
     credentials: async () =>

@@ -332,7 +332,6 @@ export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigS
     server,
     proxyUrl,
     namespace: loaded.namespace,
-    context: loaded.context,
     credentials() {
       // client-node starts one plug-in process for each caller while a credential is expired; sharing starts one in all.
       pending ??= evaluate().finally(() => (pending = undefined));

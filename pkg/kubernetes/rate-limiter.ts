@@ -59,9 +59,6 @@ export const createLru = <V>(capacity: number) => {
     },
     set: put,
     delete: (key: string): void => void entries.delete(key),
-    get size(): number {
-      return entries.size;
-    },
   };
 };
 

@@ -42,10 +42,6 @@ export const createBodyBuffers = (keep = 16) => {
       const waiting = idle.get(buffer.length);
       if (waiting !== undefined && waiting.length < keep) waiting.push(buffer);
     },
-    /** Buffers that wait to be lent again. */
-    get idle() {
-      return [...idle.values()].reduce((sum, { length }) => sum + length, 0);
-    },
   };
 };
 
