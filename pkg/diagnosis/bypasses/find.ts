@@ -3,7 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { imageVersion, routerObjectTitle } from '../routers/kube-proxy.ts';
+import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type Client, type ClientName } from './clients.ts';
@@ -20,8 +20,10 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const nodes = itemsOf(snapshot.nodes);
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
-  const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && /^istio/.test(name));
+  const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
   const { 'localityLbSetting.enabled': off = '', rootNamespace: root = 'istio-system' } = config?.settings ?? {};
+  const ofSets = daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image));
+  const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
   const watchers = watcherIndex(snapshot);
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
@@ -38,10 +40,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     members: memberIndex(services, watchers.runners),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
-    images: [
-      ...itemsOf(snapshot.workloads).flatMap(({ images }) => images),
-      ...daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image)),
-    ],
+    images,
+    pilots: images.filter((image) => image.includes('/pilot:')),
     /** What ingress-nginx was started with, where it is a Deployment. */
     nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
     /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
@@ -226,7 +226,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
-    const shown = [...index.images.filter((each) => each.includes('/pilot:')), seen.image ?? '', ...index.images];
+    const shown = plain.image === undefined ? [] : [...index.pilots, seen.image ?? '', ...index.images];
     const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };

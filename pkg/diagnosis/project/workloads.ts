@@ -38,11 +38,12 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   // Of any other mesh: an init container redirects connections to one beside the application.
   const redirects = inits.some((each) => textsIn(each, 'securityContext.capabilities.add').includes('NET_ADMIN'));
   const beside = redirects && containers.length > 1 ? containers : [];
+  const nameIn = (own: Fields): string => textIn(own, 'name');
   const found =
-    named.find(({ name }) => SIDECARS[`${name}`]) ?? beside.find(({ name }) => /envoy|proxy|mesh/.test(`${name}`));
+    named.find((own) => SIDECARS[nameIn(own)]) ?? beside.find((own) => /envoy|proxy|mesh/.test(nameIn(own)));
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
   const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
-  const bySidecar = consul ?? (found && (SIDECARS[textIn(found, 'name')] ?? 'sidecar'));
+  const bySidecar = consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'));
   const left = Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : []));
   return defined({
     mesh: isGrpc ? 'istio-grpc' : bySidecar,
