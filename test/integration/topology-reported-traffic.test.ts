@@ -1108,7 +1108,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/apache/dubbo/issues/9673',
     { extra: [running('web', { env: [{ name: 'DUBBO_REGISTRY_ADDRESS', value: 'nacos://nacos.example.com:8848' }] })] },
     maybeAround('registry'),
-    /registry \(Deployment shop\/web\): its Pods register where DUBBO_REGISTRY_ADDRESS says/,
+    /registry \(Deployment shop\/web\): its Pods may register where DUBBO_REGISTRY_ADDRESS says/,
   ],
   [
     'https://github.com/bitnami/charts/issues/5201',

@@ -46,7 +46,7 @@ const isTwin = (...services: readonly Service[]): boolean => {
 };
 
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
-const REGISTRY = /eureka|nacos|(?:sync-catalog|katalog-sync)$/;
+const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
 const titleOf = ({ kind, namespace, name }: Runner): string => `${kind} ${namespace}/${name}`;
 const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
@@ -140,12 +140,14 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */
 const byRegistries = (service: Service, { registries, near }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const own = near.get(namespace)?.find((each) => each.registry !== undefined && selects(service, each));
+  const own = near
+    .get(namespace)
+    ?.find((each) => each.registry && !registries.includes(each) && selects(service, each));
   const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;
     const [field, value] = each === own ? ['env', registry] : ['image', images.join()];
-    const decides = `its Pods register where ${registry} says: clients that find them there connect to Pods`;
+    const decides = `its Pods may register where ${registry} says: clients that find them there connect to Pods`;
     const evidence = { object: titleOf(each), field, value };
     return { client: 'registry', evidence, possible: true, own: each === own ? { decides } : {} };
   });

@@ -8,7 +8,8 @@ const ADDRESS =
 const LONGEST = 2_000;
 
 /** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
-const REGISTRY_NAME = /^(?!.*config).*(?:eureka|nacos|polaris|spring[._-]cloud[._-](?:consul|zookeeper))/i;
+const REGISTRY_NAME =
+  /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry)/i;
 const REGISTRY_VALUE = /\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
 
 /** What variables and arguments name: hosts that may be Services, and where it registers itself. */

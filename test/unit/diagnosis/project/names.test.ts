@@ -1,0 +1,41 @@
+// Hosts and registries in variables and arguments of containers, and that nothing else of these is kept.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { namesIn } from '../../../../pkg/diagnosis/project/names.ts';
+
+const named = (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value }));
+  const { calls = [], registry } = namesIn({ containers: [{ env: variables, args }] });
+  return [calls.map(({ by, host }) => `${by} ${host}`), registry];
+};
+
+describe('what variables and arguments name', () => {
+  const rows: readonly (readonly [string, ReturnType<typeof named>, readonly string[], string?])[] = [
+    ['nothing in words and numbers', named({ MODE: 'cluster', PORT: '8080', HEAP: '-Xmx1g' }, 'server', '-v'), []],
+    ['a host and its port', named({ CACHE: 'redis:6379' }), ['CACHE redis']],
+    ['a host without port', named({ CACHE: 'redis-headless' }), ['CACHE redis-headless']],
+    [
+      'members, each of a list',
+      named({ ZK: 'zk-0.zk.data.svc:2181,zk-1.zk.data.svc.cluster.local:2181' }),
+      ['ZK zk-0.zk.data.svc', 'ZK zk-1.zk.data.svc.cluster.local'],
+    ],
+    ['no user, password or path', named({ DB: 'mongodb://u:p@db.data:27017/shop?tls=1' }), ['DB db.data']],
+    ['what a flag has, by its name', named({}, '--store=dnssrv+_grpc._tcp.store.obs.svc'), ['--store store.obs.svc']],
+    ['what stands alone, by where', named({}, 'dns:///jobs.chrono:50052'), ['args jobs.chrono']],
+    ['no host of the internet', named({ URL: 'https://a.b.example.com/x' }), []],
+    ['the registry of Eureka', named({ EUREKA_CLIENT_ENABLED: 'true', EUREKA_URL: 'x' }), [], 'EUREKA_URL'],
+    ['none that is switched off', named({ 'eureka.client.enabled': 'false' }), []],
+    ['the registry of Dubbo, by its scheme', named({ A: 'zookeeper://z.b.example.com' }), [], 'A'],
+    ['the registry in options of Java', named({ JAVA_OPTS: '-Deureka.client.x=y' }), [], 'JAVA_OPTS'],
+    ['the agent of Consul', named({ CONSUL_HTTP_ADDR: '10.0.0.1' }), [], 'CONSUL_HTTP_ADDR'],
+    [
+      'no source of settings',
+      named({ SPRING_CLOUD_NACOS_CONFIG_SERVER_ADDR: 'nacos:1' }, 'x'),
+      ['SPRING_CLOUD_NACOS_CONFIG_SERVER_ADDR nacos'],
+    ],
+  ];
+  for (const [name, got, hosts, registry] of rows)
+    it(`is ${name}`, () => {
+      expect(got).to.deep.equal([hosts, registry]);
+    });
+});
