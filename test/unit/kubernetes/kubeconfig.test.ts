@@ -17,9 +17,9 @@ describe('loadKubeConfig', () => {
   const { load } = bed;
 
   describe('reads', () => {
-    it('server, namespace, context and authority', async () => {
+    it('server, namespace and authority', async () => {
       const config = load(kubeconfig({ user: { token: 't' } }));
-      expect(config).to.include({ server: SERVER, namespace: 'garden', context: 'main', proxyUrl: undefined });
+      expect(config).to.include({ server: SERVER, namespace: 'garden', proxyUrl: undefined });
       const { headers, tls } = await config.credentials();
       expect(headers).to.deep.equal({ authorization: 'Bearer t' });
       expect(String(tls.ca)).to.equal('CA');
