@@ -48,21 +48,19 @@ export const versionFlag = (text: string): KubernetesVersion => {
   }
 };
 
-const isGate = (name: string): name is FeatureGate => (FEATURE_GATES as readonly string[]).includes(name);
-
 const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
   const gates: Partial<Record<FeatureGate, boolean>> = { ...previous };
   for (const part of text.split(',').filter((entry) => entry !== '')) {
     const [name = '', value] = part.split('=').map((piece) => piece.trim());
-    if (!isGate(name)) {
+    const gate = FEATURE_GATES.find((known) => known === name);
+    if (gate === undefined) {
       const meant = nearest(name, FEATURE_GATES);
       const hint = meant === undefined ? `known: ${FEATURE_GATES.join(', ')}.` : `did you mean ${meant}?`;
       throw new InvalidArgumentError(`unknown feature gate "${name}"; ${hint}`);
     }
-    if (value !== 'true' && value !== 'false') {
+    if (value !== 'true' && value !== 'false')
       throw new InvalidArgumentError(`expected ${name}=true or ${name}=false.`);
-    }
-    gates[name] = value === 'true';
+    gates[gate] = value === 'true';
   }
   return gates;
 };
@@ -189,8 +187,7 @@ export const readPrices = async (name?: string): Promise<PriceTable | undefined>
   // JSON is YAML, too.
   readYaml(content.toString('utf8'), name, (object) => tables.push(parsePrices(object)));
   const [table] = tables;
-  if (table === undefined || tables.length > 1) {
+  if (table === undefined || tables.length > 1)
     throw new InputError(name, undefined, `expected one table of prices, found ${tables.length}`);
-  }
   return table;
 };

@@ -65,9 +65,8 @@ type SourceFlags = InputFlags & FlagsOf<typeof SOURCE_FLAGS>;
 /** Calls, and says what the reader of traffic refuses as the person's to fix. */
 const asked = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
-    if (error instanceof Error && error.name === 'LoadError') {
+    if (error instanceof Error && error.name === 'LoadError')
       throw new UsageError(`measured traffic: ${error.message}`);
-    }
     throw error;
   });
 

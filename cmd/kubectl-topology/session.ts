@@ -41,12 +41,10 @@ export const connect = async ({ kubeconfig, context, namespace }: InputFlags) =>
 /** @throws UsageError for flags that exclude each other. */
 export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }: InputFlags): void => {
   if (namespace === '') throw new UsageError('--namespace must not be empty');
-  if (namespace !== undefined && allNamespaces === true) {
+  if (namespace !== undefined && allNamespaces === true)
     throw new UsageError('--namespace and --all-namespaces exclude each other');
-  }
-  if (filename !== undefined && (kubeconfig !== undefined || context !== undefined)) {
+  if (filename !== undefined && (kubeconfig !== undefined || context !== undefined))
     throw new UsageError('--filename reads no cluster: leave out --kubeconfig and --context');
-  }
 };
 
 /** Says that hints are off, and nothing where that cannot be read. */
@@ -109,12 +107,7 @@ export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly Collect
  * Gathers the snapshot; `needs` are the collections that the command looks at. With `service`, a cluster is asked for Services of
  * that name only; files are read as they are.
  */
-export const load = async (
-  flags: InputFlags,
-  needs: readonly CollectionName[],
-  io: Io,
-  service?: string,
-): Promise<Loaded> => {
+export const load = async (flags: InputFlags, needs: readonly CollectionName[], io: Io, service?: string) => {
   checkInputFlags(flags);
   if (flags.filename !== undefined) {
     const { readFiles } = await import('./input/files.ts');
@@ -192,14 +185,10 @@ const missing = (text: string, all: readonly Service[], { namespace, name }: Ser
 /** @throws UsageError where there is none, or more than one, of that name. */
 export const findService = ({ snapshot, namespace }: Loaded, text: string): Service => {
   const wanted = parseServiceName(text, namespace);
-  const all = sortedServices(snapshot);
   if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
-  const found = all.filter((service) => {
-    const ref = serviceRefOf(service);
-    return ref.name === wanted.name && (wanted.namespace === undefined || ref.namespace === wanted.namespace);
-  });
+  const found = sortedServices(snapshot, wanted.namespace).filter((service) => nameOf(service) === wanted.name);
   const [only, another] = found;
-  if (only === undefined) throw missing(text, all, wanted);
+  if (only === undefined) throw missing(text, sortedServices(snapshot), wanted);
   if (another !== undefined) {
     throw new UsageError(
       `more than one Service "${wanted.name}": ${found.map(keyOfService).join(', ')}; add --namespace`,

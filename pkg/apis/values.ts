@@ -112,6 +112,10 @@ export const sumOf = (values: Iterable<number>): number => {
   return sum;
 };
 
+/** How often each of these names is among others, in their order. */
+export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
+  Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;
+
 /** The sum of a figure of each item. */
 export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
 

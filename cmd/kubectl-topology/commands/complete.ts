@@ -1,6 +1,7 @@
 // `kubectl-topology __complete WORD…`: what the last word may become, which kubectl asks by its own kubectl_complete-topology.
 import type { Option } from 'commander';
-import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { nameOf } from '../../../pkg/apis/values.ts';
+import { keyOfService, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { TopologyCommand } from '../command.ts';
 import type { ExitCode, Io } from '../io.ts';
@@ -46,12 +47,7 @@ const services = async (flags: InputFlags, word: string, io: Io): Promise<Candid
   const everywhere = word.includes('/') && flags.namespace === undefined && flags.filename === undefined;
   const within = everywhere ? { ...flags, allNamespaces: true } : flags;
   const { snapshot, namespace } = await load(within, ['services'], io);
-  const refs = sortedServices(snapshot).map(serviceRefOf);
-  const names =
-    namespace === undefined
-      ? refs.map(serviceKeyOfRef)
-      : refs.filter((ref) => ref.namespace === namespace).map(({ name }) => name);
-  return named(names, 'Service');
+  return named(sortedServices(snapshot, namespace).map(namespace === undefined ? keyOfService : nameOf), 'Service');
 };
 
 /** Of Nodes, and of endpoints where files have no Nodes. */

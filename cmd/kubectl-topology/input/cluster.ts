@@ -170,8 +170,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   // Others of the namespace, to say which one was meant.
   if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));
   await Promise.all(further);
-  for (const name of Object.keys(SOURCES) as CollectionName[]) {
+  for (const name of Object.keys(SOURCES) as CollectionName[])
     if (!needs.includes(name)) missing.set(name, 'it was not read');
-  }
   return withCertificates(collector.snapshot(missing, version, partly));
 };

@@ -221,9 +221,8 @@ export const readYaml = (text: string, file: string, take: TakeObject): void => 
     const { head, items } = partsOfList(document) ?? { head: document, items: [] };
     const object = parsed(head, file, parseYaml);
     if (items.length === 0) takeDocument(object, document, file, take);
-    for (const part of items) {
+    for (const part of items)
       takeDocument({ ...asFields(object), items: parsed(part, file, parseYaml) }, document, file, take, part);
-    }
   }
 };
 

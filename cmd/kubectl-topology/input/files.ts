@@ -32,9 +32,8 @@ export const readToEnd = async (chunks: AsyncIterable<Buffer>, name: string): Pr
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes > MAX_MEBIBYTES * 1024 * 1024) {
+    if (bytes > MAX_MEBIBYTES * 1024 * 1024)
       throw new InputError(name, undefined, `holds more than ${MAX_MEBIBYTES} MiB: split it`);
-    }
     kept.push(chunk);
   }
   return Buffer.concat(kept);
@@ -51,9 +50,8 @@ interface Found {
 const checkedPath = async ({ name, folder }: Found): Promise<string> => {
   if (folder === undefined) return name;
   const path = await realpath(name);
-  if (!path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)) {
+  if (!path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
     throw new InputError(name, undefined, 'is a link that leads out of the folder: name the file itself');
-  }
   if (!(await stat(path)).isFile()) throw new InputError(name, undefined, 'is no regular file');
   return path;
 };
@@ -96,11 +94,7 @@ const REQUIRED: ReadonlySet<CollectionName> = new Set(OBJECTS);
  *
  * @throws InputError for a file that cannot be read or used.
  */
-const readObjects = async (
-  paths: readonly string[],
-  { readStdin }: Pick<Io, 'readStdin'>,
-  take: TakeObject,
-): Promise<void> => {
+const readObjects = async (paths: readonly string[], { readStdin }: Pick<Io, 'readStdin'>, take: TakeObject) => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
       readText((await readStdin()).toString('utf8'), 'standard input', take);

@@ -147,9 +147,8 @@ const isVersion = (value: unknown): boolean =>
 export const parseSnapshot = (object: unknown): ClusterSnapshot | undefined => {
   if (!isFields(object) || object['kind'] !== KIND) return undefined;
   if (object['apiVersion'] !== API_VERSION) throw new FieldError(['apiVersion'], API_VERSION, object['apiVersion']);
-  for (const name of COLLECTIONS) {
+  for (const name of COLLECTIONS)
     if (!isCollection(object[name])) throw new FieldError([name], 'a collection of a snapshot', object[name]);
-  }
   const { version, traffic } = object;
   if (!isVersion(version)) throw new FieldError(['version'], 'a version of Kubernetes', version);
   return {

@@ -1,5 +1,5 @@
 // Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
-import { sumBy } from '../../apis/values.ts';
+import { sumBy, tally } from '../../apis/values.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import type { Cause } from '../explain/reasons.ts';
 import {
@@ -44,17 +44,12 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
   const bypassing = services.flatMap(({ bypasses }) => bypasses);
   const promised = predicted.filter(({ saving }) => saving !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
-  const count = (verdict: ServiceAudit['verdict']): number =>
-    services.filter((service) => service.verdict === verdict).length;
   return {
     services: services.length,
-    verdicts: {
-      Effective: count('Effective'),
-      Assumed: count('Assumed'),
-      Unknown: count('Unknown'),
-      NotWanted: count('NotWanted'),
-      Ineffective: count('Ineffective'),
-    },
+    verdicts: tally(
+      ['Effective', 'Assumed', 'Unknown', 'NotWanted', 'Ineffective'],
+      services.map(({ verdict }) => verdict),
+    ),
     /** Of the effective ones (if the router is as assumed): those whose cluster IP a client is known to go around. */
     effectiveInPart: services.filter(isEffectiveInPart).length,
     /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */

@@ -118,9 +118,8 @@ const measured = ({ snapshot, name, slices }: Facts, { endpoints }: Path, option
   if (capacity === null) return undefined;
   const least = Math.min(...capacity.byAddress.values());
   const zones = new Map<string, number>();
-  for (const { address, zone } of endpoints) {
+  for (const { address, zone } of endpoints)
     zones.set(zone, Math.min(zones.get(zone) ?? Infinity, capacity.byAddress.get(address) ?? least));
-  }
   const weigh = (load: number, zone: string): number => load / (zones.get(zone) ?? least);
   const demand = new Map(Object.entries(policy.demand));
   const { maxUtilization: limit = CAPACITY_LIMIT } = options;

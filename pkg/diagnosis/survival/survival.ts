@@ -1,5 +1,5 @@
 // Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first.
-import { byText, sumBy, sumOf } from '../../apis/values.ts';
+import { byText, sumBy, sumOf, tally } from '../../apis/values.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
@@ -29,18 +29,12 @@ export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[])
 
 const sumUp = (services: readonly ServiceSurvival[], index: SnapshotIndex, zones: readonly string[]) => {
   const { readyNodes, weights } = index;
-  const count = (answer: ServiceSurvival['answer']): number =>
-    services.filter((service) => service.answer === answer).length;
   return {
     services: services.length,
-    answers: {
-      NoEndpointElsewhere: count('NoEndpointElsewhere'),
-      Overloaded: count('Overloaded'),
-      Survives: count('Survives'),
-      LessThanOne: count('LessThanOne'),
-      NoEndpointThere: count('NoEndpointThere'),
-      NotTouched: count('NotTouched'),
-    },
+    answers: tally(
+      ['NoEndpointElsewhere', 'Overloaded', 'Survives', 'LessThanOne', 'NoEndpointThere', 'NotTouched'],
+      services.map(({ answer }) => answer),
+    ),
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
     /** Services whose clients are where they were measured. */
     clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,

@@ -297,9 +297,8 @@ export const heatMap = (matrix: AuditReport['matrix']): Markup => {
   const from = Object.keys(matrix);
   const zones = [...new Set(Object.values(matrix).flatMap((row) => Object.keys(row)))];
   if (zones.length === 0) return markup`<p>There are no connections between zones.</p>`;
-  if (Math.max(from.length, zones.length) > MOST_ZONES) {
+  if (Math.max(from.length, zones.length) > MOST_ZONES)
     return markup`<p>${zones.length} zones are too many for a picture; <code>-o json</code> holds all of them.</p>`;
-  }
   const largest = Math.max(...Object.values(matrix).flatMap((row) => Object.values(row)));
   const zoneText = (zone: string): string => (zone === '' ? 'no zone' : zone);
   const cell = (zone: string, to: string): Markup => {
