@@ -778,6 +778,18 @@ const ROWS: readonly Row[] = [
     /a zone have 2 more than the emptiest.* Set `maxSkew: 1`\. .*"maxSkew":1,.*"matchLabelKeys":\["pod-template-hash"\]/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/124149',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c', 'c:c'],
+      pods: { topologySpreadConstraints: [ZONES] },
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 % .*uneven shares/,
+    /Place the Pods anew.*evened out by RemovePodsViolatingTopologySpreadConstraint/,
+  ],
+  [
     'https://github.com/kubernetes/kops/pull/17554',
     {
       spec: CLOSE,

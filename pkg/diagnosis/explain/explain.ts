@@ -12,7 +12,6 @@ import {
   evacuationCauses,
   failingCauses,
   inOneZone,
-  meanInZoneShare,
   prerequisiteCauses,
   spreadCauses,
   spreadText,
@@ -27,6 +26,7 @@ import {
   indexSnapshot,
   isAnsweredOnNodes,
   isFailing,
+  meanInZoneShare,
   racedNodes,
 } from './facts.ts';
 import { fixOf } from './fix.ts';

@@ -10,7 +10,8 @@ import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
-import { MISSES_LATE_ZONE, isControlPlane, isDrained, trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
+import { MISSES_LATE_ZONE, inZoneShare, isControlPlane, isDrained } from '../../upstream/index.ts';
+import { trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassIndex, bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { measuredPast } from '../measured.ts';
@@ -336,3 +337,11 @@ export type Facts = ReturnType<typeof gatherFacts>;
 /** DNS of EKS Auto Mode: all Pods ask their own Node. */
 export const isAnsweredOnNodes = ({ bypasses }: Pick<Facts, 'bypasses'>): boolean =>
   bypasses.some(({ client, all }) => client === 'eks-auto-dns' && all);
+
+/** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
+export const meanInZoneShare = ({ traffics, noZones, routes }: Facts): number | null => {
+  const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
+  const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
+  if (arriving.length === 0 || noZones.length > 0 || !placed) return null;
+  return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
+};

@@ -6,18 +6,8 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
-import {
-  DRUID_NOTE,
-  type Fix,
-  annotate,
-  ask,
-  askingNote,
-  isTooOld,
-  patchSpec,
-  setKeys,
-  settingsFor,
-  useField,
-} from './ask.ts';
+import { DRUID_NOTE, type Fix, annotate, ask, askingNote } from './ask.ts';
+import { isTooOld, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { callersByZone } from './callers.ts';

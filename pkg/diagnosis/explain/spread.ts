@@ -6,7 +6,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
-import { inZoneShare, worstOverload } from '../../upstream/index.ts';
+import { worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { callerCauses } from './callers.ts';
@@ -308,14 +308,6 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
 /** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */
 const UNEVEN = 1;
 
-/** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
-export const meanInZoneShare = ({ traffics, noZones, routes }: Facts): number | null => {
-  const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
-  const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
-  if (arriving.length === 0 || noZones.length > 0 || !placed) return null;
-  return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
-};
-
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
 const lentCauses = (facts: Facts): Cause[] => {
   const { wish, strategy, endpoints } = facts;
@@ -330,6 +322,15 @@ const lentCauses = (facts: Facts): Cause[] => {
 const IDLE_REMEDY =
   'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
 
+/** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
+const unplacedRemedy = ({ endpoints, workloads: [workload], clientZones }: Facts): string | undefined => {
+  const counts = countBy(endpoints, ({ zone }) => zone);
+  const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
+  return workload && skew > (zoneConstraint(workload)?.maxSkew ?? Infinity)
+    ? placedRemedy(workload, [], clientZones.length)
+    : undefined;
+};
+
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {
     if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
@@ -340,7 +341,7 @@ const unevenCauses = (facts: Facts): Cause[] =>
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
     const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle}`;
-    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? undefined : IDLE_REMEDY)];
+    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? unplacedRemedy(facts) : IDLE_REMEDY)];
   });
 
 /** Hints that are followed and still cost something. */
