@@ -55,11 +55,9 @@ const PROXIED: ReadonlySet<string> = new Set(['IPv4', 'IPv6']);
 
 /** addressType by which a Service is looked at: as its first family, as its cluster IP, else as its slices. */
 export const firstFamilyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
-  const stated = spec?.ipFamilies?.[0];
-  if (stated !== undefined) return stated;
-  const { clusterIP } = spec ?? {};
-  if (clusterIP !== undefined && clusterIP !== '' && clusterIP !== 'None')
-    return clusterIP.includes(':') ? 'IPv6' : 'IPv4';
+  const { ipFamilies = [], clusterIP = '' } = spec ?? {};
+  if (ipFamilies[0] !== undefined) return ipFamilies[0];
+  if (!['', 'None'].includes(clusterIP)) return clusterIP.includes(':') ? 'IPv6' : 'IPv4';
   const types = new Set(slices.map(({ addressType }) => addressType));
   return types.has('IPv6') && !types.has('IPv4') ? 'IPv6' : 'IPv4';
 };

@@ -226,12 +226,9 @@ const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
 export const answerTitle = ({ title, version }: RouterAnswer): string =>
   version === null ? title : `${title} ${version}`;
 
-const placesOf = ({ node, nodes }: Clients): string =>
-  nodes === 1 ? `Node ${nameOf(node)}` : `${nodes} Nodes like ${nameOf(node)}`;
-
 const judge = (service: Service, clients: Clients): Following => {
-  const { router } = clients;
-  const where = placesOf(clients);
+  const { router, node, nodes } = clients;
+  const where = nodes === 1 ? `Node ${nameOf(node)}` : `${nodes} Nodes like ${nameOf(node)}`;
   if (router.certainty === 'unknown') {
     const message = `the data plane on ${where} is not known (${router.why})`;
     return { kind: 'unknown', reason: 'RouterUnknown', message };

@@ -53,11 +53,8 @@ export const hintFor = (name: string, known: readonly string[]): string => {
 };
 
 /** Addresses that no cluster uses: reserved, or for traffic that is dropped. */
-const newAddress = (index: number, family: string): string => {
-  if (family === 'IPv6') return `100::${(index + 1).toString(16)}`;
-  const number = index + 1;
-  return `240.0.${Math.floor(number / 256)}.${number % 256}`;
-};
+const newAddress = (number: number, family: string): string =>
+  family === 'IPv6' ? `100::${number.toString(16)}` : `240.0.${Math.floor(number / 256)}.${number % 256}`;
 
 /** The Nodes of a zone that have fewest endpoints get the next ones, whose Pods are `like` another; `at`: how many were added before. */
 const newEndpoints = (
@@ -76,7 +73,7 @@ const newEndpoints = (
     const [nodeName = '', used = 0] = [...load].sort(([, a], [, b]) => a - b)[0] ?? [];
     load.set(nodeName, used + 1);
     return {
-      addresses: [newAddress(at + index, family)],
+      addresses: [newAddress(at + index + 1, family)],
       conditions: { ready: true, serving: true, terminating: false },
       nodeName,
       zone,

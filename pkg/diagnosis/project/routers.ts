@@ -135,17 +135,22 @@ const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-s
 /** Of configuration files of kube-proxy, Antrea and Istio. */
 const FILE_KEYS =
   /^(?:featureGates\.|antreaProxy\.|(?:mode|ipvs\.scheduler|clientConnection\.kubeconfig|localityLbSetting\.enabled|rootNamespace)$)/;
+/** Of Terway's CNI configuration, which is JSON. */
+const DATAPATH = /"eniip_virtual_type":\s*"(\w+)"/;
 /** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of a revision. */
 const FILES = /^(?:kube-proxy|antrea-config|istio(?:-\d[\w-]*)?$)/;
 
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
-/** Configuration of kube-proxy, Cilium, Antrea or Istio; undefined for any other ConfigMap. */
+/** Configuration of kube-proxy, Cilium, Terway, Antrea or Istio; undefined for any other ConfigMap. */
 const configIn = (object: Fields, name: string): StringMap | undefined => {
-  if (name === 'cilium-config') return only(stringsIn(object, 'data'), CILIUM_KEYS);
+  const data = stringsIn(object, 'data');
+  if (name === 'cilium-config') return only(data, CILIUM_KEYS);
+  if (name === 'eni-config')
+    return defined({ eniip_virtual_type: DATAPATH.exec(data['10-terway.conf'] ?? '')?.[1]?.toLowerCase() });
   if (!FILES.test(name)) return undefined;
-  const files = Object.values(stringsIn(object, 'data')).map((text) => only(flatYaml(text), FILE_KEYS));
+  const files = Object.values(data).map((text) => only(flatYaml(text), FILE_KEYS));
   return Object.assign({}, ...files) as StringMap;
 };
 

@@ -1,5 +1,4 @@
-// kube-proxy's own version and feature gates on one Node: its Pod's, else its DaemonSet's, never the kubelet's where either is seen.
-// Finds the value of a data plane's setting for one Node, and where it stands.
+// kube-proxy's own version and feature gates on one Node (its Pod's, else its DaemonSet's), and the value of any data plane's setting.
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';

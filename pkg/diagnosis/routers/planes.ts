@@ -7,6 +7,7 @@ import {
   OLDER_ANNOTATION,
   type Release,
   annotated,
+  ciliumRule,
 } from '../../upstream/proxy/hint-rule.ts';
 
 /** Where the value of a setting stands; the first place that has it counts. */
@@ -112,7 +113,7 @@ export const PLANES = tableOf([
   {
     name: 'cilium',
     title: 'Cilium',
-    agent: { names: /^(?:cilium|terway-eniip)$/, labels: [['k8s-app', 'cilium']], containers: ['cilium-agent'] },
+    agent: { names: /^cilium$/, labels: [['k8s-app', 'cilium']], containers: ['cilium-agent'] },
     settings: {
       replacement: ciliumSetting('kube-proxy-replacement'),
       topology: ciliumSetting('enable-service-topology'),
@@ -126,6 +127,21 @@ export const PLANES = tableOf([
     cilium: true,
     source:
       'cilium/cilium pkg/loadbalancer/writer/writer.go, pkg/k8s/service_cache.go; cilium#31948, #41116, #42708, #44771, #47054',
+  },
+  {
+    name: 'terway',
+    title: 'Terway (Cilium)',
+    agent: { names: /^terway-eniip$/ },
+    settings: { datapath: { places: [ofObject('ConfigMap', /^eni-config$/, 'eniip_virtual_type')], absent: 'veth' } },
+    // In other modes Cilium does not run; in these with service topology.
+    routes: { datapath: ['ipvlan', 'datapathv2'] },
+    versions: [
+      {
+        rule: ciliumRule({ major: 1, minor: 18, patch: 7 }),
+        assumed: 'its Cilium is a build of its own: 1.18.7 in the newest that was read, older in others',
+      },
+    ],
+    source: 'AliyunContainerService/terway cmd/terway-cli/policy.go, deploy/images/policy/Dockerfile',
   },
   {
     name: 'calico-ebpf',

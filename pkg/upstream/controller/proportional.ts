@@ -67,10 +67,7 @@ export const endpointConditions = ({ ready, deleting, publishNotReady }: PodStat
 });
 
 /** Hints of a slice's ready endpoints by zone; undefined when one has none or names a zone without allocation. */
-const hintsByZone = (
-  slice: EndpointSlice,
-  zones: ReadonlyMap<string, ZoneAllocation>,
-): ReadonlyMap<string, number> | undefined => {
+const hintsByZone = (slice: EndpointSlice, zones: ReadonlyMap<string, ZoneAllocation>) => {
   const own = new Map<string, number>();
   for (const endpoint of endpointsOf(slice).filter(isReadyToController)) {
     const hinted = hintedZones(endpoint);
@@ -98,12 +95,9 @@ export const splitByValidity = (
     const own = hintsByZone(slice, zones);
     const above = ([zone, count]: readonly [string, number]): boolean =>
       (counts.get(zone) ?? 0) + count > (zones.get(zone)?.maximum ?? 0);
-    if (own === undefined || [...own].some(above)) {
-      invalid.push(slice);
-      continue;
-    }
-    valid.push(slice);
-    for (const [zone, count] of own) add(counts, zone, count);
+    const isValid = own !== undefined && ![...own].some(above);
+    (isValid ? valid : invalid).push(slice);
+    if (isValid) for (const [zone, count] of own) add(counts, zone, count);
   }
   return { valid, invalid, counts };
 };

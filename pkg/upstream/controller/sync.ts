@@ -143,8 +143,7 @@ const whyNotManaged = ({ spec }: Service): string | undefined => {
 export const storedHints = (input: StoredHintsInput): StoredHints[] => {
   const { service, slices, nodes, version, gates = {}, shares = zoneShares(nodes) } = input;
   const cause = whyNotManaged(service);
-  const inOrder = (unsorted: readonly EndpointSlice[]) =>
-    [...unsorted].sort((a, b) => byText(fullName(a), fullName(b)));
+  const inOrder = (all: readonly EndpointSlice[]) => [...all].sort((a, b) => byText(fullName(a), fullName(b)));
   const families = [...new Set(slices.map(({ addressType = 'IPv4' }) => addressType))].sort(byText);
   // Remembered per Service: of two families only the first to be hinted reports it (which one is random in the original).
   let wasHinted = false;

@@ -8,14 +8,10 @@ import { type SlicePlan, isReadyToController, mapEndpoints, withHints } from './
 /** Since this minor an endpoint without zone gets no zone hint; before, it got one with an empty name. */
 const NO_EMPTY_HINT_SINCE = 33;
 
-const wantedHints = (
-  { zone, nodeName }: Endpoint,
-  distribution: Distribution,
-  version: KubernetesVersion,
-): EndpointHints | undefined => {
+const wantedHints = ({ zone, nodeName }: Endpoint, mode: Distribution, version: KubernetesVersion) => {
   const name = zone ?? (atLeast(version, NO_EMPTY_HINT_SINCE) ? undefined : '');
   const forZones = name === undefined ? {} : { forZones: [{ name }] };
-  const forNodes = distribution === 'same-node' && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
+  const forNodes = mode === 'same-node' && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
   const hints = { ...forZones, ...forNodes };
   return Object.keys(hints).length === 0 ? undefined : hints;
 };
@@ -29,12 +25,8 @@ const sameEndpointHints = (left: EndpointHints | undefined, right: EndpointHints
   namesOf(left?.forNodes) === namesOf(right?.forNodes);
 
 /** Stored slices become ones to update only where a ready endpoint's hints differ; others are never changed. */
-export const hintByDistribution = (
-  plan: SlicePlan,
-  distribution: Distribution,
-  version: KubernetesVersion,
-): SlicePlan => {
-  const wanted = (endpoint: Endpoint) => wantedHints(endpoint, distribution, version);
+export const hintByDistribution = (plan: SlicePlan, mode: Distribution, version: KubernetesVersion): SlicePlan => {
+  const wanted = (endpoint: Endpoint) => wantedHints(endpoint, mode, version);
   const differs = (slice: EndpointSlice): boolean =>
     endpointsOf(slice).some((item) => isReadyToController(item) && !sameEndpointHints(item.hints, wanted(item)));
   const hint = (slice: EndpointSlice): EndpointSlice =>

@@ -15,6 +15,10 @@ const OFF_IN_POOL = custom('cilium.io/v2', 'CiliumNodeConfig', 'off', {
   defaults: { 'enable-service-topology': 'false' },
 });
 
+const TERWAY = daemonSet('terway-eniip', 'registry-cn-hangzhou-vpc.ack.aliyuncs.com/acs/terway:v1.14.1', {
+  container: 'policy',
+});
+
 const CASES: readonly Case[] = [
   // Cilium.
   [
@@ -59,14 +63,21 @@ const CASES: readonly Case[] = [
     [cilium('v1.18.2'), configMap('cilium-config', { ipam: 'delegated-plugin', 'kube-proxy-replacement': 'true' })],
   ],
   [
-    'Terway V2',
-    'cilium * seen zone',
-    [
-      daemonSet('terway-eniip', 'registry.aliyuncs.com/acs/terway:v1.18.1', {
-        container: 'policy',
-        args: ['cilium-agent', '--enable-service-topology=true'],
-      }),
-    ],
+    'Terway with DataPath V2',
+    'terway 1.14.1 assumed zone',
+    [TERWAY, configMap('eni-config', { '10-terway.conf': '{"type": "terway", "eniip_virtual_type": "DataPathV2"}' })],
+    { says: /a build of its own/ },
+  ],
+  [
+    'Terway without it',
+    'kube-proxy * seen zone-and-node',
+    [TERWAY, configMap('eni-config', { '10-terway.conf': '{"type":"terway"}' }), kubeProxy('v1.34.2')],
+  ],
+  [
+    'Terway whose ConfigMap was not seen',
+    'kube-proxy * assumed zone-and-node',
+    [TERWAY, kubeProxy('v1.34.2')],
+    { says: /Terway \(Cilium\): ConfigMap eni-config is not among these objects/ },
   ],
   [
     'GKE Dataplane V2 without the flag',
