@@ -42,8 +42,11 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     daemonSets,
     images,
     pilots: images.filter((image) => image.includes('/pilot:')),
-    /** What ingress-nginx was started with, where it is a Deployment. */
-    nginxByHints: itemsOf(snapshot.workloads).some(({ byHints }) => byHints === true),
+    /** What proxies that are Deployments were started with. */
+    steering: itemsOf(snapshot.workloads)
+      .map(({ steering = '' }) => steering)
+      .join(' ')
+      .toLowerCase(),
     /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
@@ -80,7 +83,7 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
     known === undefined ? isIngress && className !== '' && usual?.test(className) : controller.test(known),
   );
   const client = row?.[1] ?? (isIngress ? 'ingress' : 'gateway');
-  return client === 'ingress-nginx' && index.nginxByHints ? 'ingress-nginx/hints' : client;
+  return client === 'ingress-nginx' && index.steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
@@ -122,12 +125,22 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
+    const toPods = client.startsWith('aws-') ? ' With target type ip it balances Pods, not connections to Nodes.' : '';
     const enters = `through any Node that the load balancer of ${entryName(entry)} picks`;
-    return [{ enters, remedy, nodes: entry.nodes ?? [] }];
+    return [{ enters, remedy: `${remedy}${toPods}`, nodes: entry.nodes ?? [] }];
   });
 
-const passesProxy = (client: ClientName, entry: EntryObject, service: Service): boolean => {
+/** Of Traefik: `nativeLBByDefault` is set for each. */
+const PROVIDERS: Partial<Record<ClientName, string>> = {
+  'traefik/route': 'kubernetescrd',
+  traefik: 'kubernetesingress',
+  'traefik/gateway': 'kubernetesgateway',
+};
+
+const passesProxy = (client: ClientName, entry: EntryObject, service: Service, steering: string): boolean => {
   if (takesNodePorts(client, entry, service)) return true;
+  const provider = PROVIDERS[client] ?? '-';
+  if (entry.settings['nativeLB'] === undefined && steering.includes(`${provider}.nativelb`)) return true;
   const { usesClusterIp = '', setting = '' }: Client = CLIENTS[client];
   // traefik/traefik#9885
   const ofEntry = setting.includes('annotate service') ? {} : entry.annotations;
@@ -137,7 +150,7 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service): 
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
   (index.byService.get(key) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
-    if (client === undefined || passesProxy(client, entry, service)) return [];
+    if (client === undefined || passesProxy(client, entry, service, index.steering)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
     const kept = ifKept(client, entry.annotations, service.metadata?.annotations);

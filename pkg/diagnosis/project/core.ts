@@ -256,7 +256,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     ...(MORE[textIn(object, 'kind')]?.(fieldsIn(object, 'spec'), name, all) ?? []),
   ];
   const [services, upstreams] = [under('services', 'backendServices'), under('upstreams')];
-  const native = services.length > 0 && services.every((item) => item['nativeLB'] === true);
+  const native = services.length > 0 && services.every((item) => item['nativeLB'] === true) ? 'true' : undefined;
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const { nodeSelector } = fieldsIn(object, 'spec');
@@ -274,7 +274,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       locality: localityOf(object, all),
       exportTo: textsIn(object, 'spec.exportTo').join() || undefined,
       owner: makerOf(object),
-      nativeLB: native ? 'true' : undefined,
+      nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       targetType: targetType || undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,

@@ -167,8 +167,13 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
-      /** Its arguments make a proxy look at hints. */
-      byHints: ifTrue(args.some((arg) => /^--enable-topology-aware-routing(?:=true)?$/.test(arg))),
+      /** Arguments by which a proxy looks at hints, or uses cluster IPs. */
+      steering:
+        args
+          .filter((arg) =>
+            /^--(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault)(?:=true)?$/i.test(arg),
+          )
+          .join(' ') || undefined,
       updatedReplicas: updatedOf(object),
       apart: apartBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),

@@ -62,6 +62,13 @@ const glooRoute = (single: object) =>
   object('gateway.solo.io/v1', 'VirtualService', 'v', {
     spec: { virtualHost: { routes: [{ routeAction: { single } }] } },
   });
+const ingressRoute = (more: object) =>
+  object('traefik.io/v1alpha1', 'IngressRoute', 'r', { spec: { routes: [{ services: [{ name: 'web', ...more }] }] } });
+const traefik = object('apps/v1', 'Deployment', 'traefik', {
+  spec: {
+    template: { spec: { containers: [{ name: 't', args: ['--providers.kubernetescrd.nativeLBByDefault=true'] }] } },
+  },
+});
 const mapping = (spec: object) => object('getambassador.io/v3alpha1', 'Mapping', 'm', { spec }, { namespace: 'edge' });
 
 const leaving = (key: string, ports = '443') => ({ annotations: { [key]: ports } });
@@ -199,20 +206,11 @@ const CASES: readonly Case[] = [
   ['VPC Lattice', gateway('application-networking.k8s.aws/gateway-api-controller'), ['vpc-lattice']],
   ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
   ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
-  [
-    'IngressRoute',
-    [object('traefik.io/v1alpha1', 'IngressRoute', 'r', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
-    ['traefik'],
-  ],
-  [
-    'IngressRoute with nativeLB',
-    [
-      object('traefik.io/v1alpha1', 'IngressRoute', 'r', {
-        spec: { routes: [{ services: [{ name: 'web', nativeLB: true }] }] },
-      }),
-    ],
-    [],
-  ],
+  ['IngressRoute', [ingressRoute({})], ['traefik']],
+  ['IngressRoute with nativeLB', [ingressRoute({ nativeLB: true })], []],
+  ['IngressRoute of a Traefik that uses cluster IPs', [traefik, ingressRoute({})], []],
+  ['IngressRoute that does not, of such a Traefik', [traefik, ingressRoute({ nativeLB: false })], ['traefik']],
+  ['Ingress of a Traefik that uses cluster IPs for its routes', [traefik, ingress('traefik')], ['traefik']],
   [
     'HTTPProxy',
     [object('projectcontour.io/v1', 'HTTPProxy', 'p', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
