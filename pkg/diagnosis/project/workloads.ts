@@ -210,7 +210,10 @@ const ACCOUNT_GROUP = /^system:(?:authenticated|serviceaccounts(?::([^:]+))?)$/;
 
 const ENDPOINTS = { EndpointSlices: ['discovery.k8s.io', 'endpointslices'], Endpoints: ['', 'endpoints'] } as const;
 
-/** A ClusterRole or Role that allows to watch endpoints. */
+/** What an elected leader writes beside what it only reads. */
+const OWN_STATE = /^(?:events|leases|configmaps)$/;
+
+/** A ClusterRole or Role that allows to watch endpoints, or a Role for Pods and Services. */
 export type ClusterRole = Readonly<NonNullable<ReturnType<typeof clusterRoleOf>>>;
 
 /** Undefined where it does not. */
@@ -229,14 +232,20 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
           textsIn(rule, 'resources').includes(resource) || (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
       })),
   );
-  const [first] = watches;
+  const reads = rules
+    .filter((rule) => has(rule, 'verbs', 'list', 'watch'))
+    .flatMap((rule) => textsIn(rule, 'resources'));
+  // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661); operators write what they watch.
+  const byPods = namespace !== '' && reads.includes('pods') && reads.includes('services');
+  const [first = byPods ? { kind: 'Pods', named: true } : undefined] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
   const writes = listIn(object, 'rules').some(
     (rule) =>
       has(rule, 'verbs', 'create', 'update', 'patch') &&
-      has(rule, 'resources', 'endpoints', 'endpointslices') &&
-      has(rule, 'apiGroups', '', 'discovery.k8s.io'),
+      (watches.length === 0
+        ? !textsIn(rule, 'resources').every((own) => OWN_STATE.test(own))
+        : has(rule, 'resources', 'endpoints', 'endpointslices') && has(rule, 'apiGroups', '', 'discovery.k8s.io')),
   );
   return {
     /** Empty: a ClusterRole. */
@@ -245,7 +254,7 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     /** It writes endpoints as well, as who elects a leader by them. */
     writes,
     watches: watches.find(({ named }) => named)?.kind ?? first.kind,
-    everything: !watches.some(({ named }) => named),
+    everything: !first.named && !watches.some(({ named }) => named),
   };
 };
 

@@ -75,6 +75,13 @@ const LB = entrance('LoadBalancer');
 const may = (...rights: readonly KubernetesObject[]): KubernetesObject[] => [edge(), LB, ...rights];
 const web = service({ metadata: { name: 'web', namespace: 'shop' } });
 
+const PODS = roleIn('shop', { resources: ['pods', 'services'] }, { resources: ['leases'], verbs: ['update'] });
+const OPERATOR = roleIn(
+  'shop',
+  { resources: ['pods', 'services'] },
+  { resources: ['statefulsets'], verbs: ['create'] },
+);
+
 describe('workloads that may go around the proxies', () => {
   const cases: readonly (readonly [string, readonly KubernetesObject[], string | undefined])[] = [
     ['watches slices behind a LoadBalancer', [edge(), LB, SLICES, ACCOUNT], 'EndpointSlices'],
@@ -117,6 +124,9 @@ describe('workloads that may go around the proxies', () => {
     ['may only get one', may(rule('*', '*', 'get'), ACCOUNT), undefined],
     ['watches other objects', may(rule('', 'pods', 'watch'), ACCOUNT), undefined],
     ['watches the namespace by a Role', [edge(), LB, roleIn('shop'), bindingIn('shop')], 'Endpoints'],
+    ['watches Pods and Services of the namespace', [edge(), PODS, bindingIn('shop')], 'Pods'],
+    ['watches its Pods alone', [edge(), roleIn('shop', { resources: ['pods'] }), bindingIn('shop')], undefined],
+    ['writes what it watches, as operators', [edge(), OPERATOR, bindingIn('shop')], undefined],
     ['watches it by a ClusterRole', [edge(), LB, SLICES, bindingIn('shop', 'ClusterRole')], 'EndpointSlices'],
     ['watches it as all do, and receives', may(roleIn('shop'), bindingIn('shop', 'Role', ALL)), 'Endpoints'],
     ['watches it as all do, for itself', [edge(), roleIn('shop'), bindingIn('shop', 'Role', ALL)], undefined],
