@@ -50,7 +50,8 @@ const BY_SIZE = {
   spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
 };
 const CALLER = { labels: { app: 'front' } };
-const FRONT = [
+const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
+const frontOf = (called: string) => [
   {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -59,7 +60,7 @@ const FRONT = [
       replicas: 2,
       template: {
         metadata: CALLER,
-        spec: { containers: [{ name: 'app', env: [{ name: 'BACKEND', value: 'http://web.shop.svc:80/v1' }] }] },
+        spec: { containers: [{ name: 'app', env: [{ name: 'BACKEND', value: `http://${called}.shop.svc:80/v1` }] }] },
       },
     },
   },
@@ -819,9 +820,38 @@ const ROWS: readonly Row[] = [
     /^✓ effective: 100 % of connections stay in their zone; not on their own Node/,
     /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
   ],
+  // Ordinary mistakes.
+  [
+    'https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/',
+    { service: { labels: MODE }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /Nothing reads service\.kubernetes\.io\/topology-mode of its labels: /,
+  ],
+  [
+    'https://kubernetes.io/docs/reference/networking/virtual-ips/#traffic-distribution',
+    {
+      version: '1.28.1',
+      annotations: { applied: '{"trafficDistribution":"PreferClose"}' },
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /trafficDistribution that was applied is dropped .*topology-mode=Auto/,
+  ],
+  [
+    'https://kubernetes.io/docs/concepts/services-networking/service/',
+    { spec: CLOSE, extra: [...frontOf('old'), { ...OTHER, metadata: { namespace: 'shop', name: 'old' } }] },
+    'Effective',
+    '',
+    /^✓ through its cluster IP 100 % .*; front \(Service shop\/old\) goes around it$/,
+    /the same setting there/,
+  ],
   [
     'https://kaidalov.com/posts/2025/02/topology-aware-routing',
-    { version: '1.31.4', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: FRONT },
+    { version: '1.31.4', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: frontOf('web') },
     'Effective',
     'UnevenLoad',
     /^✓ effective: 100 % .*; its endpoints get uneven shares/,
@@ -892,7 +922,7 @@ describe('kubectl topology explain, on Services as they were reported', () => {
       const args = ['explain', 'shop/web', '-f', '-'];
       const report = await topologyJson<Explanation>(args, world);
       const summary = report.causes.map(({ reason }) => reason).join(', ');
-      expect([report.verdict, report.causes[0]?.reason], summary).to.deep.equal([verdict, first]);
+      expect([report.verdict, report.causes[0]?.reason ?? ''], summary).to.deep.equal([verdict, first]);
       const { out } = await runTopology(args, world);
       expect(out.split('\n')[1]).to.match(line);
       const text = out.replaceAll(/\s+/g, ' ');

@@ -9,7 +9,7 @@ import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type Client, type ClientName } from './clients.ts';
 import { CONTROLLERS, type EntryObject, SERVICE_MARKS } from './kinds.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
-import { type Found, byAddresses, memberIndex } from './members.ts';
+import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
 import { NEW_FIELD, BY_ITSELF, asSet, entryName, leaves, underLocal } from './settings.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
 
@@ -263,7 +263,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       source,
     };
   });
-  return [...known, ...watchersOf(service, index.watchers)].sort(
+  return [...known, ...watchersOf(service, index.watchers), ...aliasesOf(service, index.members)].sort(
     (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
   );
 };

@@ -1,6 +1,7 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
@@ -71,12 +72,38 @@ export const withoutOtherHosts = (services: readonly Service[]) => {
   };
 };
 
+const podsOf = (service: Service): string =>
+  JSON.stringify([serviceRefOf(service).namespace, Object.entries(service.spec?.selector ?? {}).sort()]);
+
+const askOf = ({ metadata: { annotations = {} } = {}, spec }: Service): string =>
+  [
+    spec?.trafficDistribution,
+    annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS],
+    annotations[ANNOTATION_TOPOLOGY_MODE],
+  ].join();
+
+/** Clients that are seen to use another Service of the same Pods, which asks for something else. */
+export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>
+  (alike.get(podsOf(service)) ?? []).flatMap((each) => {
+    const caller = callers.get(keyOfService(each))?.find(({ runner }) => !selects(each, runner));
+    if (caller === undefined || askOf(each) === askOf(service)) return [];
+    const evidence = { object: `Service ${keyOfService(each)}`, field: 'spec.selector', value: 'the same Pods' };
+    const decides = 'it connects to that Service of the same Pods, which asks for something else';
+    const setting = 'the same setting there, or this Service for these clients';
+    return [{ client: caller.runner.name, evidence, decides, setting, all: false, possible: false, source: caller.by }];
+  });
+
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: ReadonlyMap<string, readonly Runner[]>) => {
   const runners = [...near.values()].flat();
   return {
     near,
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
+    /** Those with a cluster IP, by the Pods that they select. */
+    alike: Map.groupBy(
+      services.filter(({ spec }) => spec?.selector !== undefined && spec.clusterIP !== 'None'),
+      podsOf,
+    ),
     /** Where many workloads have no headless Service beside them, these only can be looked at. */
     members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it. */

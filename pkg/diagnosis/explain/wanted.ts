@@ -210,14 +210,34 @@ const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
   return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
 };
 
+/** Keys that people take for those that ask; Istio's is read by Istio. */
+const LIKE_ASKING = /^(?!.*istio).*(?:topology-(?:aware|mode|routing)|traffic-?distribution)/i;
+
 /** What looks like a request, and is none. */
-const lookalikes = ({ service, workloads }: Facts): string => {
+const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): string => {
+  const keys = (['labels', 'annotations'] as const).flatMap((where) =>
+    Object.keys(metadata[where] ?? {}).map((key) => `${key} of its ${where}`),
+  );
   const marked = workloads.filter(({ marks }) => presentAnnotation(marks?.annotations) !== undefined);
-  const misplaced = ` The annotation on ${listed(marked.map(workloadTitle))} is read by nothing: it belongs on the Service.`;
-  // kubernetes/kubernetes#84505
-  const outside =
-    ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.';
-  return `${marked.length > 0 ? misplaced : ''}${service.spec?.externalTrafficPolicy === 'Local' ? outside : ''}${KEYS.test(JSON.stringify(service)) ? GONE_KEYS : ''}`;
+  const vain = [
+    ...keys.filter((key) => LIKE_ASKING.test(key)),
+    ...marked.map((own) => `the annotation of ${workloadTitle(own)}`),
+  ];
+  const applied = JSON.stringify(metadata.annotations ?? {});
+  const signs: readonly (readonly [boolean, string])[] = [
+    [vain.length > 0, ` Nothing reads ${listed(vain)}: annotations count on the Service, by their exact names.`],
+    [
+      applied.includes('trafficDistribution'),
+      ' The trafficDistribution that was applied is dropped by API servers before 1.31.',
+    ],
+    // kubernetes/kubernetes#84505
+    [
+      spec?.externalTrafficPolicy === 'Local',
+      ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.',
+    ],
+    [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
+  ];
+  return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
 const refusedRequest = (facts: Facts): Cause => {
