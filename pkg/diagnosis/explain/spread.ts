@@ -323,10 +323,10 @@ const IDLE_REMEDY =
   'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
 
 /** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
-const unplacedRemedy = ({ endpoints, workloads: [workload], clientZones }: Facts): string | undefined => {
+const unplacedRemedy = ({ endpoints, workloads: [workload, ...more], clientZones }: Facts): string | undefined => {
   const counts = countBy(endpoints, ({ zone }) => zone);
   const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
-  return workload && skew > (zoneConstraint(workload)?.maxSkew ?? Infinity)
+  return workload && more.length === 0 && skew > (zoneConstraint(workload)?.maxSkew ?? Infinity)
     ? placedRemedy(workload, [], clientZones.length)
     : undefined;
 };
