@@ -6,7 +6,7 @@ import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -31,12 +31,11 @@ const linesOf = (text: string): { command: string; codes: readonly number[] }[] 
     });
 
 describe(`${PAGE}: every command ends as the page says`, () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   const stops: (() => Promise<void>)[] = [];
   let access: readonly string[];
   before(async () => {
-    folder = temporaryFolder();
     sandbox = await startSandbox({ kubernetesVersion: 'v1.36.3', endpointSliceController: false });
     await sandbox.apply(zoneEvacuationDefinition());
     sandbox.seed([
@@ -54,7 +53,6 @@ describe(`${PAGE}: every command ends as the page says`, () => {
   after(async () => {
     for (const stop of stops) await stop();
     await sandbox.stop();
-    folder.remove();
   });
 
   const marked = (): EndpointSlice[] =>

@@ -14,7 +14,7 @@ import { eventually, rejection } from '../fixtures/eventually.ts';
 import { versionsOf } from '../fixtures/model-api.ts';
 import { recordingLogger } from '../fixtures/recording-logger.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { testConfig } from '../fixtures/config-source.ts';
@@ -40,18 +40,16 @@ const quickClock: Clock = {
 describe('client and informer on the sandbox', () => {
   useRealNetwork();
   let sandbox: Sandbox;
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let client: Client;
   let stop: AbortController;
   let runs: Promise<void>[];
 
   before(async () => {
-    folder = temporaryFolder();
     sandbox = await startSandbox({ bookmarkSeconds: 1, endpointSliceController: false });
   });
   after(async () => {
     await sandbox.stop();
-    folder.remove();
   });
   beforeEach(() => {
     [stop, runs] = [new AbortController(), []];

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -104,13 +104,9 @@ describe('kubectl topology audit, on files', () => {
 
 describe('kubectl topology audit, on a cluster', function onCluster() {
   this.timeout(180_000);
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   let access: readonly string[];
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
   beforeEach(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
     const { nodes, services, slices } = auditCluster({ nodes: 6, services: 26, endpoints: 120 });
@@ -173,11 +169,7 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
 const EXAMPLE = 'example/audit/cluster.yaml';
 
 describe('kubectl topology audit --without, on files', () => {
-  let folder: TemporaryFolder;
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
+  const folder = useFolder();
 
   const lost = (): string =>
     folder.write(
@@ -247,11 +239,10 @@ describe('kubectl topology audit --without, on files', () => {
 });
 
 describe('kubectl topology audit --without, on a cluster', () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   let access: readonly string[];
   before(async () => {
-    folder = temporaryFolder();
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
     sandbox.seed([
       ...['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => node({ zone })),
@@ -263,7 +254,6 @@ describe('kubectl topology audit --without, on a cluster', () => {
   });
   after(async () => {
     await sandbox.stop();
-    folder.remove();
   });
 
   const resources = (): Set<string> =>

@@ -5,7 +5,7 @@ import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
 import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -30,14 +30,10 @@ const web = (spec: Parameters<typeof service>[0] = {}) =>
 
 describe('kubectl topology, on a cluster', function onCluster() {
   this.timeout(60_000);
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   let access: readonly string[];
 
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
   beforeEach(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
     sandbox.seed(ZONES.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));

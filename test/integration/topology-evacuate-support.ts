@@ -11,7 +11,7 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { type Ran, type World, runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -27,14 +27,10 @@ export const pair = (name: string, zones: readonly string[], labels = {}): Kuber
 ];
 
 export const useEvacuationCluster = () => {
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   let client: Client;
   let access: readonly string[];
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
   beforeEach(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
     await sandbox.apply(zoneEvacuationDefinition());

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, slice } from '../fixtures/core.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { list } from './topology-objects.ts';
 
@@ -19,11 +19,7 @@ status:
 `;
 
 describe('kubectl topology, its input', () => {
-  let folder: TemporaryFolder;
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
+  const folder = useFolder();
 
   const bad: readonly { name: string; file: string; text: string; message: RegExp }[] = [
     {

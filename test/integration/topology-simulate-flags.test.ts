@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
@@ -12,11 +12,7 @@ import type { Sandbox } from '../sandbox/types.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 
 describe('kubectl topology simulate, its flags', () => {
-  let folder: TemporaryFolder;
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
+  const folder = useFolder();
 
   const wrong: readonly [name: string, args: readonly string[], message: RegExp][] = [
     ['capacity without demand', ['--capacity', '1'], /--capacity goes with --demand/],
@@ -111,10 +107,9 @@ describe('kubectl topology simulate, its flags', () => {
 
 describe('kubectl topology simulate, on a cluster', function onCluster() {
   this.timeout(180_000);
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let sandbox: Sandbox;
   before(async () => {
-    folder = temporaryFolder();
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
     for (const name of ['shop', 'garden']) {
       await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -144,7 +139,6 @@ describe('kubectl topology simulate, on a cluster', function onCluster() {
   });
   after(async () => {
     await sandbox.stop();
-    folder.remove();
   });
 
   const read = async (...flags: string[]): Promise<{ report: SimulationReport; resources: Set<string> }> => {

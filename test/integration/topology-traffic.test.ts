@@ -8,7 +8,7 @@ import { trafficDocument } from '../../pkg/diagnosis/measured.ts';
 import type { Measured, MeasuredFlow } from '../../pkg/traffic/measured.ts';
 import { node } from '../fixtures/core.ts';
 import { flow, measured, meterPage, meterPod } from '../fixtures/measured.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -135,8 +135,7 @@ describe('money by measured bytes', () => {
 });
 
 describe('what meters measured past a Service settles a suspicion', () => {
-  const folder = temporaryFolder();
-  after(() => folder.remove());
+  const folder = useFolder();
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'edge', namespace: 'infra' };
   const spec = { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'emissaryingress/emissary:3.9' }] };

@@ -14,7 +14,7 @@ import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { createTestPki } from '../fixtures/pki.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -54,7 +54,7 @@ const hintsOf = (object: EndpointSlice | undefined) =>
 describe('endpointslice-webhook on a cluster', () => {
   useRealNetwork();
   let sandbox: Sandbox;
-  let folder: TemporaryFolder;
+  const folder = useFolder();
   let webhook: Command;
   let kubeconfig: string;
 
@@ -70,7 +70,6 @@ describe('endpointslice-webhook on a cluster', () => {
 
   before(async function () {
     this.timeout(180_000);
-    folder = temporaryFolder();
     sandbox = await startSandbox({ endpointSliceController: false });
     sandbox.seed([namespace('shop', { [LABEL_ROUTING]: 'true' }), namespace(OWN)]);
     const lease = { holderIdentity: 'one', renewTime: microTime(Date.now()), leaseDurationSeconds: 15 };
@@ -109,7 +108,6 @@ describe('endpointslice-webhook on a cluster', () => {
     webhook.child.kill('SIGKILL');
     await webhook.ended;
     await sandbox.stop();
-    folder.remove();
   });
 
   it('registers itself with a certificate authority of its own', () => {
