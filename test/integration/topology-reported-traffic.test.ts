@@ -1105,6 +1105,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /registry \(StatefulSet shop\/eureka\): clients that find Services in this registry connect to Pods/,
   ],
   [
+    'https://github.com/sercand/kuberesolver/issues/21',
+    { extra: [running('client', { env: [{ name: 'CATALOG', value: 'kubernetes:///web.shop:http' }] })] },
+    around('resolver'),
+    /resolver \(Deployment shop\/client\): its gRPC library takes addresses of Pods .*→ `dns:\/\/\/` in its place/,
+  ],
+  [
     'https://github.com/apache/dubbo/issues/9673',
     { extra: [running('web', { env: [{ name: 'DUBBO_REGISTRY_ADDRESS', value: 'nacos://nacos.example.com:8848' }] })] },
     maybeAround('registry'),

@@ -215,6 +215,11 @@ export const CLIENTS = clients({
     decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
+  resolver: {
+    decides: 'its gRPC library takes addresses of Pods from the API server or a control plane, and chooses among them',
+    setting: '`dns:///` in its place keeps to the cluster IP',
+    source: 'sercand/kuberesolver; grpc/proposal A27',
+  },
   registry: {
     decides: 'clients that find Services in this registry connect to Pods, by the zones that it knows',
     setting: 'the name of the Service in place of the registry, or the zones of that (Eureka: `metadata-map.zone`)',

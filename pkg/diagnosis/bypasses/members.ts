@@ -180,8 +180,18 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
   });
 };
 
+/** gRPC libraries that are given the name of the Service, and connect to its Pods. */
+const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
+  (callers.get(keyOfService(service)) ?? [])
+    .filter(({ scheme }) => scheme !== undefined)
+    .map(({ runner, by, host, scheme }) => ({
+      client: 'resolver',
+      evidence: { object: titleOf(runner), field: by, value: `${scheme}:///${host}` },
+    }));
+
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */
 export const byAddresses = (service: Service, index: MemberIndex): Found[] => [
   ...byTwins(service, index),
   ...byRegistries(service, index),
+  ...byResolvers(service, index),
 ];

@@ -4,8 +4,10 @@ import { listIn, pickTexts, textsIn } from './fields.ts';
 
 /** The host of an address, of three labels at most but for what follows `.svc`; users, passwords and paths are left out. */
 const ADDRESS =
-  /^(?:\S*:\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?([a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,2}(?:\.svc[a-z.]*)?)(?::\d+)?(?:[/?].*)?$/;
+  /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?([a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,2}(?:\.svc[a-z.]*)?)(?::\w+)?(?:[/?].*)?$/;
 const LONGEST = 2_000;
+/** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
+const RESOLVERS = /^(?:kubernetes|k8s|xds)$/;
 
 /** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
 const REGISTRY_NAME =
@@ -24,12 +26,10 @@ export const namesIn = (podSpec: Fields) => {
     .filter(({ value }) => value.length < LONGEST)
     .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
     .filter(({ part }) => /[-.:]/.test(part))
-    .flatMap(
-      ({ by, part }) =>
-        ADDRESS.exec(part)
-          ?.slice(1, 2)
-          .map((host) => ({ by, host })) ?? [],
-    );
+    .flatMap(({ by, part }) => {
+      const [, scheme = '', host] = ADDRESS.exec(part) ?? [];
+      return host === undefined ? [] : [{ by, host, ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
+    });
   const registry = texts.find(
     ({ name, value }) =>
       REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),

@@ -37,8 +37,8 @@ export interface RouterObject {
   readonly scheduled?: number;
   /** Of a DaemonSet's Pods. */
   readonly serviceAccount?: string;
-  /** Hosts that its variables and arguments name. */
-  readonly calls?: readonly { readonly by: string; readonly host: string }[];
+  /** Hosts that its variables and arguments name, and the scheme of those that a library of the client resolves. */
+  readonly calls?: readonly { readonly by: string; readonly host: string; readonly scheme?: string }[];
   /** Of Helm, that made the DaemonSet. */
   readonly release?: string;
 }

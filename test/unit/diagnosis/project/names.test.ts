@@ -6,7 +6,7 @@ import { namesIn } from '../../../../pkg/diagnosis/project/names.ts';
 const named = (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
   const variables = Object.entries(env).map(([name, value]) => ({ name, value }));
   const { calls = [], registry } = namesIn({ containers: [{ env: variables, args }] });
-  return [calls.map(({ by, host }) => `${by} ${host}`), registry];
+  return [calls.map(({ by, host, scheme = '' }) => `${by} ${scheme}${host}`), registry];
 };
 
 describe('what variables and arguments name', () => {
@@ -22,6 +22,11 @@ describe('what variables and arguments name', () => {
     ['no user, password or path', named({ DB: 'mongodb://u:p@db.data:27017/shop?tls=1' }), ['DB db.data']],
     ['what a flag has, by its name', named({}, '--store=dnssrv+_grpc._tcp.store.obs.svc'), ['--store store.obs.svc']],
     ['what stands alone, by where', named({}, 'dns:///jobs.chrono:50052'), ['args jobs.chrono']],
+    [
+      'what a library resolves',
+      named({ A: 'xds:///web' }, '--m=k8s://https://api.data.svc'),
+      ['A xdsweb', '--m api.data.svc'],
+    ],
     ['no host of the internet', named({ URL: 'https://a.b.example.com/x' }), []],
     ['the registry of Eureka', named({ EUREKA_CLIENT_ENABLED: 'true', EUREKA_URL: 'x' }), [], 'EUREKA_URL'],
     ['none that is switched off', named({ 'eureka.client.enabled': 'false' }), []],
