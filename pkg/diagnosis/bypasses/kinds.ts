@@ -35,8 +35,11 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['gateway.networking.k8s.io/v1', 'GRPCRoute', 'anywhere'],
   ['gateway.networking.k8s.io/v1alpha2', 'TLSRoute', 'anywhere'],
   ['gateway.networking.k8s.io/v1alpha2', 'TCPRoute', 'anywhere'],
+  ['gateway.networking.k8s.io/v1alpha2', 'UDPRoute', 'anywhere'],
   ['traefik.io/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
   ['traefik.containo.us/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
+  ['traefik.io/v1alpha1', 'IngressRouteTCP', 'anywhere', 'traefik/route'],
+  ['traefik.io/v1alpha1', 'IngressRouteUDP', 'anywhere', 'traefik/route'],
   ['traefik.io/v1alpha1', 'TraefikService', 'beside', 'traefik/route'],
   ['projectcontour.io/v1', 'HTTPProxy', 'beside', 'contour'],
   ['apisix.apache.org/v2', 'ApisixRoute', 'beside', 'apisix'],
@@ -54,6 +57,10 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
   ['application-networking.k8s.aws/v1alpha1', 'ServiceExport', 'beside', 'vpc-lattice'],
   ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
+  ['k8s.nginx.org/v1', 'VirtualServerRoute', 'beside', 'f5-nginx-ingress/route'],
+  ['k8s.nginx.org/v1', 'TransportServer', 'beside', 'f5-nginx-ingress/route'],
+  ['configuration.konghq.com/v1beta1', 'TCPIngress', 'beside', 'kong'],
+  ['configuration.konghq.com/v1beta1', 'UDPIngress', 'beside', 'kong'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
   ['cis.f5.com/v1', 'TransportServer', 'beside', 'f5-bigip'],
   ['cis.f5.com/v1', 'VirtualServer', 'beside', 'f5-bigip'],
@@ -99,6 +106,7 @@ export const CONTROLLERS: readonly (readonly [controller: RegExp, client: Client
 /** Annotations and labels of a Service that say who sends to its Pods. */
 export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [
   ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, 'aws-ip-targets'],
+  ['service.beta.kubernetes.io/aws-load-balancer-type', /^nlb-ip$/, 'aws-ip-targets'],
   // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
   ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
   ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],

@@ -178,6 +178,12 @@ const CASES: readonly Case[] = [
     ],
     [],
   ],
+  [
+    'a route of a VirtualServer',
+    [object('k8s.nginx.org/v1', 'VirtualServerRoute', 'r', { spec: { upstreams: [{ name: 'u', service: 'web' }] } })],
+    ['f5-nginx-ingress'],
+  ],
+  ['an NLB of an older controller', [], ['aws-ip-targets'], annotated(`${AWS}type`, 'nlb-ip')],
   ["F5's NGINX", [ingressClass('nginx', 'nginx.org/ingress-controller'), ingress('nginx')], ['f5-nginx-ingress']],
   ["Traefik's Ingress", [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')], ['traefik']],
   [
