@@ -107,7 +107,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   const { rule, locality = '' } = ruleOf(row, service, seen);
   if (counts && wished !== undefined && BY_RULE[locality] === undefined)
-    return { decides: `${decides}; ${wished} counts in the version seen`, setting: '' };
+    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: '' };
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
     const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;

@@ -258,13 +258,16 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const [services, upstreams] = [under('services', 'backendServices'), under('upstreams')];
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true) ? 'true' : undefined;
   const direct = upstreams.length > 0 && upstreams.every((item) => item['use-cluster-ip'] === true);
+  // Where its parents are Services it is for the proxies of a mesh, which are found by themselves (GEP-1294).
+  const parentRefs = listIn(object, 'spec.parentRefs');
+  const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const { nodeSelector } = fieldsIn(object, 'spec');
   return {
     kind,
     namespace,
     name,
-    services: direct ? [] : placesOf(references, namespace),
+    services: direct || meshed ? [] : placesOf(references, namespace),
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
     // Upstreams of Gloo have no other name for what a route sends to.

@@ -211,6 +211,18 @@ const CASES: readonly Case[] = [
   ["Istio's gateway", gateway('istio.io/gateway-controller'), ['istio-gateway']],
   ['VPC Lattice', gateway('application-networking.k8s.aws/gateway-api-controller'), ['vpc-lattice']],
   ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
+  [
+    'a route of a mesh',
+    [
+      object('gateway.networking.k8s.io/v1', 'HTTPRoute', 'r', {
+        spec: {
+          parentRefs: [{ group: '', kind: 'Service', name: 'all' }],
+          rules: [{ backendRefs: [{ name: 'web' }] }],
+        },
+      }),
+    ],
+    [],
+  ],
   ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
   ['IngressRoute', [ingressRoute({})], ['traefik']],
   ['IngressRoute with nativeLB', [ingressRoute({ nativeLB: true })], []],
