@@ -73,6 +73,7 @@ const frontOf = (called: string) => [
 ];
 const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
 const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
+const BPF = { bpfEnabled: true };
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const WINDOWS = {
@@ -608,6 +609,33 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: .*33 %/,
     /no data plane here is known to read\. .*`--enable-lb=false`/,
     /connections from there fail/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/10430',
+    {
+      spec: CLOSE,
+      plane: [
+        daemonSet('calico-node', 'quay.io/calico/node:v3.31.2'),
+        {
+          apiVersion: 'crd.projectcalico.org/v1',
+          kind: 'FelixConfiguration',
+          metadata: { name: 'default' },
+          spec: BPF,
+        },
+      ],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /→ Update Calico eBPF to 3\.31\.5 or newer, which follow hints\./,
+  ],
+  [
+    'https://github.com/kubeedge/kubeedge/issues/6088',
+    { spec: CLOSE, plane: [kubeProxy('1.33.2'), daemonSet('edgemesh-agent', 'kubeedge/edgemesh-agent:v1.17.0')] },
+    'Unknown',
+    'RouterUnknown',
+    /^\? not known: .*no share can be predicted/,
+    /a data plane that was not examined/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/43958',

@@ -4,6 +4,8 @@ import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason, Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
+import { laterRelease } from '../routers/behaviour.ts';
+import { PLANES } from '../routers/planes.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
@@ -78,12 +80,23 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
+/** Of a data plane that ignores hints at its version. */
+const updateOf = ({ nodes, index }: Facts): string | undefined => {
+  const updates = nodes.flatMap((node) => {
+    const { router, title, version } = index.routers.of(node);
+    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '');
+    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer, which follow hints.`];
+  });
+  return updates[0];
+};
+
 const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     const found = routes.some((route) => route.reason === reason);
     if (reason === 'ClientNodeWithoutZone' && inOnePlace(facts.nodes)) return [];
-    return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
+    const remedy = reason === 'HintsIgnored' ? updateOf(facts) : undefined;
+    return found ? [cause('used', reason, evidenceOf(facts, reason, routes), remedy)] : [];
   });
 
 const givenReport = ({ families }: Facts) =>

@@ -1,5 +1,5 @@
 // What a rule of the table means for clients: what of a Service it looks at, what they get where no hint fits, and since when none fails.
-import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
+import { type HintRule, isSince } from '../../upstream/proxy/hint-rule.ts';
 import type { DataPlane } from './planes.ts';
 import type { Behaviour } from './types.ts';
 
@@ -26,6 +26,16 @@ export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: H
   const other = versions.findIndex(({ rule }) => !isWanted(rule));
   const first = versions.slice(0, other).findLast(({ rule }) => rule.optIn !== undefined);
   return first?.since?.join('.') ?? null;
+};
+
+/** The release from which hints are followed, where this version knows none; undefined: there is none. */
+export const laterRelease = (versions: DataPlane['versions'], version: string): string | undefined => {
+  const [major = 0, minor = 0, patch = Infinity] = version.split('.').map(Number);
+  const always = versions.filter(({ when }) => when === undefined);
+  const own = always.find(({ since }) => since === undefined || isSince({ major, minor, patch }, since));
+  return own?.rule.optIn === undefined
+    ? firstRelease(always, (rule) => rule.optIn !== undefined)?.toString()
+    : undefined;
 };
 
 export const behaviourOf = (rule: HintRule, source: string, versions: DataPlane['versions'] = []): Behaviour => ({

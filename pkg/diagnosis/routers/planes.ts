@@ -88,14 +88,18 @@ export const PLANES = tableOf([
   {
     name: 'unexamined',
     title: 'a data plane that was not examined',
-    agent: { names: /^(?:sdn|aci-containers-(?:host|openvswitch)|calico-vpp-node|nsx-node-agent|everoute-agent)$/ },
+    agent: {
+      names:
+        /^(?:sdn|aci-containers-(?:host|openvswitch)|calico-vpp-node|nsx-node-agent|everoute-agent|edgemesh-agent)$/,
+    },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OpenShiftSDN' },
     // No object shows it.
     follows: { hints: ['true'] },
     versions: [
       { rule: {}, assumed: 'its documentation may say whether this release follows hints; none was examined' },
     ],
-    source: 'openshift/sdn#426; noironetworks/aci-containers#832, #1308; Calico VPP, NSX and Everoute: not read',
+    source:
+      'openshift/sdn#426; noironetworks/aci-containers#832, #1308; Calico VPP, NSX, Everoute and EdgeMesh (kubeedge#6088): not read',
   },
   {
     name: 'gke-dataplane-v2',
