@@ -10,6 +10,7 @@ import { layImage } from '../../../hack/delivery/image.ts';
 import { type Manifest, manifestsIn, readBlob, readJson } from '../../../hack/lib/oci.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
+import { exposeAddress } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { type Bed, useBed } from '../bed/index.ts';
 import { controlPlaneAddresses, run, waitFor } from '../bed/machine.ts';
@@ -216,12 +217,7 @@ describe('image', () => {
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(sources, 'example/flow/crd.yaml'), 'utf8'));
     const values = { flowController: { enabled: true } };
     await apply(bed(), 'chart.yaml', await helm().template(values));
-    await bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
-      metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
-      addressType: 'IPv4',
-      ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
-      endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-    });
+    await exposeAddress(bed().api, { namespace: NAMESPACE, name: WEBHOOK, targetPort: 10_250 });
   });
   after('end the containers', async () => {
     for (const program of running.values()) await program.stop();

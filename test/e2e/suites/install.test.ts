@@ -18,9 +18,10 @@ import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, etcd, extension, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
+import { exposeAddress } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
+import { waitFor } from '../bed/machine.ts';
 import type { BedService, Slice } from '../bed/pod.ts';
 import {
   CERTIFICATE,
@@ -105,12 +106,7 @@ describe('chart, installed', () => {
       ports: [{ port: 443 }],
       endpoints: [{ addresses: ['192.0.2.1'], zone: 'eu-1a', conditions: { ready: true } }],
     });
-    await api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
-      metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
-      addressType: 'IPv4',
-      ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
-      endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-    });
+    await exposeAddress(api, { namespace: NAMESPACE, name: WEBHOOK, targetPort: 10_250 });
   });
 
   /** Before there is a webhook, so that the flow-controller has to make a label of the annotation. */

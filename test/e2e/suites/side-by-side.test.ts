@@ -13,9 +13,10 @@ import {
 } from '../../../pkg/apis/names.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, garden, namespace as gardenerNamespace, ZONES } from '../../fixtures/gardener.ts';
+import { exposeAddress } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { type Bed, useBed } from '../bed/index.ts';
-import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
+import { waitFor } from '../bed/machine.ts';
 import type { BedService, Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, INJECTED, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
@@ -76,12 +77,7 @@ const install = async (bed: Bed, helm: Helm, { namespace, values, ports }: Insta
   await bed.api.create('/api/v1/namespaces', gardenerNamespace({ role: 'extension', metadata: { name: namespace } }));
   const text = await helm.template({ ...values, ...more }, { namespace, release: namespace });
   await apply(bed, `${namespace}.yaml`, text);
-  await bed.api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
-    metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
-    addressType: 'IPv4',
-    ports: [{ name: 'https', port: webhookPort(ports), protocol: 'TCP' }],
-    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-  });
+  await exposeAddress(bed.api, { namespace, name: WEBHOOK, targetPort: webhookPort(ports) });
 };
 
 const openDefinitions = async (bed: Bed): Promise<void> => {

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_PLAN, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { mastersGroup } from '../bed/access.ts';
+import { exposeAddress, mastersGroup } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { controlPlaneAddresses, run, waitFor } from '../bed/machine.ts';
+import { run, waitFor } from '../bed/machine.ts';
 import type { Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, NAMESPACE, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
@@ -84,12 +84,7 @@ describe('the end of an installation', () => {
   const makeNamespace = async (): Promise<void> => {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     // The webhook, as the API server finds it.
-    await bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
-      metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
-      addressType: 'IPv4',
-      ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
-      endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-    });
+    await exposeAddress(bed().api, { namespace: NAMESPACE, name: WEBHOOK, targetPort: 10_250 });
   };
 
   /** Ready means registered. */
