@@ -9,15 +9,9 @@ export const markdownTable = (head: readonly string[], rows: readonly (readonly 
     .join('\n');
 
 /** One line about what the figures were taken on. */
-export const describeMachine = ({
-  date,
-  node,
-  cpu,
-  cores,
-  memoryGib,
-  loadAverage,
-  calibrationMs,
-}: Environment): string =>
-  `Measured ${date}: Node.js ${node}, ${cores} cores (${cpu}), ${memoryGib} GiB; load average ${formatNumber(loadAverage.begin, 2)} before, ${formatNumber(loadAverage.end, 2)} after${
-    calibrationMs === undefined ? '' : `; fixed work ${formatNumber(calibrationMs)} ms`
-  }.`;
+export const describeMachine = (environment: Environment): string => {
+  const { date, node, cpu, cores, memoryGib, loadAverage, calibrationMs } = environment;
+  const load = `load average ${formatNumber(loadAverage.begin, 2)} before, ${formatNumber(loadAverage.end, 2)} after`;
+  const work = calibrationMs === undefined ? '' : `; fixed work ${formatNumber(calibrationMs)} ms`;
+  return `Measured ${date}: Node.js ${node}, ${cores} cores (${cpu}), ${memoryGib} GiB; ${load}${work}.`;
+};

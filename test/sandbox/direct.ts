@@ -28,13 +28,10 @@ const toStored = (object: KubernetesObject): StoredObject => {
   return { ...copy, metadata: copy.metadata ?? {} };
 };
 
-export const createDirectAccess = ({
-  store,
-  registry,
-  writer,
-  rules,
-  now,
-}: Dependencies): Pick<Sandbox, 'apply' | 'get' | 'list' | 'remove' | 'seed'> => {
+export const createDirectAccess = (
+  dependencies: Dependencies,
+): Pick<Sandbox, 'apply' | 'get' | 'list' | 'remove' | 'seed'> => {
+  const { store, registry, writer, rules, now } = dependencies;
   const kindOf = (object: StoredObject): ServedResource => {
     const found = registry.findKind(object.apiVersion ?? '', object.kind ?? '');
     if (found === undefined) {

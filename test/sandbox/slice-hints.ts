@@ -29,13 +29,9 @@ export const stripHints = (plan: SlicePlan): SlicePlan => throughModel(plan, str
 export const applyHints = (
   mode: HintMode,
   plan: SlicePlan,
-  {
-    ratios,
-    family,
-    minor,
-    wasHinted,
-  }: { ratios: ZoneRatios | undefined; family: string; minor: number; wasHinted: boolean },
+  options: { ratios: ZoneRatios | undefined; family: string; minor: number; wasHinted: boolean },
 ): HintResult => {
+  const { ratios, family, minor, wasHinted } = options;
   if (mode !== 'auto') {
     const events = wasHinted ? [controllerEvent({ reason: 'AnnotationRemoved' }, family)] : [];
     const changed =

@@ -51,14 +51,8 @@ export interface LoopedService {
 }
 
 /** Loads follow the hints at once and are clipped at the capacity; samples end when they are read. */
-export const looped = ({
-  endpoints,
-  demand,
-  policy,
-  zones = ['a', 'b', 'c'],
-  noise,
-  silent,
-}: ServiceOptions): LoopedService => {
+export const looped = (options: ServiceOptions): LoopedService => {
+  const { endpoints, demand, policy, zones = ['a', 'b', 'c'], noise, silent } = options;
   let state: LoopState | undefined;
   let time = 0;
   let samples = new Map<string, number>();
