@@ -2,7 +2,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { defined } from '../../apis/values.ts';
+import { byText, defined } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import type { Evidence } from '../routers/types.ts';
@@ -73,7 +73,10 @@ export const withoutOtherHosts = (services: readonly Service[]) => {
 };
 
 const podsOf = (service: Service): string =>
-  JSON.stringify([serviceRefOf(service).namespace, Object.entries(service.spec?.selector ?? {}).sort()]);
+  JSON.stringify([
+    serviceRefOf(service).namespace,
+    Object.entries(service.spec?.selector ?? {}).sort(([a], [b]) => byText(a, b)),
+  ]);
 
 const askOf = ({ metadata: { annotations = {} } = {}, spec }: Service): string =>
   [

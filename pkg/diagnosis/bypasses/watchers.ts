@@ -114,10 +114,11 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
       .map((right) => ({ runner, may: right }));
     return { runner, may, near, routed, entrance, suspected };
   });
+  const near = all.flatMap((each) => each.near);
   return {
     runners: Map.groupBy(runners, ({ namespace }) => namespace),
     /** By namespace: who may watch the endpoints of that one alone, and does not write them. */
-    near: Map.groupBy(all.map(({ near }) => near).flat(), ({ may }) => may.within),
+    near: Map.groupBy(near, ({ may }) => may.within),
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };

@@ -93,8 +93,8 @@ const rollingText = (workload: Workload): string =>
 /** Pods that would serve the zone if they were ready. */
 const idlePods = (facts: Facts, zones: readonly string[]): string => {
   const { pods, nodes } = facts;
-  const names = nodes.filter((node) => zones.includes(zoneOfNode(node))).map(nameOf);
-  const idle = pods.filter(({ nodeName = '', ready }) => !ready && names.includes(nodeName));
+  const names = new Set(nodes.filter((node) => zones.includes(zoneOfNode(node))).map(nameOf));
+  const idle = pods.filter(({ nodeName, ready }) => !ready && names.has(nodeName));
   const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(({ name }) => name))} there is not ready.`;
   return `${there}${waitingText(facts)}`;
 };

@@ -232,11 +232,10 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
           textsIn(rule, 'resources').includes(resource) || (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
       })),
   );
-  const reads = rules
-    .filter((rule) => has(rule, 'verbs', 'list', 'watch'))
-    .flatMap((rule) => textsIn(rule, 'resources'));
+  const readable = rules.filter((rule) => has(rule, 'verbs', 'list', 'watch'));
+  const reads = new Set(readable.flatMap((rule) => textsIn(rule, 'resources')));
   // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661); operators write what they watch.
-  const byPods = namespace !== '' && reads.includes('pods') && reads.includes('services');
+  const byPods = namespace !== '' && reads.has('pods') && reads.has('services');
   const [first = byPods ? { kind: 'Pods', named: true } : undefined] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
