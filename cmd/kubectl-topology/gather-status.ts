@@ -124,10 +124,8 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
       } catch (error) {
         const why = readRefusalOf(error, source);
         if (why === undefined) throw error;
-        unseen.push({
-          what: source.resource.plural,
-          why: within === undefined ? why : `${why} in namespace ${within}`,
-        });
+        const where = within === undefined ? '' : ` in namespace ${within}`;
+        unseen.push({ what: source.resource.plural, why: `${why}${where}` });
       }
     }
     return [...found.values()];

@@ -135,6 +135,7 @@ const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewh
 export const renderSurvivalCheck = (check: EvacuationCheck, style: Style): string => {
   const { survival, refusals, beside, writes } = check;
   const screen = screenFor(style);
+  const shown = survival.services.filter(({ answer }) => screen.wide || NOTEWORTHY.has(answer));
   const sentences = [
     scopeText(check),
     ...sumText(survival.sum).slice(1),
@@ -142,10 +143,7 @@ export const renderSurvivalCheck = (check: EvacuationCheck, style: Style): strin
     ...(beside.length === 0 ? [] : [`Evacuations that run already count as well: ${beside.join(', ')}.`]),
   ];
   return [
-    servicesText(
-      survival.services.filter(({ answer }) => screen.wide || NOTEWORTHY.has(answer)),
-      screen,
-    ),
+    servicesText(shown, screen),
     ...sentences.map((text) => screen.wrap(text)),
     noteText(survival, screen),
     refusals.length === 0 ? '' : '\n',

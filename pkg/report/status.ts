@@ -1,6 +1,11 @@
 // The status of installations on one screen.
 import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
-import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/installations.ts';
+import type {
+  ComponentStatus,
+  InstallationStatus,
+  LeaseStatus,
+  WebhookStatus,
+} from '../diagnosis/status/installations.ts';
 import type { StatusReport } from '../diagnosis/status/status.ts';
 import { type Column, type Screen, type Style, clean, countText, indented, screenFor, tableOf } from './text.ts';
 import { routersText } from './routers.ts';
@@ -79,19 +84,18 @@ const findingText = ({ reason, message, remedy }: StatusFinding, { faint, bad, s
 const elsewhere = ({ installation }: LeaseStatus, namespace: string): string =>
   installation === '' || installation === namespace ? '' : ` in ${installation}`;
 
+const readyText = ({ ready, desired, updated }: ComponentStatus['replicas']): string =>
+  `${ready}/${desired}${updated === desired ? '' : ` (${updated} new)`}`;
+
 const componentsText = ({ namespace, components, leases }: InstallationStatus, { wide }: Screen): string => {
   const leaderOf = (component: string): string => {
     const lease = leases.find((each) => each.component === component);
     if (lease === undefined) return '-';
     return `${holderText(lease).replace(`${component}-`, '')}${elsewhere(lease, namespace)}`;
   };
-  const columns: readonly Column<(typeof components)[number]>[] = [
+  const columns: readonly Column<ComponentStatus>[] = [
     ['COMPONENT', ({ component }) => component],
-    [
-      'READY',
-      ({ replicas: { ready, desired, updated } }) =>
-        `${ready}/${desired}${updated === desired ? '' : ` (${updated} new)`}`,
-    ],
+    ['READY', ({ replicas }) => readyText(replicas)],
     ['VERSION', ({ version }) => version || '-'],
     ['IMAGE', ({ image }) => image],
     ['RESTARTS', ({ pods }) => String(pods?.restarts ?? '?')],
@@ -114,15 +118,11 @@ const leasesText = ({ namespace, leases }: InstallationStatus, screen: Screen): 
 
 const webhookText = (webhook: WebhookStatus, screen: Screen): string => {
   const { configuration, authority, service, readyEndpoints } = webhook;
+  const isServed = readyEndpoints === null ? null : readyEndpoints > 0;
   const ready = readyEndpoints === null ? 'endpoints not seen' : countText(readyEndpoints, 'ready endpoint');
   const target = service === null ? 'a URL' : `${service.namespace}/${service.name}, ${ready}`;
   return [
-    line(
-      '  webhook',
-      readyEndpoints === null ? null : readyEndpoints > 0,
-      `${configuration}: ${entriesText(webhook)} → ${target}`,
-      screen,
-    ),
+    line('  webhook', isServed, `${configuration}: ${entriesText(webhook)} → ${target}`, screen),
     line('  certs', authority !== null && authority.daysLeft >= WARN_DAYS, authorityText(webhook), screen),
   ].join('');
 };

@@ -1,5 +1,6 @@
 // What `kubectl topology simulate` takes, the ways to keep a Service's traffic in its zone, and the verdicts that only it knows.
 import type { Service } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { defined } from '../../apis/values.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
@@ -144,10 +145,8 @@ export const settingsText = ({ labels, annotations, trafficDistribution }: Routi
 const OWN_ANNOTATIONS: readonly string[] = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
 export const OWN_LABELS: readonly string[] = [LABEL_CONSIDER, LABEL_STRATEGY];
 
-export const withoutKeys = (
-  map: Readonly<Record<string, string>> | undefined,
-  keys: readonly string[],
-): Record<string, string> => Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
+export const withoutKeys = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
 
 /** The Service as it would be with these settings and no other topology settings. */
 export const withSettings = (service: Service, settings: RoutingSettings): Service => {

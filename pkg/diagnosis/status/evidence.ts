@@ -4,9 +4,8 @@ import type { KubernetesObject } from '../../apis/meta.ts';
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 
-const LABEL_NAME = 'app.kubernetes.io/name';
 /** Selects everything that the chart renders. */
-export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;
+export const CHART_SELECTOR = `app.kubernetes.io/name=${EXTENSION_NAME}`;
 
 export interface Deployment extends KubernetesObject {
   spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string }[] } } };
