@@ -4,8 +4,6 @@ import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason, Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
-import { laterRelease } from '../routers/behaviour.ts';
-import { PLANES } from '../routers/planes.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import {
@@ -32,7 +30,7 @@ import {
   racedNodes,
 } from './facts.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses, inOnePlace } from './given.ts';
+import { givenCauses, inOnePlace, updateOf } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
@@ -80,16 +78,6 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
-/** Of a data plane that ignores hints at its version. */
-const updateOf = ({ nodes, index }: Facts): string | undefined => {
-  const updates = nodes.flatMap((node) => {
-    const { router, title, version } = index.routers.of(node);
-    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '');
-    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer, which follow hints.`];
-  });
-  return updates[0];
-};
-
 const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
