@@ -160,7 +160,8 @@ export const watchersOf = (service: Service, index: WatcherIndex) => {
       value: `may watch ${watches}`,
     },
     decides: `it may watch ${watches} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
-    setting: 'have it connect to the name of the Service, or set zones in its own configuration',
+    setting:
+      'have it connect to the name of the Service (Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`), or set zones in its own configuration',
     all: false,
     possible: true,
     source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
