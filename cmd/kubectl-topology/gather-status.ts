@@ -92,7 +92,6 @@ interface GatherOptions {
   readonly signal: AbortSignal;
 }
 
-const CONFIG_KEY = 'config.yaml';
 const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
 
 type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
@@ -103,7 +102,7 @@ const configsOf = (objects: readonly ConfigMap[]): ComponentConfig[] =>
     .map(({ data, ...object }) => ({
       namespace: refOf(object).namespace,
       component: nameOf(object),
-      config: parseQuietly(data?.[CONFIG_KEY] ?? ''),
+      config: parseQuietly(data?.['config.yaml'] ?? ''),
     }));
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on, UsageError where nothing may be looked for. */

@@ -1,11 +1,9 @@
 // What all reports are written with: colours or none, sentences of one width, tables, and figures as people read them.
 import { styleText } from 'node:util';
 
-type Format = Parameters<typeof styleText>[0];
-
 /** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
 const styled =
-  (format: Format) =>
+  (format: Parameters<typeof styleText>[0]) =>
   (text: string): string =>
     styleText(format, text, { validateStream: false });
 
@@ -42,8 +40,6 @@ const escaped = (character: string): string =>
 /** The same JSON with these characters as escapes, which JSON.stringify leaves as they are beyond U+001F. */
 export const escapeUnsafe = (json: string): string => json.replaceAll(unsafeCharacters(), escaped);
 
-const GAP = '  ';
-
 /** Control characters would break lines, and invisible ones columns; the content of objects is untrusted. */
 export const clean = (cell: string): string => cell.replaceAll(/[\n\t]+/g, ' ').replaceAll(unsafeCharacters(), ' ');
 
@@ -61,7 +57,7 @@ export const renderTable = (headers: readonly string[], rows: readonly (readonly
   const render = (line: readonly string[]): string =>
     line
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
-      .join(GAP)
+      .join('  ')
       .trimEnd();
   return lines.map((line) => `${render(line)}\n`).join('');
 };

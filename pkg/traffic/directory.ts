@@ -52,12 +52,6 @@ export interface EndpointClaim extends Claim {
   readonly endpoint: Endpoint;
 }
 
-/** Slices of one Service. */
-interface Group {
-  readonly slices: Set<string>;
-  changedAt: number;
-}
-
 /** Slices of one namespace that count for an address: each new connection to it looks at all that do. */
 export const MOST_SLICES = 64;
 /** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
@@ -145,7 +139,8 @@ export const createDirectory = (now: () => number = () => 0) => {
   /** Of the keys of ranges, the longest first: few, whatever the number of Nodes. */
   let rangeLengths: readonly number[] = [];
   const slices = new Map<string, SliceOwner>();
-  const groups = new Map<string, Group>();
+  /** Of each Service. */
+  const groups = new Map<string, { readonly slices: Set<string>; changedAt: number }>();
 
   const endpointOf = (address: string): Endpoint | undefined => {
     const kept = endpoints.first(address, ({ by }) => by.isKept && selecting.has(by.service));

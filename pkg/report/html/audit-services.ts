@@ -7,12 +7,10 @@ import { moneyText, overloadText, percentText, volumeText } from '../text.ts';
 import { MEASURED_HEADERS, WANTED_TEXT, measuredRows, measuredSentences } from '../measured.ts';
 import { type Content, type Markup, NOTHING, card, markup, sentence } from './document.ts';
 
-type ColumnKind = 'number' | 'text' | 'service' | 'why';
-
 /** A column with a value can be sorted by it; null is what is not known: a dash, and always last. */
 type Column<Row> = readonly [
   title: string,
-  kind: ColumnKind,
+  kind: 'number' | 'text' | 'service' | 'why',
   content: (row: Row) => Content,
   value?: (row: Row) => string | number | null,
 ];
