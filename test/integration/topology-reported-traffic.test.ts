@@ -97,7 +97,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
-    /change the data plane, or its version where another follows hints/,
+    /Update Calico eBPF to 3\.31\.5 or newer, which follow hints/,
   ],
   [
     'https://github.com/projectcalico/calico/issues/10430',
