@@ -5,7 +5,7 @@ import { type Fields, isFields } from '../../../pkg/apis/values.ts';
 import { steersClient } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { withoutOtherHosts } from '../../../pkg/diagnosis/bypasses/members.ts';
 import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
-import { namesBalancer } from '../../../pkg/diagnosis/explain/entry.ts';
+import { namesBalancer } from '../../../pkg/diagnosis/explain/balancers.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
 import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';

@@ -2,7 +2,7 @@
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import type { Reason, Route } from '../../upstream/index.ts';
+import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
@@ -27,65 +27,20 @@ import {
   isAnsweredOnNodes,
   isFailing,
   meanInZoneShare,
-  racedNodes,
 } from './facts.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses, inOnePlace, updateOf } from './given.ts';
+import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
-import { type Cause, LATE_ZONE_VERSIONS, cause, counted, firstOfEach, listed } from './reasons.ts';
+import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { shutOut, stickyCauses } from './sticky.ts';
+import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
  */
 export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
-
-/** By endpoints that are not ready, which complete hints do not have. */
-const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
-
-/** Reasons that are the proxy's fault, the most general first. */
-const PROXY_REASONS = [
-  'RouterUnknown',
-  'NoBackendForZone',
-  'UnreadyForZone',
-  'HintsIgnored',
-  'CiliumServiceTopologyOff',
-  'CiliumNotOptedIn',
-  'RouterNotOptedIn',
-  'CiliumExternalTrafficPolicyLocal',
-  'LinkerdSlicesOff',
-  'HintsGateOff',
-  'ProxyNeedsAnnotation',
-  'ClientNodeWithoutZone',
-  'UnusedWithoutHint',
-  'TerminatingForZone',
-] as const satisfies readonly Reason[];
-
-const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): string => {
-  const { routers } = facts.index;
-  const matching = routes.filter((route) => route.reason === reason);
-  const nodes = [...new Set(matching.flatMap((route) => route.nodes))];
-  const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes.map(nameOf))})`;
-  if (reason === 'CiliumServiceTopologyOff') {
-    const beside = nodes.slice(0, 1).some((node) => routers.of(node).notes.length > 0);
-    return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
-  }
-  // Which release does otherwise, or that none does.
-  const source = listed(nodes.map((node) => routers.of(node).behaviour.source));
-  return `${who}: ${matching[0]?.message ?? reason}${reason === 'HintsIgnored' ? ` Source: ${source}.` : ''}`;
-};
-
-/** Causes in the proxies: hints that are, or would be, there and are ignored. */
-const usedCauses = (facts: Facts): Cause[] =>
-  PROXY_REASONS.flatMap((reason) => {
-    const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
-    const found = routes.some((route) => route.reason === reason);
-    if (reason === 'ClientNodeWithoutZone' && inOnePlace(facts.nodes)) return [];
-    const remedy = reason === 'HintsIgnored' ? updateOf(facts) : undefined;
-    return found ? [cause('used', reason, evidenceOf(facts, reason, routes), remedy)] : [];
-  });
 
 const givenReport = ({ families }: Facts) =>
   families.map(({ family: addressType, endpoints }) => {
@@ -101,34 +56,6 @@ const givenReport = ({ families }: Facts) =>
       zones: Object.fromEntries([...names].sort(byText).map((name) => [name, counts(name)])),
     };
   });
-
-const usedReport = ({ routes, families, index: { routers } }: Facts) => {
-  const order = families.map(({ family }) => family);
-  return routes
-    .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
-      const inside = used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length;
-      return nodes.map((node) => {
-        const { router, certainty, version, routing } = routers.of(node);
-        return {
-          node: nameOf(node),
-          zone,
-          addressType: family,
-          port,
-          router,
-          certainty,
-          /** `1.34.2`, or the minor by which kube-proxy is judged; of others as their image names it, empty where that is not known. */
-          version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
-          mode,
-          /** That a connection from here is spread over. */
-          endpoints: used.length,
-          /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
-          inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
-          reason,
-        };
-      });
-    })
-    .sort((a, b) => order.indexOf(a.addressType) - order.indexOf(b.addressType) || byText(a.node, b.node));
-};
 
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
@@ -175,23 +102,6 @@ const effectiveReport = (facts: Facts) => {
     inZoneShare,
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
-};
-
-/** The remaining cause if everything that objects show is right. */
-const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
-  const raced = options.crossing === true && effective && routes.length > 0 ? racedNodes(index) : [];
-  if (raced.length === 0) return [];
-  const evidence = `${listed(raced.map(nameOf))} run kube-proxy ${LATE_ZONE_VERSIONS}, and all objects are correct.`;
-  return [cause('used', 'ProxyMissedItsZone', evidence)];
-};
-
-/** Who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
-const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Cause[] => {
-  const near = new Set(wish.mode === 'same-node' ? endpoints.map(({ nodeName }) => nodeName) : []);
-  const own = nodes.filter((node) => near.has(nameOf(node)) && routers.of(node).behaviour.hints === 'zone');
-  const who = listed(own.map((node) => routers.of(node).title));
-  const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads hints for zones only.`;
-  return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
 const TOO_OLD =

@@ -9,8 +9,6 @@ import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { laterRelease } from '../routers/behaviour.ts';
-import { PLANES } from '../routers/planes.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
@@ -242,14 +240,4 @@ export const givenCauses = (facts: Facts): Cause[] => {
   if (strategy === undefined && (wish.mode === 'none' || !managed)) return [];
   const uncounted = wish.mode === 'proportional' && strategy === undefined ? uncountedZones(facts) : [];
   return firstOfEach([...expected.flatMap((family) => familyCauses(facts, family)), ...uncounted]);
-};
-
-/** Of a data plane that ignores hints at its version. */
-export const updateOf = ({ nodes, index }: Facts): string | undefined => {
-  const updates = nodes.flatMap((node) => {
-    const { router, title, version } = index.routers.of(node);
-    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '');
-    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer, which follow hints.`];
-  });
-  return updates[0];
 };

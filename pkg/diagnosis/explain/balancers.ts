@@ -1,0 +1,177 @@
+// Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones.
+
+/** What a load balancer does with traffic from outside. */
+export interface Kind {
+  readonly enters: string;
+  readonly remedy: string;
+  /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
+  readonly announced?: 'one' | 'all';
+  /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
+  readonly blind?: string;
+  /** In these versions of the data plane; default: all. */
+  readonly blindIn?: RegExp;
+  /** Under the policy Local: what to do for a zone without Pods. Default: the load balancer leaves its Nodes out. */
+  readonly reach?: string;
+  /** It could send to Pods as well. */
+  readonly toPods?: true;
+  /** Name of its DaemonSet, which has to run where traffic is to enter. */
+  readonly daemonSet?: RegExp;
+}
+
+/** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
+export interface Family extends Kind {
+  /** An annotation or the class of the Service, a label that the provider's Nodes have, and the namespace of its Pods. */
+  readonly shown?: RegExp;
+  readonly label?: RegExp;
+  readonly namespace?: string;
+  /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
+  readonly modes?: Readonly<Record<string, Kind>>;
+}
+
+const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
+export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
+export const ELECTION = 'svc_election';
+const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
+
+/** By its health checks under the policy Local. */
+const anyNode = (who: string) => ({
+  enters: `through any Node that ${who} picks`,
+  remedy: `Nothing of the Service makes ${who} keep to zones.`,
+});
+
+const oneNode = (who: string) => ({
+  enters: `through the one Node that announces its address (${who})`,
+  remedy:
+    'All traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node. Over BGP several Nodes announce.',
+  announced: 'one' as const,
+});
+
+const overBgp = (who: string) => ({
+  enters: `through Nodes that routers pick (${who})`,
+  remedy: 'Zones count where the routers prefer Nodes of their own zone.',
+  announced: 'all' as const,
+  reach: 'Run a Pod in every zone whose routers are to reach it.',
+});
+
+/** Either of them. */
+const eitherWay = (who: string, layer2: string) => ({
+  ...oneNode(''),
+  enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
+});
+
+const CILIUM_L2: Kind = {
+  ...oneNode('Cilium L2 announcements'),
+  blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
+  blindIn: /^1\.(?:1\d|20\.[01]$)/,
+};
+const CILIUM_BGP: Kind = {
+  ...overBgp('BGP of Cilium'),
+  blind: `Cilium before 1.14 announces from Nodes without a Pod (cilium/cilium#23035), and 1.19 was seen to (#44803, open). ${ANYWHERE}`,
+  blindIn: /^1\.(?:1[0-3]|19)\./,
+};
+
+/** What runs in the cluster comes before what its provider would offer. */
+export const FAMILIES: readonly Family[] = [
+  {
+    // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
+    shown: /^metallb\.(?:universe\.tf|io)\//,
+    namespace: 'metallb-system',
+    daemonSet: /^(?:.*metallb-)?speaker$/,
+    ...eitherWay('MetalLB', 'layer 2'),
+    modes: { L2Advertisement: oneNode('MetalLB in layer 2 mode'), BGPAdvertisement: overBgp('BGP of MetalLB') },
+  },
+  {
+    // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
+    shown: /^kube-vip\.io\//,
+    daemonSet: /^kube-vip/,
+    ...eitherWay('kube-vip', 'ARP'),
+    modes: {
+      bgp_enable: { ...overBgp('BGP of kube-vip'), blind: NO_ELECTION },
+      vip_arp: { ...oneNode('kube-vip in ARP mode'), blind: NO_ELECTION },
+    },
+  },
+  { shown: /openelb\.kubesphere\.io\//, namespace: 'openelb-system', ...eitherWay('OpenELB', 'layer 2') },
+  { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
+  {
+    // docs.k3s.io/networking/networking-services; k3s#9592, #11077
+    daemonSet: /^svclb-/,
+    enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
+    remedy: 'Zones count where clients pick a Node of their own zone.',
+    blind: ANYWHERE,
+  },
+  {
+    shown: /^loadbalancer\.openstack\.org\//,
+    ...anyNode('Octavia'),
+    blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
+  },
+  {
+    // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
+    shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
+    label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+    enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
+    remedy:
+      'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
+    reach:
+      'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.',
+    toPods: true,
+    modes: {
+      'cross-zone': {
+        enters: 'through targets in any zone (cross-zone load balancing is on)',
+        remedy: 'Cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+        toPods: true,
+      },
+    },
+  },
+  {
+    shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
+    label: /^cloud\.google\.com\/gke-/,
+    enters: 'through any Node that the load balancer of Google picks',
+    remedy:
+      'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
+    modes: {
+      affinity: {
+        enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
+        remedy:
+          'trafficDistribution is set, by which an internal load balancer with subsetting keeps to zones (kubernetes/ingress-gce#2815): look whether the cluster has subsetting, and Pods in each zone of its clients.',
+      },
+    },
+  },
+  {
+    shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
+    label: /^kubernetes\.azure\.com\//,
+    ...anyNode('the load balancer of Azure'),
+  },
+  {
+    // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62, oci-cloud-controller-manager#145
+    shown:
+      /^load-balancer\.hetzner\.cloud\/|^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud|oci)-load-?balancer-/,
+    label:
+      /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^oci\.oraclecloud\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
+    ...anyNode('the load balancer of the cloud'),
+  },
+  // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
+  { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
+  { shown: /^io\.cilium\/bgp-control-plane$/, ...CILIUM_BGP },
+  {
+    ...eitherWay('Cilium', 'layer 2'),
+    modes: { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP },
+  },
+];
+
+/** By an annotation of this name. */
+export const namesBalancer = (annotation: string): boolean => FAMILIES.some(({ shown }) => shown?.test(annotation));
+
+export const OTHER_ENTRY: Kind = {
+  enters: 'through the Node that its load balancer or client picks',
+  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
+  blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
+};
+/** What of it is not known. */
+export const uncheckedBy = (blind: string): string =>
+  blind === OTHER_ENTRY.blind ? ', unless its load balancer leaves them out by their health' : '';
+
+export const NODE_PORT: Kind = {
+  enters: 'through the Node whose port the client picks',
+  remedy: 'Zones count where clients pick a Node of their own zone.',
+  blind: ANYWHERE,
+};
