@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { extract } from 'tar-stream';
 import { parse } from 'yaml';
 import { deliver } from '../../hack/delivery.ts';

@@ -1,5 +1,5 @@
 // A cluster of three zones for the tests of evacuations by the command.
-import { after, afterEach, before, beforeEach } from 'mocha';
+import { afterEach, beforeEach } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, slice } from '../fixtures/core.ts';

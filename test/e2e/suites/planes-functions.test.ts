@@ -6,7 +6,7 @@
 //   E2E_SEED=<number>  repeats the worlds of a run; it is printed
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { type Endpoint, type EndpointSlice, isEndpointReady, zoneOfNode } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { afterEach, before, after, describe, it } from 'mocha';
+import { afterEach, before, describe, it } from 'mocha';
 import { type ControllerSession, openSession } from '../../../cmd/shared/session.ts';
 import { userAgentOf } from '../../../cmd/shared/run.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';

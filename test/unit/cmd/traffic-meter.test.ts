@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { ConntrackError, createConntrack } from '../../../cmd/traffic-meter/conntrack.ts';
 import { createMeter } from '../../../cmd/traffic-meter/meter.ts';
 import { registerMeterMetrics, stateOf, untrackedServices } from '../../../cmd/traffic-meter/metrics.ts';

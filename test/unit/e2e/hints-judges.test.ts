@@ -1,7 +1,7 @@
 // What the end-to-end suites about hints judge by: that it sees what is wrong, and nothing where all is right.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { after, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
 import { bareVersions, countWrites, gapsIn, hiddenChanges, isEachPut } from '../../e2e/hints-figures.ts';
 import type { StoredVersion } from '../../e2e/hints-figures.ts';

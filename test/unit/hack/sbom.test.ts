@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { after, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { type BundledPackage, licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
 import { type LockFile, sbomOf } from '../../../hack/lib/sbom.ts';
 import { useFolder } from '../../fixtures/temporary-folder.ts';

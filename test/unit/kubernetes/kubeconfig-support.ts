@@ -1,5 +1,5 @@
 // Kubeconfigs in a temporary folder.
-import { afterEach, beforeEach } from 'mocha';
+import { beforeEach } from 'mocha';
 import { stringify } from 'yaml';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';

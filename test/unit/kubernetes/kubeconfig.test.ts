@@ -3,7 +3,7 @@ import { rmSync, statSync, symlinkSync, renameSync, utimesSync, writeFileSync } 
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { describe, it, after, afterEach, beforeEach } from 'mocha';
+import { describe, it, beforeEach } from 'mocha';
 import { defined } from '../../../pkg/apis/values.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { rejection } from '../../fixtures/eventually.ts';

@@ -1,6 +1,6 @@
 // The runner of test files: planted files that pass, fail, crash and never end.
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { useFolder } from '../../fixtures/temporary-folder.ts';

@@ -3,7 +3,7 @@ import { anyCharacter } from '../../../fixtures/any-character.ts';
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { reportCrash, throughScreen } from '../../../../cmd/kubectl-topology/app.ts';
 import type { Io, Output } from '../../../../cmd/kubectl-topology/io.ts';
