@@ -87,8 +87,8 @@ export const WARN_DAYS = 7;
 const when = (applies: boolean, reason: StatusReason, message: string): StatusFinding[] =>
   applies ? [{ reason, message, remedy: STATUS_REASONS[reason].remedy }] : [];
 
-const componentFindings = (status: ComponentStatus, namespace: string, { deployments, pods }: StatusEvidence) => {
-  const { name, component, replicas } = status;
+const componentFindings = (each: ComponentStatus, namespace: string, { deployments, pods }: StatusEvidence) => {
+  const { name, component, replicas } = each;
   const { desired, ready, updated } = replicas;
   const title = `Deployment ${namespace}/${name}`;
   const own = deployments.find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name);
