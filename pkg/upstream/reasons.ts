@@ -57,7 +57,7 @@ export const REASONS = {
     'Before 1.27 the annotation is `service.kubernetes.io/topology-aware-hints`.',
   ),
   HintsControllerGateOff: controller(
-    'Service {service} asks for hints by annotation, but the feature gate TopologyAwareHints is off by default in Kubernetes {version}.',
+    'Service {service} asks for hints by annotation, but the feature gate TopologyAwareHints is off in Kubernetes {version}.',
     'Update to 1.24 or newer, where it is on, or switch the gate on, in kube-controller-manager, kube-apiserver and kube-proxy.',
   ),
   TrafficDistributionNotRecognized: controller(

@@ -41,7 +41,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['annotation-removed', 'AnnotationRemoved', /Last event at .*: "Topology Aware Hints has been disabled/],
     ['evacuated-in-part', 'Evacuated', /^eu-1a is evacuated: 1 of 2 ready endpoints there/],
     ['external-name', 'ExternalName', /type ExternalName/],
-    ['hints-controller-gate-off', 'HintsControllerGateOff', /TopologyAwareHints is off by default in Kubernetes 1\.23/],
+    ['hints-controller-gate-off', 'HintsControllerGateOff', /TopologyAwareHints is off in Kubernetes 1\.23/],
     ['not-requested', 'NotRequested', /neither spec\.trafficDistribution nor a topology annotation/],
     [
       'traffic-distribution-not-recognized',

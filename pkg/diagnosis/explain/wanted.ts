@@ -14,7 +14,7 @@ import { editDistance } from '../models/lookup.ts';
 import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { presentAnnotation } from './ask.ts';
+import { presentAnnotation, settingsFor } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
@@ -242,11 +242,14 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
 
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
+  const { field, key, auto } = settingsFor(facts);
+  const ask = `Set the annotation \`${key}: ${auto}\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+  const remedy = field === undefined ? ask : undefined;
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
     const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
     return isOff(value)
-      ? cause('wanted', 'NotRequested', `${is}: off.`)
+      ? cause('wanted', 'NotRequested', `${is}: off.`, remedy)
       : cause('wanted', 'AnnotationNotRecognized', `${is}.${spellingHint(value, facts.planned !== undefined)}`);
   }
   if (wish.reason !== 'NotRequested') return cause('wanted', wish.reason, wish.message);
@@ -256,7 +259,7 @@ const refusedRequest = (facts: Facts): Cause => {
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
   const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence);
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, remedy);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
