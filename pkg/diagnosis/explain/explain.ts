@@ -1,6 +1,6 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
@@ -178,7 +178,7 @@ const scopeOf = (facts: Facts) => {
       /** It follows the same hints. */
       ...('byHints' in each && each.byHints ? { byHints: true } : {}),
       /** It is suspected for what it may watch. */
-      ...('watches' in each ? { watches: each.watches } : {}),
+      ...('watches' in each && typeof each.watches === 'string' ? { watches: each.watches } : {}),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
