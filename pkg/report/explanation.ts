@@ -103,7 +103,7 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   return [
     ...(measured === '' ? [] : [measured]),
     ...around.slice(0, 2).map(({ client, object, possible, watches, byHints }) => {
-      const why = typeof watches === 'string' ? `watches ${watches} and ` : '';
+      const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : '';
       return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
     }),

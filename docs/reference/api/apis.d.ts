@@ -105,6 +105,7 @@ export interface Service extends KubernetesObject {
         internalTrafficPolicy?: string;
         externalTrafficPolicy?: string;
         loadBalancerClass?: string;
+        sessionAffinity?: string;
         trafficDistribution?: string;
         topologyKeys?: string[];
         [field: string]: unknown;

@@ -128,11 +128,7 @@ export declare const REASONS: {
     readonly CiliumServiceTopologyOff: Rule;
     readonly CiliumNotOptedIn: Rule;
     readonly CiliumExternalTrafficPolicyLocal: Rule;
-    readonly LinkerdSlicesOff: {
-        readonly component: 'Linkerd';
-        readonly sentence: 'Linkerd filters no endpoints by zone here, so clients on Node {node} use all {ready} ready endpoints of Service {service}.';
-        readonly remedy: 'Install Linkerd with `enableEndpointSlices=true`.';
-    };
+    readonly LinkerdSlicesOff: Rule;
 };
 export type Reason = keyof typeof REASONS;
 export type RefusedAllocation = {
@@ -240,7 +236,7 @@ export declare const distributionOf: (value: string | undefined, version: Kubern
 export declare const endpointConditions: ({ ready, deleting, publishNotReady }: PodState) => EndpointConditions;
 export declare const eventText: (occurrence: Occurrence) => string;
 export declare const explained: (reason: Reason, facts: Readonly<Record<string, string | number>>) => Explained;
-export declare const hintByDistribution: (plan: SlicePlan, distribution: Distribution, version: KubernetesVersion) => SlicePlan;
+export declare const hintByDistribution: (plan: SlicePlan, mode: Distribution, version: KubernetesVersion) => SlicePlan;
 export declare const hintProportionally: (plan: SlicePlan, zones: ReadonlyMap<string, ZoneAllocation>) => Proportional;
 export declare const inZoneShare: ({ matrix }: Traffic) => number;
 export declare const isControlPlane: ({ metadata }: Node) => boolean;
