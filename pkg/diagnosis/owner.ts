@@ -91,6 +91,9 @@ const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
 const PARAMETERS = 'spec.infrastructure.parametersRef';
 
+/** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141 */
+const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
+
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
 const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
@@ -100,10 +103,14 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     template: 'spec.nodeSets[].podTemplate',
   },
   'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
+  'flagger.app': {
+    service: `spec.service.trafficDistribution${NEW_ONLY}`,
+    template: 'spec.template of the Deployment that its spec.targetRef names',
+  },
   'gateway.networking.k8s.io': { service: PARAMETERS, replicas: PARAMETERS, template: PARAMETERS },
   // docs/src/service_management.md there
   'postgresql.cnpg.io': {
-    service: 'spec.managed.services.additional[].serviceTemplate, for a Service of another name,',
+    service: 'spec.managed.services.additional[].serviceTemplate, for a Service of another name',
     replicas: 'spec.instances',
     template: 'spec.topologySpreadConstraints',
   },
@@ -111,7 +118,11 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // VictoriaMetrics/operator#1634; of a cluster under each component
   'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
   'monitoring.coreos.com': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
-  'opentelemetry.io': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
+  'opentelemetry.io': {
+    service: `spec.trafficDistribution${NEW_ONLY}`,
+    replicas: 'spec.replicas',
+    template: 'spec.topologySpreadConstraints',
+  },
   'rabbitmq.com': {
     service: 'spec.override.service',
     replicas: 'spec.replicas',
@@ -121,9 +132,6 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
 
 /** Groups of the API server's own controllers. */
 const BUILT_IN: ReadonlySet<string> = new Set(['', 'apps', 'batch', 'discovery.k8s.io', 'autoscaling']);
-
-/** Names that the DNS add-on's Service has had. */
-const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
 
 /** First minor that serves `v1`, KEP-3962. */
 const MUTATING_POLICIES_SINCE = 36;
@@ -168,7 +176,7 @@ const byGardener: By = ({ annotations, labels, managers, about }) => {
 const byEks: By = ({ labels, annotations, managers, name, about }) => {
   const addOn = labels['eks.amazonaws.com/component'] ?? (managers.has('eks') ? name : undefined);
   if (addOn === undefined) return undefined;
-  const isDns = DNS_ADD_ON.has(addOn);
+  const isDns = ['coredns', 'kube-dns'].includes(addOn);
   // aws/containers-roadmap#2033
   if (isDns && about !== 'service')
     return keeps(
@@ -215,7 +223,7 @@ const byOperator: By = ({ owner, labels, about }) => {
   const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
   return field?.[about] === undefined
     ? reverts(`${who} owns it, and its operator may revert a change: make it there if it has a field for it`)
-    : reverts(`${who} owns it, and its operator reverts other changes: make it under ${field[about]} there`);
+    : reverts(`${who} owns it, and its operator reverts other changes: make it there under ${field[about]}`);
 };
 
 const byFlux: By = ({ labels, managers }) => {
@@ -264,9 +272,10 @@ const byWriter: By = ({ labels, managers, about }) => {
   if (!/^(?:|kubectl|kustomize.*)$/.test(manager))
     return reverts(`${manager} manages it, and probably writes it back: make the change there`);
   const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
+  const who = writer === 'HashiCorp' ? 'Terraform' : writer;
   return writer === undefined || more.length > 0 || [...managers].some((name) => name.startsWith('kubectl'))
     ? undefined
-    : reverts(`${writer} wrote it (managedFields), and may write it back: make the change there`);
+    : reverts(`${who} wrote it (managedFields), and may write it back: make the change there`);
 };
 
 const byHelm: By = (question) => {

@@ -19,7 +19,7 @@ const cilium = ruleOf('Cilium');
 
 const NOTHING = 'Nothing to do.';
 const USE_FIELD =
-  'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer) or the strategy `same-zone`: neither looks at';
+  'Or replace the annotation by `spec.trafficDistribution` (Kubernetes 1.31 and newer) or the strategy `same-zone`: neither looks at';
 
 const SINCE = DISTRIBUTION_NAMES.map((value) => `\`${value}\` needs ${distributionSince(value)}`);
 

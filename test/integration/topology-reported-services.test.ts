@@ -547,14 +547,6 @@ const ROWS: readonly Row[] = [
     /kubectl (?:scale|patch)/,
   ],
   [
-    'https://github.com/aws/karpenter-provider-aws/issues/3239',
-    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING] },
-    'Effective',
-    'PodsWaiting',
-    /^✓ effective: 100 %/,
-    /Pod web-9 waits for a Node\. .*one that a pool or `minDomains` names and cannot have/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/123019',
     { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
     'Effective',
@@ -817,6 +809,19 @@ const ROWS: readonly Row[] = [
     'UnevenLoad',
     /^✓ effective: 100 % .*uneven shares/,
     /Place the Pods anew.*evened out by RemovePodsViolatingTopologySpreadConstraint/,
+  ],
+  [
+    'https://github.com/fluxcd/flagger/issues/1099',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'b:b', 'c:c'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, labelSelector: { matchLabels: { app: 'js-services' } } }] },
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 % .*uneven shares/,
+    /Set `labelSelector` of the constraint to labels of the Pod template/,
+    /Place the Pods anew/,
   ],
   [
     'https://github.com/kubernetes/kops/pull/17554',

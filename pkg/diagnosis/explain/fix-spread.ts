@@ -74,8 +74,6 @@ export const scaleToShare: Fix = (facts) => {
     : [`# ${scaler.kind} ${scaler.name} changes their number: hints come and go with it`];
 };
 
-const BY_REVISION = ['pod-template-hash'];
-
 /** What a workload lacks so that its Pods are spread evenly, also after a roll-out; where it lacks nothing, new Pods. Undefined: not known. */
 const spreadOf = (workload: Workload, { service, version }: Facts): Fields | undefined => {
   const [own, ...others] = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
@@ -91,7 +89,7 @@ const spreadOf = (workload: Workload, { service, version }: Facts): Fields | und
     ...(own === undefined ? { labelSelector: { matchLabels } } : {}),
     // Strategic patches add to a map unless that is said.
     ...(own === undefined || selectsOwn ? {} : { labelSelector: { $patch: 'replace', matchLabels } }),
-    ...(revises ? { matchLabelKeys: BY_REVISION } : {}),
+    ...(revises ? { matchLabelKeys: ['pod-template-hash'] } : {}),
   };
   return { template: { spec: { topologySpreadConstraints: [constraint] } } };
 };

@@ -121,6 +121,7 @@ const BY_REVISION =
 /** Where a constraint is no remedy; undefined: what the code says. */
 const placedRemedy = (workload: Workload, zones: readonly string[], wanted: number): string | undefined => {
   if (isPinned(workload, zones)) return PINNED_REMEDY;
+  if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
   if (workload.replicas < wanted) return undefined;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
@@ -163,8 +164,6 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
   const { workloads, clientZones } = facts;
   if (runsOnFargate(facts)) return FARGATE_REMEDY;
-  if (workloads.some((workload) => zoneConstraint(workload)?.selectsOwn === false))
-    return remedyOf('SpreadSelectsNothing');
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
   if (bars !== '' && onKarpenter(facts)) return KARPENTER_REMEDY;
   if (bars !== '') return bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
@@ -196,8 +195,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const role = chosenBy(facts);
   const [by] = facts.service.metadata?.ownerReferences ?? [];
   const who = by === undefined ? '' : `, which the operator of ${by.kind} ${by.name} decides`;
-  const picks = `picks ${endpoints.length === 1 ? 'it' : 'them'} among others by the label ${role}${who}`;
-  const chosen = role === '' ? '' : ` Its selector ${picks}.`;
+  const them = endpoints.length === 1 ? 'it' : 'them';
+  const chosen = role === '' ? '' : ` Its selector picks ${them} among others by the label ${role}${who}.`;
   if (endpoints.length === 1) {
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
@@ -242,19 +241,14 @@ export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
   endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
 
 /** Connections fail, whatever is asked for. */
-export const failingCauses = (facts: Facts): Cause[] => {
-  const { name, nodes, notServing, noZones } = facts;
-  const causes: Cause[] = [];
-  if (notServing.length > 0) {
-    const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
-    const evidence = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
-    causes.push(cause('used', 'PublishedNotReady', evidence));
-  }
-  if (noZones.length > 0) {
-    const evidence = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
-    causes.push(cause('effective', 'ZoneIsNone', evidence));
-  }
-  return causes;
+export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
+  const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
+  const unready = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
+  const zoneless = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
+  return [
+    ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
+    ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless)] : []),
+  ];
 };
 
 /** What a Service needs beside hints, named where it is missing. */
@@ -301,8 +295,7 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
       : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
   const until = untilText(facts, zones);
   const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
-  const evidence = `${listed(zones)} is evacuated${until}: ${what}.${ask}`;
-  return [cause('effective', 'Evacuated', evidence)];
+  return [cause('effective', 'Evacuated', `${listed(zones)} is evacuated${until}: ${what}.${ask}`)];
 };
 
 /** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */

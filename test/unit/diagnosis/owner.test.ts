@@ -104,23 +104,22 @@ describe('the owner of an object', () => {
     [
       'an operator whose field for Services is known',
       ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
-      /reverts other changes: make it under spec\.http\.service there$/,
+      /reverts other changes: make it there under spec\.http\.service$/,
     ],
-    [
-      'that operator, of replicas',
-      ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
-      /under spec\.nodeSets\[\]\.count there$/,
-      REPLICAS,
-    ],
+    // fluxcd/flagger#1943
+    ['Flagger', ownedBy('flagger.app/v1beta1', 'Canary'), /there under spec\.service\.trafficDistribution \(older rel/],
+    ['Flagger, of Pods', ownedBy('flagger.app/v1beta1', 'Canary'), /of the Deployment that its spec\.t/, TEMPLATE],
+    // hashicorp/terraform-provider-kubernetes#2811
+    ['Terraform as manager of fields', managers('web', 'HashiCorp'), /^# Terraform wrote it \(managedFields\)/],
     [
       'a Gateway, by the parameters that it names',
       ownedBy('gateway.networking.k8s.io/v1', 'Gateway'),
-      /under spec\.infrastructure\.parametersRef there$/,
+      /there under spec\.infrastructure\.parametersRef$/,
     ],
     [
       'CloudNativePG, of replicas',
       ownedBy('postgresql.cnpg.io/v1', 'Cluster'),
-      /under spec\.instances there$/,
+      /there under spec\.instances$/,
       REPLICAS,
     ],
     ['an operator, of a template', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /spec\.topologySpread/, TEMPLATE],

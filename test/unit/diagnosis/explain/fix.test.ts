@@ -39,7 +39,9 @@ describe('the remedy of a cause', () => {
 
   for (const version of ['v1.33.1', 'v1.28.1']) {
     it(`names the field, and since when it is there, on ${version}`, () => {
-      expect(remedyAt(version)).to.match(/Use `spec\.trafficDistribution` \(Kubernetes 1\.31 and newer\) or .*\.$/);
+      expect(remedyAt(version)).to.match(
+        /Or replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .*\.$/,
+      );
     });
   }
 });
@@ -513,7 +515,7 @@ describe('a change is tried before it is offered', () => {
     [
       'what an operator would revert as advice, below the field of its custom resource',
       'PodsNotSpread',
-      /^# Prometheus web owns it, .* under spec\.topologySpreadConstraints there\n# kubectl patch statefulset server/,
+      /^# Prometheus web owns it, .* there under spec\.topologySpreadConstraints\n# kubectl patch statefulset server/,
       '1.34',
       web,
       oneZone,
