@@ -42,7 +42,7 @@ const anyNode = (who: string) => ({
 const oneNode = (who: string) => ({
   enters: `through the one Node that announces its address (${who})`,
   remedy:
-    'All traffic enters one zone, and `externalTrafficPolicy: Local` would leave the Pods of one Node. Over BGP several Nodes announce.',
+    'All traffic enters one zone: under `externalTrafficPolicy: Local` the Pods of that Node serve it alone, under `Cluster` all share it and see no addresses of clients. Over BGP several Nodes announce.',
   announced: 'one' as const,
 });
 

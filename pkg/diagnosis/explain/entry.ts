@@ -205,15 +205,12 @@ export const entryCauses = (facts: Facts): Cause[] => {
     return say(`${outside} is routed by the zone of the Node through which it enters: ${entry.enters}.`, entry.remedy);
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
-  if (entry.remedy === NODE_PORT.remedy || entry.announced === 'one' || !few || !many) return [];
-  if (many[1] < 2 * few[1])
-    return entry.announced === 'all'
-      ? say(`${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`, entry.remedy)
-      : [];
+  if (entry.remedy === NODE_PORT.remedy || !few || !many) return [];
+  const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
+  if (entry.announced === 'one' || many[1] < 2 * few[1])
+    return entry.announced === undefined || entry.isStranded || counts.length < 2 ? [] : say(stays, entry.remedy);
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
   const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
-  return say(
-    evidence,
-    `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`,
-  );
+  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;
+  return say(evidence, remedy);
 };

@@ -237,7 +237,9 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 export const givenCauses = (facts: Facts): Cause[] => {
   const { service, wish, strategy, expected } = facts;
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
-  if (strategy === undefined && (wish.mode === 'none' || !managed)) return [];
+  // Whatever is asked for instead, no hint can be without zones.
+  if (strategy === undefined && (wish.mode === 'none' || !managed))
+    return managed && facts.nodes.every((node) => zoneOfNode(node) === '') ? zonelessCause(facts, facts.endpoints) : [];
   const uncounted = wish.mode === 'proportional' && strategy === undefined ? uncountedZones(facts) : [];
   return firstOfEach([...expected.flatMap((family) => familyCauses(facts, family)), ...uncounted]);
 };

@@ -82,8 +82,8 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
           mode,
           /** That a connection from here is spread over. */
           endpoints: used.length,
-          /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
-          inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
+          /** Fraction of them in the node's own zone; null where nothing is routed, or the data plane or their zones are not known. */
+          inZone: reason === 'RouterUnknown' || used.every((own) => own.zone === '') ? null : inside / used.length,
           reason,
         };
       });

@@ -86,7 +86,8 @@ export const settingValue = (setting: Setting, scope: Scope): Found => {
   const { absent: value } = setting;
   if (home === undefined) return { value, evidence: [] };
   if (value === undefined || silent === undefined) {
-    const missing = `${home.kind} ${home.name.source.replaceAll(/[^\w-]/g, '')}`.trim();
+    const where = `${home.kind} ${home.name.source.replaceAll(/[^\w-]/g, '')}`.trim();
+    const missing = silent === undefined ? `${where} is not among these objects` : `${where} does not set ${home.key}`;
     return { value, evidence: [], missing };
   }
   return { value, evidence: [{ object: routerObjectTitle(silent), field: home.key, value: '(not set)' }] };

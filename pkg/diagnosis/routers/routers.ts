@@ -83,8 +83,7 @@ const judge = (
   return { holds: judged.every(({ holds }) => holds), found: judged.map(({ found }) => found) };
 };
 
-const missingText = ({ found }: Judged): string[] =>
-  found.flatMap(({ missing }) => (missing === undefined ? [] : [`${missing} is not among these objects`]));
+const missingText = ({ found }: Judged): string[] => found.flatMap(({ missing }) => missing ?? []);
 
 interface PlaneInput {
   readonly plane: DataPlane<PlaneName>;

@@ -39,18 +39,16 @@ describe('explain: the Service of the API server', () => {
 });
 
 describe('explain: a cluster without zone labels', () => {
-  it('says so of all Nodes, what to do where it spans zones, and gives no share', () => {
-    const web = service({ spec: { trafficDistribution: 'PreferClose' } });
-    const { causes, effective } = explain(
-      snapshotOf(...nodes('', ''), web, slice({ endpoints: [endpoint({ zone: '' })] })),
-      web,
-      NOW,
-    );
-    expect(causes[0]).to.include({ reason: 'EndpointWithoutZone' });
-    expect(causes[0]?.evidence).to.match(/^No Node of the cluster has the label/);
-    expect(causes[0]?.remedy).to.match(/If the cluster spans zones.*In one place nothing can cross/);
-    expect(effective.inZoneShare).to.equal(null);
-  });
+  for (const trafficDistribution of ['PreferClose', 'Unheard'])
+    it(`says so of all Nodes, what to do where it spans zones, and gives no share, with ${trafficDistribution}`, () => {
+      const web = service({ spec: { trafficDistribution } });
+      const objects = [...nodes('', ''), web, slice({ endpoints: [endpoint({ zone: '' })] })];
+      const { causes, effective, used } = explain(snapshotOf(...objects), web, NOW);
+      const own = causes.find(({ reason }) => reason === 'EndpointWithoutZone');
+      expect(own?.evidence).to.match(/^No Node of the cluster has the label/);
+      expect(own?.remedy).to.match(/If the cluster spans zones.*In one place nothing can cross/);
+      expect([effective.inZoneShare, used[0]?.inZone]).to.deep.equal([null, null]);
+    });
 });
 
 describe('explain: a provider without zones', () => {

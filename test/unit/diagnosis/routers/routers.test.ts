@@ -82,7 +82,11 @@ const CASES: readonly Case[] = [
   [
     'GKE Dataplane V2 without the flag',
     'gke-dataplane-v2 * unknown unknown',
-    [daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25', CILIUM)],
+    [
+      daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25', CILIUM),
+      configMap('cilium-config', { ipam: 'kubernetes' }),
+    ],
+    { says: /ConfigMap cilium-config does not set enable-service-topology/ },
   ],
   [
     'GKE Dataplane V2 with the flag',
