@@ -1097,6 +1097,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     maybeAround('headless-twin'),
     /clients without sniffing keep to a cluster IP/,
   ],
+  [
+    'https://github.com/kubernetes/kube-state-metrics/issues/312',
+    members('x/kube-state-metrics:v2'),
+    MEMBERS,
+    /scraper/,
+  ],
+  ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), MEMBERS, /base/],
   ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
     'https://github.com/spring-cloud/spring-cloud-netflix/issues/2630',

@@ -94,7 +94,7 @@ const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
   const may = 'may watch EndpointSlices or Endpoints everywhere';
   const suspects = titlesOf(watchers.receivers.filter(({ suspected }) => suspected));
   const others = titlesOf(watchers.others);
-  const near = titlesOf([...watchers.near.values()].flat());
+  const near = titlesOf([...watchers.near.values()].flat().filter(({ may: { within } }) => within !== ''));
   return [
     ...(suspects.length === 0 ? [] : [`${listed(suspects)} ${may} and receives traffic of others.`]),
     ...(others.length === 0 ? [] : [`${counted(others.length, 'other workload')} ${may}: ${listed(others)}.`]),

@@ -11,10 +11,16 @@ import type { Client, ClientName } from './clients.ts';
 import type { EntryObject } from './kinds.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
+/** Before other programs; as sidecars they say nothing of the Pods that they are in. */
+const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|mysql-?router|tiproxy/;
+const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too. */
 const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true, decides?: string])[] = [
+  // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
+  [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
+  [BESIDE, 'a Service of replicas for reads', true, 'its Pods connect to the database, in whatever zone it is'],
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
   [/kafka|redpanda|cp-server|automq|^:9092$/, 'rack awareness (KIP-392): `client.rack` and `broker.rack`', true],
@@ -52,7 +58,7 @@ const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 const titleOf = ({ kind, namespace, name }: Runner): string => `${kind} ${namespace}/${name}`;
 const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
-const isMember = ({ images }: Runner): boolean => images.some((image) => MEMBERS.some(([sign]) => sign.test(image)));
+const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
 
 /** `name`, `name.namespace` or `pod.name`, with or without `.svc…`: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>
@@ -108,7 +114,10 @@ export const memberIndex = (services: readonly Service[], near: ReadonlyMap<stri
       podsOf,
     ),
     /** Where many workloads have no headless Service beside them, these only can be looked at. */
-    members: Map.groupBy(runners.filter(isMember), ({ namespace }) => namespace),
+    members: Map.groupBy(
+      runners.filter((runner) => imagesOf(runner).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
+      ({ namespace }) => namespace,
+    ),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it. */
     callers: Map.groupBy(runners.flatMap(callsOf), ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
@@ -144,7 +153,7 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
   const signs = [
-    ...own.flatMap((runner) => runner.images.map((value) => ({ object: titleOf(runner), field: 'image', value }))),
+    ...own.flatMap((runner) => imagesOf(runner).map((value) => ({ object: titleOf(runner), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
     ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
   ];
@@ -190,6 +199,8 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
     .map(({ runner, by, host, scheme }) => ({
       client: 'resolver',
       evidence: { object: titleOf(runner), field: by, value: `${scheme}:///${host}` },
+      // authzed/spicedb#526
+      own: selects(service, runner) ? { decides: OF_PEERS, setting: '' } : {},
     }));
 
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */

@@ -109,7 +109,8 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     // What a whole group may says nothing of one that receives no traffic of others.
     const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
     const near = own
-      .filter(({ within, everything, writes }) => within !== '' && !everything && !writes && !isScraper)
+      .filter(({ within, lookups }) => within !== '' || (lookups && !suspected))
+      .filter(({ everything, writes }) => !everything && !writes && !isScraper)
       .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
       .map((right) => ({ runner, may: right }));
     return { runner, may, near, routed, entrance, suspected };
@@ -117,8 +118,8 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const near = all.flatMap((each) => each.near);
   return {
     runners: Map.groupBy(runners, ({ namespace }) => namespace),
-    /** By namespace: who may watch the endpoints of that one alone, and does not write them. */
-    near: Map.groupBy(near, ({ may }) => may.within),
+    /** By namespace: who may watch the endpoints of that one alone or looks up those of its own, and does not write them. */
+    near: Map.groupBy(near, ({ may, runner }) => may.within || runner.namespace),
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
@@ -148,7 +149,7 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 export const watchersOf = (service: Service, index: WatcherIndex) => {
   const near = (index.near.get(serviceRefOf(service).namespace) ?? [])
     .filter(({ runner }) => !selects(service, runner))
-    .map((each) => ({ ...each, why: 'of this namespace' }));
+    .map((each) => ({ ...each, why: each.may.within === '' ? 'everywhere' : 'of this namespace' }));
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
     may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],
   );

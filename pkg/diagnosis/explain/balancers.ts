@@ -70,8 +70,22 @@ const CILIUM_BGP: Kind = {
   blindIn: /^1\.(?:1[0-3]|19)\./,
 };
 
+export const NODE_PORT: Kind = {
+  enters: 'through the Node whose port the client picks',
+  remedy: 'Zones count where clients pick a Node of their own zone.',
+  blind: ANYWHERE,
+};
+
+/** By an annotation of a Service of any type (tailscale/tailscale#10102). */
+export const TAILNET = {
+  shown: /^tailscale(?:$|\.com\/expose\b)/,
+  enters: 'through the Node of the proxy that the Tailscale operator runs for it',
+  remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
+};
+
 /** What runs in the cluster comes before what its provider would offer. */
 export const FAMILIES: readonly Family[] = [
+  TAILNET,
   {
     // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
     shown: /^metallb\.(?:universe\.tf|io)\//,
@@ -94,10 +108,9 @@ export const FAMILIES: readonly Family[] = [
   { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
   {
     // docs.k3s.io/networking/networking-services; k3s#9592, #11077
+    ...NODE_PORT,
     daemonSet: /^svclb-/,
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
-    remedy: 'Zones count where clients pick a Node of their own zone.',
-    blind: ANYWHERE,
   },
   {
     shown: /^loadbalancer\.openstack\.org\//,
@@ -169,9 +182,3 @@ export const OTHER_ENTRY: Kind = {
 /** What of it is not known. */
 export const uncheckedBy = (blind: string): string =>
   blind === OTHER_ENTRY.blind ? ', unless its load balancer leaves them out by their health' : '';
-
-export const NODE_PORT: Kind = {
-  enters: 'through the Node whose port the client picks',
-  remedy: 'Zones count where clients pick a Node of their own zone.',
-  blind: ANYWHERE,
-};

@@ -18,6 +18,7 @@ import {
   MONITOR,
   NODE_PORT,
   OTHER_ENTRY,
+  TAILNET,
   uncheckedBy,
 } from './balancers.ts';
 import type { Facts } from './facts.ts';
@@ -87,6 +88,9 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   return isBlind && blind !== undefined ? { ...kind, blind } : kind;
 };
 
+const exposureOf = ({ metadata }: Service) =>
+  Object.keys(metadata?.annotations ?? {}).find((key) => TAILNET.shown.test(key));
+
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
   const { service, nodes, endpoints, index, snapshot } = facts;
@@ -138,6 +142,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
   if (type === 'NodePort') return at(ports[0] ?? NODE_PORT);
+  if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
   return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
@@ -199,7 +204,7 @@ export const entryCauses = (facts: Facts): Cause[] => {
   const entry = entryOf(facts);
   if (entry === undefined) return [];
   const say = (evidence: string, remedy: string) => [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
-  const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : 'externalIPs';
+  const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
   if (externalTrafficPolicy !== 'Local')
     return say(`${outside} is routed by the zone of the Node through which it enters: ${entry.enters}.`, entry.remedy);

@@ -8,6 +8,8 @@ const ADDRESS =
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
 const RESOLVERS = /^(?:kubernetes|k8s|xds)$/;
+/** Kuberesolver and go-zero (zeromicro/go-zero#988) may have the namespace first. */
+const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
 /** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
 const REGISTRY_NAME =
@@ -27,7 +29,7 @@ export const namesIn = (podSpec: Fields) => {
     .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
     .filter(({ part }) => /[-.:]/.test(part))
     .flatMap(({ by, part }) => {
-      const [, scheme = '', host] = ADDRESS.exec(part) ?? [];
+      const [, scheme = '', host] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
       return host === undefined ? [] : [{ by, host, ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
     });
   const registry = texts.find(

@@ -43,10 +43,9 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
     named.find((own) => SIDECARS[nameIn(own)]) ?? beside.find((own) => /envoy|proxy|mesh/.test(nameIn(own)));
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
   const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
-  const bySidecar = consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'));
   const left = Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : []));
   return defined({
-    mesh: isGrpc ? 'istio-grpc' : bySidecar,
+    mesh: isGrpc ? 'istio-grpc' : (consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'))),
     meshImage: found && textIn(found, 'image'),
     /** Ports, or `from-to`, that its sidecar does not see. */
     leftPorts: left.length === 0 ? undefined : left,
@@ -222,17 +221,16 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));
   // With names, as for the locks of older leader elections, only those objects are seen.
   const rules = listIn(object, 'rules').filter((rule) => textsIn(rule, 'resourceNames').length === 0);
+  const readable = rules.filter((rule) => has(rule, 'verbs', 'list', 'watch'));
   const watches = Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
-    rules
-      .filter((rule) => has(rule, 'verbs', 'list', 'watch') && has(rule, 'apiGroups', group))
-      .filter((rule) => has(rule, 'resources', resource))
+    readable
+      .filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource))
       .map((rule) => ({
         kind,
         named:
           textsIn(rule, 'resources').includes(resource) || (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
       })),
   );
-  const readable = rules.filter((rule) => has(rule, 'verbs', 'list', 'watch'));
   const reads = new Set(readable.flatMap((rule) => textsIn(rule, 'resources')));
   // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661); operators write what they watch.
   const byPods = namespace !== '' && reads.has('pods') && reads.has('services');
@@ -254,6 +252,8 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     writes,
     watches: watches.find(({ named }) => named)?.kind ?? first.kind,
     everything: !first.named && !watches.some(({ named }) => named),
+    /** It is for clients that look Services up, and nothing else (zeromicro/go-zero#988). */
+    lookups: !name.startsWith('system:') && [...reads].every((own) => /^(?:endpoint\w+|services|pods)$/.test(own)),
   };
 };
 

@@ -52,6 +52,10 @@ const annotated = (key: string, value: string, more: Record<string, string> = {}
 const AWS = 'service.beta.kubernetes.io/aws-load-balancer-';
 const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
+const running = (...images: readonly string[]) =>
+  object('apps/v1', 'Deployment', 'd', {
+    spec: { template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } } },
+  });
 const headless = (name: string, selector: object) =>
   object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
 
@@ -306,6 +310,8 @@ const CASES: readonly Case[] = [
     web({ metadata: { labels: { 'networking.internal.knative.dev/serviceType': 'Public' } } }),
   ],
   ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-twin']],
+  ['a proxy to a database', [running('pgbouncer:1', 'exporter:2')], ['members']],
+  ['an application with such a sidecar', [running('own/web:1', 'pgbouncer:1', 'exporter:2')], []],
   ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
   ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
   ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],

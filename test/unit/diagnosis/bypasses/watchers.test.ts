@@ -58,6 +58,8 @@ const binding = (subject: object): Extra => ({
   subjects: [subject],
 });
 
+const CILIUM = { kind: 'DaemonSet', metadata: { name: 'cilium', namespace: 'infra' } };
+const AGENT: Extra = { ...edge('quay.io/cilium/cilium:v1.18.0'), ...CILIUM };
 const WATCH = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'watch'] };
 const SLICES = role(WATCH);
 const AGGREGATED: Extra = { ...SLICES, aggregationRule: {} };
@@ -89,20 +91,7 @@ describe('workloads that may go around the proxies', () => {
     ['is a proxy that may do everything', [edge('emissary:3.9'), LB, EVERYTHING, ACCOUNT], 'EndpointSlices'],
     ['may do everything, as administrators', [edge(), LB, EVERYTHING, ACCOUNT], undefined],
     ['is a DaemonSet', [{ ...edge(), kind: 'DaemonSet' }, LB, SLICES, ACCOUNT], 'EndpointSlices'],
-    [
-      'is a data plane',
-      [
-        {
-          ...edge('quay.io/cilium/cilium:v1.18.0'),
-          kind: 'DaemonSet',
-          metadata: { name: 'cilium', namespace: 'infra' },
-        },
-        LB,
-        SLICES,
-        ACCOUNT,
-      ],
-      undefined,
-    ],
+    ['is a data plane', [AGENT, LB, SLICES, ACCOUNT], undefined],
     ['is known by its Pods only', [pod, LB, SLICES, ACCOUNT], 'EndpointSlices'],
     ['is a proxy by its image', [edge('docker.io/emissaryingress/emissary:3.9'), SLICES, ACCOUNT], 'EndpointSlices'],
     ['has the right by its namespace', may(SLICES, group(':infra')), 'EndpointSlices'],
@@ -194,8 +183,12 @@ describe('workloads that may go around the proxies', () => {
     expect([nearOf('own/edge:1.0'), nearOf('prometheus:3')]).to.deep.equal([['edge'], undefined]);
   });
 
-  it('counts those that receive nothing', () => {
-    const { others } = bypassIndex(snapshotOf(web, edge(), SLICES, ACCOUNT)).watchers;
-    expect(others.map(({ runner }) => runner.name)).to.deep.equal(['edge']);
+  it('counts those that receive nothing: clients in their own namespace where they may do nothing but look Services up', () => {
+    const of = (right: Extra) => {
+      const { others, near } = bypassIndex(snapshotOf(web, edge(), right, ACCOUNT)).watchers;
+      return [others.map(({ runner }) => runner.name), [...near.keys()]];
+    };
+    expect(of(SLICES)).to.deep.equal([['edge'], ['infra']]);
+    expect(of(role({ ...WATCH, resources: ['endpointslices', 'nodes'] }))).to.deep.equal([['edge'], []]);
   });
 });

@@ -53,8 +53,13 @@ describe('where traffic from outside enters', () => {
     ],
     [
       'by a class that is not that of its cloud',
-      { spec: { ...LB, loadBalancerClass: 'tailscale' }, labels: EKS },
-      'through the Node that its load balancer (class tailscale) picks',
+      { spec: { ...LB, loadBalancerClass: 'ngrok' }, labels: EKS },
+      'through the Node that its load balancer (class ngrok) picks',
+    ],
+    [
+      'by a proxy of Tailscale',
+      { spec: {}, annotations: { 'tailscale.com/expose': 'true' } },
+      /that the Tailscale operator runs/,
     ],
     [
       'by a class of Cilium in layer 2',

@@ -27,6 +27,7 @@ describe('what variables and arguments name', () => {
       named({ A: 'xds:///web' }, '--m=k8s://https://api.data.svc'),
       ['A xdsweb', '--m api.data.svc'],
     ],
+    ['what it resolves, by namespace first', named({ A: 'k8s://dev/rpc:80' }), ['A k8srpc.dev']],
     ['no host of the internet', named({ URL: 'https://a.b.example.com/x' }), []],
     ['the registry of Eureka', named({ EUREKA_CLIENT_ENABLED: 'true', EUREKA_URL: 'x' }), [], 'EUREKA_URL'],
     ['none that is switched off', named({ 'eureka.client.enabled': 'false' }), []],
