@@ -81,7 +81,8 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'CiliumServiceTopologyOff',
     /^✗ ineffective: 33 % of connections stay/,
-    /--set loadBalancer\.serviceTopology=true/,
+    // ovh/public-cloud-roadmap#1079
+    /--set loadBalancer\.serviceTopology=true .*without a release of Helm: a CiliumNodeConfig .*"enable-service-topology":"true"/,
   ],
   [
     'https://github.com/cilium/cilium/issues/41022',
@@ -161,12 +162,18 @@ const ROWS: readonly Row[] = [
     /no release reads hints on Windows\./,
   ],
   [
-    'https://github.com/ovh/public-cloud-roadmap/issues/1079',
-    { spec: CLOSE, plane: cilium('1.16.7') },
+    'https://github.com/kubernetes/kops/pull/12918',
+    {
+      spec: CLOSE,
+      plane: cilium('1.16.7').map((each) => ({
+        ...each,
+        metadata: { ...each.metadata, labels: { 'app.kubernetes.io/managed-by': 'kops' } },
+      })),
+    },
     'Ineffective',
     'CiliumServiceTopologyOff',
     /^✗ ineffective: 33 %/,
-    /without a release of Helm: a CiliumNodeConfig .*"enable-service-topology":"true"/,
+    /kops owns it: spec\.networking\.cilium\.enableServiceTopology: true/,
   ],
   [
     'https://github.com/cilium/cilium/issues/47960',

@@ -121,10 +121,8 @@ const switchGateOn: Fix = ({ routes, index, version }) => {
   );
 };
 
-const asAdvice = (step: Step): string => {
-  const text = isChange(step) ? commandOf(step) : step;
-  return text.startsWith('#') ? text : `# ${text}`;
-};
+/** As a comment, which it may be already. */
+const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step) : step).replace(/^(?!#)/, '# ');
 
 /** Where Nodes can be preferred, they still are. */
 const serveAll: Fix = (facts) => {
@@ -160,6 +158,9 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   if (release !== undefined)
     return [`# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}`];
   if (set !== undefined) return [`# Flux owns it: the same value in the source of Kustomization ${set}`];
+  // kubernetes/kops#12918
+  if (labels['app.kubernetes.io/managed-by'] === 'kops')
+    return ['# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update'];
   // docs.rke2.io/helm
   if (helm === 'rke2-cilium')
     return [`# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system`];
