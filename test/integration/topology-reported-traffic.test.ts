@@ -464,7 +464,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /through its cluster IP 100 %.*; traffic from outside enters through any Node that the load balancer of Azure picks$/,
-    /Nothing of the Service makes the load balancer of Azure keep to zones/,
+    /Nothing of the Service makes the load balancer of Azure keep to zones\. With `externalTrafficPolicy: Local`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/73188',
@@ -696,11 +696,11 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575',
-    { spec: { ...CLOSE, type: 'NodePort' }, extra: [binding({})] },
+    { spec: { ...LOCAL, type: 'NodePort' }, extra: [binding({})] },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of TargetGroupBinding shop\/web picks$/,
-    /`load_balancing\.cross_zone\.enabled=false`/,
+    /enters through any Node that the load balancer of TargetGroupBinding shop\/web picks, among Nodes with one of its Pods/,
+    /stays on the Node through which it enters, .*`load_balancing\.cross_zone\.enabled=false`/,
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575, its nodeSelector',

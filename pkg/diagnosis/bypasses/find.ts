@@ -19,6 +19,7 @@ const DNS_UPSTREAM = 'kube-dns-upstream';
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const nodes = itemsOf(snapshot.nodes);
+  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
   const { 'localityLbSetting.enabled': off = '', rootNamespace: root = 'istio-system' } = config?.settings ?? {};
@@ -53,9 +54,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
       : '',
     hasUpstream: services.some(({ metadata }) => metadata?.name === DNS_UPSTREAM),
     nodes,
-    isGke: nodes.some(({ metadata }) =>
-      Object.keys(metadata?.labels ?? {}).some((label) => label.startsWith('cloud.google.com/gke-')),
-    ),
+    labels,
+    isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
   };
 };
 
@@ -124,10 +124,10 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     if (client === undefined || !takesNodePorts(client, entry, service)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
-    const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
     const toPods = client.startsWith('aws-') ? ' With target type ip it balances Pods, not connections to Nodes.' : '';
+    const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
     const enters = `through any Node that the load balancer of ${entryName(entry)} picks`;
-    return [{ enters, remedy: `${remedy}${toPods}`, nodes: entry.nodes ?? [] }];
+    return [{ enters, remedy, nodes: entry.nodes ?? [] }];
   });
 
 /** Of Traefik: `nativeLBByDefault` is set for each. */
@@ -153,8 +153,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     if (client === undefined || passesProxy(client, entry, service, index.steering)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
-    const kept = ifKept(client, entry.annotations, service.metadata?.annotations);
-    const own = entry.settings['outside'] === undefined ? kept : OUTSIDE;
+    const isInside = entry.settings['outside'] === undefined;
+    const own = isInside ? ifKept(client, entry.annotations, service.metadata?.annotations) : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 

@@ -26,7 +26,7 @@ const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selec
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 
-/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#31735, #39477, #48084. */
+/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #39477, #48084. */
 const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string]>> = {
   off: ['{rule} switches locality off', SWITCH],
   distribute: ['Envoy follows `distribute` of {rule}', '`failover` with `outlierDetection` instead keeps to zones'],
@@ -35,7 +35,10 @@ const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, se
   mesh: [DETECTED, ''],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
-  partly: ['{rule} has `outlierDetection` for some subsets or ports only', `${OUTLIER} for all of them`],
+  partly: [
+    `{rule} has \`outlierDetection\` for some subsets or ports only, for which Envoy prefers its own zone${EVERYWHERE}`,
+    `${OUTLIER} for all of them, or to balance over all zones \`loadBalancer.localityLbSetting.enabled: false\` beside it`,
+  ],
 };
 
 /** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556. */

@@ -28,6 +28,8 @@ export interface Family extends Kind {
   readonly modes?: Readonly<Record<string, Kind>>;
 }
 
+const STAYS =
+  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 export const ELECTION = 'svc_election';
@@ -36,7 +38,7 @@ const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces f
 /** By its health checks under the policy Local. */
 const anyNode = (who: string) => ({
   enters: `through any Node that ${who} picks`,
-  remedy: `Nothing of the Service makes ${who} keep to zones.`,
+  remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}`,
 });
 
 const oneNode = (who: string) => ({
@@ -139,8 +141,7 @@ export const FAMILIES: readonly Family[] = [
     shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
     label: /^cloud\.google\.com\/gke-/,
     enters: 'through any Node that the load balancer of Google picks',
-    remedy:
-      'On GKE zones count for an internal load balancer with subsetting only: `spec.trafficDistribution: PreferClose` (kubernetes/ingress-gce#2815).',
+    remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only: \`spec.trafficDistribution: PreferClose\` (kubernetes/ingress-gce#2815).`,
     modes: {
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",

@@ -48,8 +48,7 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
-  const annotations = Object.entries(service.metadata?.annotations ?? {});
-  const [, pool = ''] = annotations.find(([key]) => POOL.test(key)) ?? [];
+  const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
   return itemsOf(snapshot.routers).filter(
     ({ kind, settings: { [POOLS]: pools = '' } }) =>
       FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind)) &&
@@ -61,7 +60,7 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const isInternal = own.some((each) => each.endsWith('/load-balancer-type=Internal'));
-  const { daemonSets } = index.bypasses;
+  const { daemonSets, labels } = index.bypasses;
   const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
   const signs = new Set([
     ...announcers.map(({ kind }) => kind),
@@ -69,7 +68,6 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
     ...(isCrossZone(service) ? ['cross-zone'] : []),
     ...(isInternal && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
   ]);
-  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => label?.test(key)) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
@@ -212,8 +210,8 @@ export const entryCauses = (facts: Facts): Cause[] => {
   const [few, many] = [counts[0], counts.at(-1)];
   if (entry.remedy === NODE_PORT.remedy || !few || !many) return [];
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
-  if (entry.announced === 'one' || many[1] < 2 * few[1])
-    return entry.announced === undefined || entry.isStranded || counts.length < 2 ? [] : say(stays, entry.remedy);
+  const isSaid = (entry.announced !== undefined || type === 'NodePort') && !entry.isStranded && counts.length > 1;
+  if (entry.announced === 'one' || many[1] < 2 * few[1]) return isSaid ? say(stays, entry.remedy) : [];
   const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
   const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
   const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;

@@ -148,7 +148,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of ports of their own',
     [rule({ ...DETECTS, portLevelSettings: [{ port: {} }] })],
-    /for some subsets or ports only/,
+    /for some subsets or ports only, for which Envoy prefers its own zone/,
   ],
   [
     'of another owner',
