@@ -872,7 +872,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /trafficDistribution that was applied is dropped .*topology-mode=Auto/,
+    /trafficDistribution that was applied is not there: .*topology-mode=Auto/,
   ],
   [
     'https://kubernetes.io/docs/concepts/services-networking/service/',

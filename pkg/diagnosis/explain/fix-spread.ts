@@ -8,7 +8,7 @@ import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
 import { roomByZone } from './scheduler.ts';
-import { chosenBy, runsOnFargate } from './spread.ts';
+import { chosenBy, hasFew, revisesPods, runsOnFargate } from './spread.ts';
 import { workloadTitle } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -58,7 +58,7 @@ export const both =
 /** One for each zone with clients, where there are fewer. */
 const scale: Fix = (facts) => {
   const { workloads, endpoints, clientZones: zones } = facts;
-  const few = workloads.filter(({ replicas }) => replicas < zones.length);
+  const few = workloads.filter(({ replicas }) => hasFew(facts) && replicas < zones.length);
   return workloads.length > 0 || endpoints.length < zones.length ? scaleTo(zones.length, few, facts) : [];
 };
 
@@ -78,7 +78,7 @@ export const scaleToShare: Fix = (facts) => {
 const spreadOf = (workload: Workload, { service, version }: Facts): Fields | undefined => {
   const [own, ...others] = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   if (others.length > 0 || !['Deployment', 'StatefulSet'].includes(workload.kind)) return undefined;
-  const revises = workload.kind === 'Deployment' && atLeast(version, MATCH_LABEL_KEYS_SINCE);
+  const revises = revisesPods(workload) && atLeast(version, MATCH_LABEL_KEYS_SINCE);
   const { maxSkew, whenUnsatisfiable, selectsOwn = false, byRevision = false } = own ?? {};
   if (maxSkew === 1 && whenUnsatisfiable === 'DoNotSchedule' && selectsOwn && (byRevision || !revises)) return RESTART;
   const matchLabels = service.spec?.selector ?? {};

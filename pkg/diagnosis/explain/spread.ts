@@ -1,7 +1,7 @@
 // Causes in where Pods run and how traffic arrives: zones with clients and without endpoints, what should have spread the Pods, zones
 // that are evacuated, traffic that enters from outside, and who carries too much where all hints are followed.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, nameOf } from '../../apis/values.ts';
+import { byText, nameOf, sumOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
@@ -59,6 +59,10 @@ const onKarpenter = ({ endpoints, nodes }: Facts): boolean =>
 const FARGATE_REMEDY =
   'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Whether Fargate looks at a topologySpreadConstraint is not known here.';
 
+/** All its workloads together have fewer replicas than there are zones with clients. */
+export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
+  sumOf(workloads.map(({ replicas }) => replicas)) < clientZones.length;
+
 export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
   const who = workloadTitle(workload);
@@ -69,10 +73,9 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
   if (isPinned(workload, zones))
     return `${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
   const constraint = zoneConstraint(workload);
-  const wanted = facts.clientZones.length;
   if (constraint?.selectsOwn === false)
     return `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  if (replicas < wanted) return `${who} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+  if (hasFew(facts)) return `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
   if (constraint === undefined && !workload.zoneAntiAffinity)
     return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
@@ -115,18 +118,22 @@ export const PINNED_REMEDY =
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
 
+/** A single Pod would count itself alone, where its constraint is one over several workloads. */
+export const revisesPods = (workload: Workload): boolean =>
+  workload.kind === 'Deployment' && (workload.replicas > 1 || zoneConstraint(workload) === undefined);
+
 const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
 
 /** Where a constraint is no remedy; undefined: what the code says. */
-const placedRemedy = (workload: Workload, zones: readonly string[], wanted: number): string | undefined => {
+const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
   if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
-  if (workload.replicas < wanted) return undefined;
+  if (hasFew(facts)) return undefined;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
   const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
-  const revises = byRevision || workload.kind !== 'Deployment' ? '' : BY_REVISION;
+  const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
   if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
     return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises} What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.`;
   return undefined;
@@ -162,7 +169,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 
 /** What would give the zones Pods; undefined: what the code says. */
 const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
-  const { workloads, clientZones } = facts;
+  const { workloads } = facts;
   if (runsOnFargate(facts)) return FARGATE_REMEDY;
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
   if (bars !== '' && onKarpenter(facts)) return KARPENTER_REMEDY;
@@ -170,7 +177,7 @@ const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefine
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
   if (waitingText(facts) !== '' && workloads.every(({ volumes }) => volumes !== true)) return remedyOf('PodsWaiting');
-  return workloads[0] && placedRemedy(workloads[0], empty, clientZones.length);
+  return workloads[0] && placedRemedy(workloads[0], empty, facts);
 };
 
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
@@ -298,9 +305,6 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'Evacuated', `${listed(zones)} is evacuated${until}: ${what}.${ask}`)];
 };
 
-/** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */
-const UNEVEN = 1;
-
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
 const lentCauses = (facts: Facts): Cause[] => {
   const { wish, strategy, endpoints } = facts;
@@ -316,19 +320,19 @@ const IDLE_REMEDY =
   'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
 
 /** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
-const unplacedRemedy = ({ endpoints, workloads: [workload, ...more], clientZones }: Facts): string | undefined => {
+const unplacedRemedy = (facts: Facts): string | undefined => {
+  const { endpoints, workloads, clientZones } = facts;
   const counts = countBy(endpoints, ({ zone }) => zone);
   const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
-  return workload && more.length === 0 && skew > (zoneConstraint(workload)?.maxSkew ?? Infinity)
-    ? placedRemedy(workload, [], clientZones.length)
-    : undefined;
+  const [own] = workloads.length === 1 ? workloads : [];
+  return own && skew > (zoneConstraint(own)?.maxSkew ?? Infinity) ? placedRemedy(own, [], facts) : undefined;
 };
 
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {
     if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
-    // Sums of shares are not exact, and "twice" should be what it says.
-    if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
+    // Twice its even share (most Services exceed upstream's limit of 20 % without complaints); sums of shares are not exact.
+    if (worstOverload(traffic, count) < 1 - 1e-9) return [];
     const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';

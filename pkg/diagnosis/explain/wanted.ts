@@ -228,7 +228,7 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
     [vain.length > 0, ` Nothing reads ${listed(vain)}: annotations count on the Service, by their exact names.`],
     [
       applied.includes('trafficDistribution'),
-      ' The trafficDistribution that was applied is dropped by API servers before 1.31.',
+      ' The trafficDistribution that was applied is not there: API servers before 1.31 drop it, and another writer may.',
     ],
     // kubernetes/kubernetes#84505
     [

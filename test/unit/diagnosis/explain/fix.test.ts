@@ -485,6 +485,17 @@ describe('a change is tried before it is offered', () => {
       second,
       secondSlice,
     ],
+    // firestoned/bindy#488
+    [
+      'no replicas and no revision where single Pods of two workloads share a constraint',
+      'PodsNotSpread',
+      /^kubectl get pods/,
+      '1.34',
+      web,
+      oneZone,
+      workload(1, constrained()),
+      { ...workload(1, constrained()), metadata: meta('other') },
+    ],
     [
       'replicas of a Rollout, not of its ReplicaSet',
       'PodsNotSpread',
