@@ -52,6 +52,7 @@ const annotated = (key: string, value: string, more: Record<string, string> = {}
 const AWS = 'service.beta.kubernetes.io/aws-load-balancer-';
 const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
+const linkerd = (tag: string) => pod('linkerd-proxy', false, {}, `cr.l5d.io/linkerd/proxy:${tag}`);
 const running = (...images: readonly string[]) =>
   object('apps/v1', 'Deployment', 'd', {
     spec: { template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } } },
@@ -318,19 +319,9 @@ const CASES: readonly Case[] = [
   ["ztunnel, or a gateway's own Pod", [object('v1', 'Pod', 'edge', { spec: { containers: PROXY } })], []],
   ['a sidecar that keeps to its Node', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.17.0')], [], LOCAL],
   ['a sidecar that does not know Local', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.16.2')], ['istio'], LOCAL],
-  ['Linkerd that keeps to its Node', [pod('linkerd-proxy', false, {}, 'l5d/proxy:stable-2.13.0')], [], LOCAL],
-  [
-    'Linkerd that does not know Local',
-    [pod('linkerd-proxy', false, {}, 'l5d/proxy:stable-2.12.4')],
-    ['linkerd'],
-    LOCAL,
-  ],
-  [
-    'Linkerd of a version that is not seen',
-    [pod('linkerd-proxy', false, {}, 'l5d/proxy:edge-22.9.1')],
-    ['linkerd'],
-    LOCAL,
-  ],
+  ['Linkerd that keeps to its Node', [linkerd('stable-2.13.0')], [], LOCAL],
+  ['Linkerd that does not know Local', [linkerd('stable-2.12.4')], ['linkerd'], LOCAL],
+  ['Linkerd of a version that is not seen', [linkerd('edge-22.9.1')], ['linkerd'], LOCAL],
   ['a sidecar of another mesh', [redirected('envoy')], ['sidecar']],
   ['a Pod that is redirected to nothing', [redirected('logs')], []],
   [
@@ -425,8 +416,7 @@ describe('clients that bypass the proxies', () => {
   it('of Linkerd before 2.12 does not say that it follows hints', () => {
     const found = ['stable-2.11.5', 'stable-2.12.0'].map((tag) => {
       const collector = createCollector();
-      for (const each of [web(), pod('linkerd-proxy', false, {}, `cr.l5d.io/linkerd/proxy:${tag}`)])
-        collector.add(each);
+      for (const each of [web(), linkerd(tag)]) collector.add(each);
       return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(
         (each) => 'byHints' in each && each.byHints,
       );
