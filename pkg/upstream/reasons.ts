@@ -46,7 +46,7 @@ export const REASONS = {
   ),
   NotRequested: controller(
     'Service {service} does not request routing by topology: its slices carry no hints.',
-    'Set `spec.trafficDistribution`, or before Kubernetes 1.31 the annotation `service.kubernetes.io/topology-mode: Auto` (`topology-aware-hints: auto` before 1.27).',
+    'Set `spec.trafficDistribution`, or before Kubernetes 1.31 the annotation `service.kubernetes.io/topology-mode: Auto`.',
   ),
   AnnotationNotRecognized: controller(
     'Service {service} has the annotation value {value}, which the controller does not recognise: only Auto and auto.',

@@ -109,7 +109,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     // What a whole group may says nothing of one that receives no traffic of others.
     const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
     const near = own
-      .filter(({ within, lookups }) => within !== '' || (lookups && !suspected))
+      .filter(({ within, lookups }) => within !== '' || (lookups && !suspected && runner.kind !== 'Pod'))
       .filter(({ everything, writes }) => !everything && !writes && !isScraper)
       .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
       .map((right) => ({ runner, may: right }));
