@@ -43,13 +43,13 @@ const PROJECTS: readonly Project[] = [
     module: 'github.com/cert-manager/cert-manager@v1.21.2',
     path: 'deploy/charts/cert-manager',
     values: { webhook: { replicaCount: 3 } },
-    findings: ['warning NotRequested public-cert-manager-webhook'],
+    findings: ['note NotRequested public-cert-manager-webhook'],
   },
   {
     name: 'Contour',
     module: 'github.com/projectcontour/contour@v1.33.8',
     path: 'examples/render/contour-deployment.yaml',
-    findings: ['warning NotRequested contour', 'warning NotRequested envoy'],
+    findings: ['warning NotRequested contour', 'note NotRequested envoy'],
   },
   { name: 'descheduler', module: 'sigs.k8s.io/descheduler@v0.36.0', path: 'charts/descheduler', findings: [] },
   { name: 'external-dns', module: 'sigs.k8s.io/external-dns@v0.15.1', path: 'charts/external-dns', findings: [] },
@@ -57,7 +57,7 @@ const PROJECTS: readonly Project[] = [
     name: 'Gatekeeper',
     module: 'github.com/open-policy-agent/gatekeeper/v3@v3.23.1',
     path: 'charts/gatekeeper',
-    findings: ['warning NotRequested gatekeeper-webhook-service'],
+    findings: ['note NotRequested gatekeeper-webhook-service'],
   },
   {
     name: 'ingress-nginx',
@@ -66,7 +66,7 @@ const PROJECTS: readonly Project[] = [
     values: { controller: { replicaCount: 3 } },
     findings: [
       'warning NotRequested public-ingress-nginx-controller',
-      'warning NotRequested public-ingress-nginx-controller-admission',
+      'note NotRequested public-ingress-nginx-controller-admission',
     ],
   },
   {
@@ -81,7 +81,7 @@ const PROJECTS: readonly Project[] = [
     module: 'sigs.k8s.io/metrics-server@v0.9.0',
     path: 'charts/metrics-server',
     values: { replicas: 2 },
-    findings: ['warning NotRequested public-metrics-server'],
+    findings: ['note NotRequested public-metrics-server'],
   },
   {
     name: 'prometheus-operator',
