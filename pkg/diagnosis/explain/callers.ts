@@ -16,8 +16,10 @@ const MUCH = 2;
 export const callersByZone = (facts: Facts): ReadonlyMap<string, number> | undefined => {
   const { index, nodes, endpoints, routes, bypasses, service } = facts;
   if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
+  const callers = callersOf(facts);
+  if (callers.length === 0) return undefined;
   const zoneOf = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
-  const pods = callersOf(facts).flatMap(({ namespace, podLabels: matchLabels }) =>
+  const pods = callers.flatMap(({ namespace, podLabels: matchLabels }) =>
     (index.pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
   );
   const counts = countBy(pods, ({ nodeName }) => zoneOf.get(nodeName) ?? '');

@@ -55,6 +55,7 @@ const SHUT_OUT_REMEDY =
 
 /** Under the policy Local: on which Nodes Pods do not reach the addresses by which the world does. */
 export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+  if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const out = nodes.filter((node) => {
     const { router, version } = index.routers.of(node);
@@ -63,7 +64,7 @@ export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Fa
   const isNft = itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'nftables');
   // kube-proxy knows addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (service.spec?.externalTrafficPolicy !== 'Local' || !isNft || out.length === 0 || !has) return [];
+  if (!isNft || out.length === 0 || !has) return [];
   const evidence = `Nodes without an endpoint of Service ${name} (${listed(out.map(nameOf))}): kube-proxy in nftables mode there drops what their own Pods send to its external address.`;
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, SHUT_OUT_REMEDY)];
 };

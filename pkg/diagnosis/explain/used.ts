@@ -44,8 +44,9 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
 };
 
 /** Of a data plane that ignores hints at its version. */
-const updateOf = ({ nodes, index }: Facts): string | undefined => {
-  const updates = nodes.flatMap((node) => {
+const updateOf = ({ index }: Facts): string | undefined => {
+  const updates = index.groups.flatMap(([node]) => {
+    if (node === undefined) return [];
     const { router, title, version } = index.routers.of(node);
     const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '');
     return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer, which follow hints.`];
@@ -57,10 +58,10 @@ const updateOf = ({ nodes, index }: Facts): string | undefined => {
 export const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
-    const found = routes.some((route) => route.reason === reason);
+    if (routes.every((route) => route.reason !== reason)) return [];
     if (reason === 'ClientNodeWithoutZone' && inOnePlace(facts.nodes)) return [];
     const remedy = reason === 'HintsIgnored' ? updateOf(facts) : undefined;
-    return found ? [cause('used', reason, evidenceOf(facts, reason, routes), remedy)] : [];
+    return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
 
 export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
