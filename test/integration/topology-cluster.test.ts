@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { CLUSTER_ROLES } from '../../pkg/apis/resources.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { CLUSTER_ROLES, resource as resourceOf } from '../../pkg/apis/resources.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
+import { stubDefinition } from '../fixtures/crds.ts';
 import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';
 import { useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
@@ -96,6 +98,22 @@ describe('kubectl topology, on a cluster', function onCluster() {
       expect(asked, 'labels of agents, as pkg/diagnosis/routers/planes.ts has them').to.deep.equal(expected);
     });
   }
+
+  it('reads the configuration of Istio only where one of its rules is', async () => {
+    const rules = resourceOf('networking.istio.io', 'v1', 'DestinationRule', true);
+    await sandbox.apply(stubDefinition(rules));
+    for (const isThere of [false, true]) {
+      if (isThere) {
+        const [apiVersion, metadata] = ['networking.istio.io/v1', { name: 'web', namespace: 'shop' }];
+        await sandbox.apply({ apiVersion, kind: rules.kind, metadata, spec: { host: 'web' } } as KubernetesObject);
+      }
+      sandbox.clearRequests();
+      await topologyJson<Explanation>(['explain', 'shop/web', ...access]);
+      const asked = sandbox.requests.filter(({ resource }) => resource === 'configmaps');
+      const isRead = asked.some(({ namespace }) => namespace === 'istio-system');
+      expect(isRead, `rule: ${isThere}`).to.equal(isThere);
+    }
+  });
 
   const READING: readonly (readonly string[])[] = [
     ['explain', 'shop/web'],
