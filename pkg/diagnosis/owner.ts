@@ -13,6 +13,7 @@ export type Marks = Pick<ObjectMeta, 'name' | 'labels' | 'annotations' | 'ownerR
 /** Names of the marks in labels and annotations. */
 const LABELS = [
   'app.kubernetes.io/managed-by',
+  'app.kubernetes.io/component',
   'helm.sh/chart',
   'helm.toolkit.fluxcd.io/name',
   'kustomize.toolkit.fluxcd.io/name',
@@ -71,18 +72,9 @@ const aboutOf = (pointer: string): About => {
 
 type FieldsFor = Readonly<Partial<Record<About, string>>>;
 
-/** Helm values by chart that were read in its templates; of a Service that of `trafficDistribution`. */
+/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
-  coredns: {
-    service: 'service.trafficDistribution (chart from 1.35.0)',
-    replicas: 'replicaCount',
-    template: 'topologySpreadConstraints',
-  },
-  'ingress-nginx': {
-    service: 'controller.service.trafficDistribution',
-    replicas: 'controller.replicaCount',
-    template: 'controller.topologySpreadConstraints',
-  },
+  coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
   istiod: { service: 'trafficDistribution (chart from 1.27)' },
   // Its template writes all of `service.spec`.
   traefik: { service: 'service.spec.trafficDistribution' },
@@ -157,6 +149,26 @@ interface Question extends Change {
 
 type By = (question: Question) => OwnerNote | undefined;
 
+/** As most charts name values, which is no rule (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415). */
+const USUAL: FieldsFor = {
+  service: 'service.trafficDistribution',
+  replicas: 'replicaCount',
+  template: 'topologySpreadConstraints',
+};
+
+/** What of its chart's values it is: by name where that was read, else what it probably is and how to see that. Empty: no chart is named. */
+const chartValue = ({ labels, about, distribution }: Question): string => {
+  const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
+  if (chart === undefined) return '';
+  const isField = about !== 'service' || distribution !== undefined;
+  const to = about === 'service' && isField ? `: ${distribution}` : '';
+  const known = isField ? CHART_VALUES[chart]?.[about] : undefined;
+  if (known !== undefined) return ` (${known}${to})`;
+  const part = labels['app.kubernetes.io/component'];
+  const usual = `${part === undefined ? '' : `${part}.`}${isField ? USUAL[about] : 'service.annotations'}`;
+  return ` (probably ${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
+};
+
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
 const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
@@ -226,29 +238,33 @@ const byOperator: By = ({ owner, labels, about }) => {
     : reverts(`${who} owns it, and its operator reverts other changes: make it there under ${field[about]}`);
 };
 
-const byFlux: By = ({ labels, managers }) => {
+const byFlux: By = (question) => {
+  const { labels, managers } = question;
   const [set, release] = [labels['kustomize.toolkit.fluxcd.io/name'], labels['helm.toolkit.fluxcd.io/name']];
   // fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on.
   if (set !== undefined) return reverts(`Flux owns it: the same change under spec.patches of Kustomization ${set}`);
   if (release !== undefined)
     return keeps(
-      `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}, or the same change under spec.postRenderers`,
+      `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}${chartValue(question)}, or the same change under spec.postRenderers`,
     );
   return managers.has('kustomize-controller') ? reverts('Flux owns it: make the change in its source') : undefined;
 };
 
-const byArgo: By = ({ annotations, managers, pointer }) =>
-  annotations['argocd.argoproj.io/tracking-id'] !== undefined || managers.has('argocd-controller')
+const byArgo: By = (question) =>
+  question.annotations['argocd.argoproj.io/tracking-id'] !== undefined || question.managers.has('argocd-controller')
     ? keeps(
-        `Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointer}] with syncOptions: [RespectIgnoreDifferences=true]`,
+        `Argo CD owns it: change the source${chartValue(question)}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`,
       )
     : undefined;
 
 /** docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig. */
-const byRke2: By = ({ labels, annotations }) => {
+const byRke2: By = (question) => {
+  const { labels, annotations } = question;
   const release = annotations['meta.helm.sh/release-name'] ?? '';
   return labels['helm.sh/chart']?.startsWith('rke2-') === true && release !== ''
-    ? keeps(`RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system, where it has one`)
+    ? keeps(
+        `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`,
+      )
     : undefined;
 };
 
@@ -279,7 +295,7 @@ const byWriter: By = ({ labels, managers, about }) => {
 };
 
 const byHelm: By = (question) => {
-  const { labels, annotations, managers, distribution, about } = question;
+  const { labels, annotations, managers } = question;
   const isHelms =
     labels['app.kubernetes.io/managed-by'] === 'Helm' ||
     annotations['meta.helm.sh/release-name'] !== undefined ||
@@ -290,13 +306,8 @@ const byHelm: By = (question) => {
     return keeps(
       'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled',
     );
-  const value = CHART_VALUES[(labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '')]?.[about];
-  if (value !== undefined && about !== 'service')
-    return keeps(`Helm owns it: the same under ${value} of the chart's values`);
   return keeps(
-    value === undefined || distribution === undefined
-      ? 'Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
-      : `Helm owns it: value ${value}: ${distribution}`,
+    `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo the command`,
   );
 };
 

@@ -54,13 +54,17 @@ describe('the owner of an object', () => {
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
       'a chart with a value for it',
-      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.11.1' }),
-      /value controller\.service\.trafficDistribution: PreferClose$/,
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'traefik-37.1.0' }),
+      / \(service\.spec\.trafficDistribution: PreferClose\), or/,
     ],
     [
-      'a chart, but of another field',
-      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.11.1' }),
-      /the same under controller\.replicaCount of the chart's values$/,
+      'a chart, by what most call it in values of a component',
+      labels({
+        'app.kubernetes.io/managed-by': 'Helm',
+        'app.kubernetes.io/component': 'controller',
+        'helm.sh/chart': 'ingress-nginx-4.11.1',
+      }),
+      / \(probably controller\.replicaCount; see helm show values <repository>\/ingress-nginx --version 4\.11\.1\), or/,
       REPLICAS,
     ],
     [
@@ -77,7 +81,11 @@ describe('the owner of an object', () => {
     ['Flux by a Kustomization', labels({ 'kustomize.toolkit.fluxcd.io/name': 'apps' }), /Kustomization apps$/],
     ['Flux as manager of fields', managers('web', 'kustomize-controller'), /^# Flux owns it/],
     ['Argo CD', annotated({ 'argocd.argoproj.io/tracking-id': 'x' }), /jsonPointers: \[\/spec\/replicas\]/, REPLICAS],
-    ['Argo CD as manager of fields', managers('web', 'argocd-controller'), /^# Argo CD owns it/],
+    [
+      'Argo CD as manager of fields, with a chart',
+      { ...managers('web', 'argocd-controller'), ...labels({ 'helm.sh/chart': 'grafana-11.1.0' }) },
+      /^# Argo CD owns it: change the source \(probably service\.trafficDistribution: PreferClose; see helm/,
+    ],
     ['EKS as manager of fields', managers('kube-dns', 'eks'), /aws eks update-addon .* coredns /],
     ['EKS, another add-on', managers('metrics-server', 'eks'), /describe-addon-configuration/],
     ['AKS', labels({ 'kubernetes.azure.com/managedby': 'aks' }), /^# AKS owns it and writes it back$/],

@@ -110,8 +110,13 @@ describe('the command of a cause', () => {
     ["the annotation where Calico's eBPF 3.29 does", plain, 'v1.35.1', /topology-mode=Auto$/, CALICO_BPF],
     [field, plain, 'v1.34.1', both, older],
     ['an older kube-proxy, where the field asks already', byField, 'v1.34.1', only, older],
-    ['Helm, a chart that was read', helm('coredns'), 'v1.34.1', /# Helm owns it: value service\.trafficDistribution/],
-    ['Helm, any other chart', helm('own'), 'v1.34.1', /# Helm owns it: set it in the values/],
+    [
+      'Helm, a chart that was read',
+      helm('coredns'),
+      'v1.34.1',
+      /# Helm owns it: .*\(service\.trafficDistribution \(chart from 1\.35\.0\): Pref/,
+    ],
+    ['Helm, any other chart', helm('own'), 'v1.34.1', /\(probably service\.trafficDistribution: Pref.*\/own --version/],
     [
       'Helm without the field',
       helm('coredns'),
