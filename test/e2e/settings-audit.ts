@@ -183,13 +183,6 @@ const isDryRun = ({ requestURI }: AuditEvent): boolean => requestURI.includes('d
 export const isAccepted = ({ responseStatus }: AuditEvent): boolean =>
   (responseStatus?.code ?? 0) >= 200 && (responseStatus?.code ?? 0) < 300;
 
-/** What API servers say of a request whose client took it back or ended while it was sent. */
-const BROKEN_OFF = /client disconnected|stream error|declared a Content-Length|context canceled/;
-
-/** Whether the request failed because its own client broke it off. */
-export const isBrokenOff = ({ responseStatus }: AuditEvent): boolean =>
-  (responseStatus?.code ?? 0) >= 500 && BROKEN_OFF.test(responseStatus?.message ?? '');
-
 const SETTINGS = new Set(['services', 'etcds', 'namespaces', 'endpointslices']);
 
 /** Writes of settings and marks that took effect; dry runs, events and Leases left out. */
