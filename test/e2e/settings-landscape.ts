@@ -1,12 +1,9 @@
-// A seed and a garden in real etcd: objects that the settings-reconciler routes, and the owners that overwrite them.
-import { setTimeout as delay } from 'node:timers/promises';
+// A seed and a garden in real etcd: objects that the settings-reconciler routes.
 import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';
 import { GARDENS, SEEDS, SERVICES } from '../../pkg/apis/resources.ts';
-import { isConflict } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { gardenletRewritesService, ownerReconciles } from '../demo/actors.ts';
 import { service } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace as namespaceObject, seed, shoot } from '../fixtures/gardener.ts';
 import type { Bed } from './bed/index.ts';
@@ -15,8 +12,8 @@ import { subjectOf } from './settings-audit.ts';
 import type { World } from './settings-world.ts';
 
 export const NS = 'shoot--foo--bar';
-/** The shoot whose owners overwrite everything. */
-export const FOUGHT = 'shoot--foo--fought';
+/** Another shoot of the seed. */
+export const OTHER = 'shoot--foo--other';
 const EXTENSION = 'extension-provider-local';
 /** Named as the chart's values name it. */
 export const SEED = 'eu-1';
@@ -37,7 +34,7 @@ const subjectsOf = (ns: string): string[] => SHOOT_SERVICES.map((name) => `servi
 /** The namespaces that get labels along with them: for the owners that are known to rewrite, and for Etcds. */
 export const labelled = (...namespaces: string[]): string[] => namespaces.map((name) => `namespaces ${name}/${name}`);
 /** What the Seed's setting reaches. */
-export const OF_SEED = [...subjectsOf(NS), ...subjectsOf(FOUGHT), `services ${EXTENSION}/webhook`].sort();
+export const OF_SEED = [...subjectsOf(NS), ...subjectsOf(OTHER), `services ${EXTENSION}/webhook`].sort();
 /** What the Garden's setting reaches. */
 export const OF_GARDEN = ['services garden/gardener-apiserver'];
 
@@ -75,7 +72,7 @@ export const createLandscape = async (world: World, assert: () => void): Promise
     namespaceObject({ role: 'garden' }),
     namespaceObject({ role: 'extension' }),
     ...shootObjects(NS),
-    ...shootObjects(FOUGHT),
+    ...shootObjects(OTHER),
     service({ metadata: { name: 'webhook', namespace: EXTENSION, labels: MANAGED } }),
     ...['gardener-apiserver', 'virtual-garden-kube-apiserver', 'gardener-dashboard'].map((name) =>
       service({ metadata: { name, namespace: 'garden' } }),
@@ -114,21 +111,6 @@ export const createLandscape = async (world: World, assert: () => void): Promise
   };
 };
 
-/** What one round of overwriting left in the objects, as the API server answered. */
-interface Round {
-  /** Service that gardenlet patches. */
-  readonly patched: string | undefined;
-  /** Service that the resource manager replaces. */
-  readonly replaced: string | undefined;
-}
-
-export interface Fight {
-  /** The last complete round. */
-  readonly last: Round | undefined;
-  /** Ends the overwriting; rejects with what went wrong in it. */
-  stop(): Promise<void>;
-}
-
 /** The Service as its ManagedResource has it: foreign labels and annotations stay, spec and owners are the desired ones. See its contract. */
 export const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
   const stored = await client.get<Service>(SERVICES, { namespace, name });
@@ -136,51 +118,4 @@ export const resourceManagerReplaces = async (client: Client, namespace: string,
   const { trafficDistribution: _, ...spec } = stored.spec ?? {};
   const { ownerReferences: _owners, ...metadata } = stored.metadata ?? {};
   return client.update<Service>(SERVICES, { ...stored, metadata, spec });
-};
-
-/** A reconciler in the middle of another writer's write comes back later, as they all do. */
-const withoutConflict = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work();
-  } catch (error) {
-    if (isConflict(error)) return undefined;
-    throw error;
-  }
-};
-
-const ROUND_MS = 500;
-
-/** Everybody overwrites twice a second what is theirs in this namespace, until stopped. */
-export const startFight = async (world: World, namespace: string): Promise<Fight> => {
-  const gardenlet = await world.clientAs('gardenlet');
-  const manager = await world.clientAs('gardener-resource-manager');
-  const druid = await world.clientAs('etcd-druid');
-  const stop = new AbortController();
-  let last: Round | undefined;
-  const field = async (name: string): Promise<string | undefined> =>
-    (await world.service(namespace, name)).spec?.trafficDistribution;
-  const rounds = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await gardenletRewritesService(gardenlet, namespace, 'kube-apiserver');
-      await gardenletRewritesService(gardenlet, namespace, 'vpa-webhook');
-      const patched = await field('vpa-webhook');
-      const replaced = await withoutConflict(() =>
-        resourceManagerReplaces(manager, namespace, 'gardener-resource-manager'),
-      );
-      await withoutConflict(() => ownerReconciles(druid, namespace, false, '1.36'));
-      last = { patched, replaced: replaced?.spec?.trafficDistribution };
-      await delay(ROUND_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
-  };
-  const running = rounds();
-  running.catch(() => undefined);
-  return {
-    get last() {
-      return last;
-    },
-    stop: () => {
-      stop.abort();
-      return running;
-    },
-  };
 };

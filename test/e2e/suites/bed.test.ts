@@ -1,11 +1,9 @@
-// Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, isolation.
+// Shows what other suites rely on without asking: Pods that come, go and do not answer, and that the bed keeps to itself.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { type BedNode, type BedPod, type BedService, type Settled, untilSettled, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
-
-const connections = 200;
 
 const zoneOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
@@ -46,25 +44,6 @@ describe('bed', () => {
     }
   });
 
-  it('writes slices as the controller itself, so that webhooks and audit know the writer', async () => {
-    const [slice] = await service.slices();
-    const managers = slice?.metadata['managedFields'] as { manager: string }[];
-    expect(managers.map(({ manager }) => manager)).to.deep.equal(['kube-controller-manager']);
-  });
-
-  for (const family of ['IPv4', 'IPv6'] as const) {
-    it(`spreads ${family} connections over all zones without hints`, async () => {
-      const node = nodes[0]!;
-      await settled(node, 'all Pods', ({ byPod }) => Object.keys(byPod).length === pods.length, family);
-      const traffic = await bed().connect({ node, service, count: connections, family });
-      expect(traffic.errors).to.deep.equal({});
-      expect(traffic.total).to.equal(connections);
-      expect(traffic.byPod).to.have.all.keys(pods.map(({ name }) => name));
-      // Each of four Pods gets 50 of 200 connections on average; fewer than 10 happens once in 10^13 runs.
-      for (const [pod, count] of Object.entries(traffic.byPod)) expect(count, pod).to.be.at.least(10);
-    });
-  }
-
   it('has Pods that are ready for Kubernetes and do not answer', async () => {
     const mute = await bed().pod({ node: nodes[1]!, app: 'mute', serve: false });
     const silent = await bed().service({ name: 'mute' });
@@ -86,21 +65,6 @@ describe('bed', () => {
         (endpoints) => endpoints.every(hinted),
       );
     });
-
-    it('hints every endpoint for its own zone', async () => {
-      for (const endpoint of await service.endpoints()) expect(zoneOf(endpoint)).to.deep.equal([endpoint.zone]);
-    });
-
-    for (const index of [0, 1, 2, 3]) {
-      it(`keeps all connections of node ${['a1', 'b1', 'b2', 'c1'][index]} in its zone`, async () => {
-        const node = nodes[index]!;
-        for (const family of ['IPv4', 'IPv6'] as const) {
-          await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30, family);
-          const traffic = await bed().connect({ node, service, count: connections, family });
-          expect(traffic.byZone, family).to.deep.equal({ [node.zone!]: connections });
-        }
-      });
-    }
 
     it('sends a zone elsewhere while its only Pod is not ready, and back afterwards', async () => {
       const [node, pod] = [nodes[3]!, pods[3]!];

@@ -1,21 +1,19 @@
 // Shows that slices which the real controller writes get their hints at admission, and that real connections follow them.
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { COMMANDS, LABEL_CONSIDER } from '../../../pkg/apis/names.ts';
-import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Traffic } from '../bed/agent-client.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, type Settled, untilSettled, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import type { Slice, SliceEndpoint } from '../bed/pod.ts';
-import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
+import type { SliceEndpoint } from '../bed/pod.ts';
+import { restartWebhook, startWebhook } from '../commands.ts';
 
 const namespace = 'shop';
 const strategyLabel = 'topology.extensions.gardener.cloud/strategy';
 const connections = 200;
 
 const zonesOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
-const ownZone = ({ zone }: SliceEndpoint): object => ({ forZones: [{ name: zone }] });
 const isHinted = (endpoint: SliceEndpoint): boolean => zonesOf(endpoint).length > 0;
 
 describe('hints at admission', () => {
@@ -65,72 +63,16 @@ describe('hints at admission', () => {
     }
   });
 
-  /** What the webhook makes of an unhinted endpoint now, without storing anything. */
-  const probe = (strategy: string): Promise<Slice> =>
-    bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?dryRun=All`, {
-      metadata: { name: 'probe', labels: { [strategyLabel]: strategy } },
-      addressType: 'IPv4',
-      endpoints: [{ addresses: ['198.19.250.1'], zone: 'a' }],
-    });
-
-  /** Writes the labels and waits until both slices carry them and `accept` likes every endpoint. */
-  const relabel = async (
-    labels: Readonly<Record<string, string | null>>,
-    accept: (endpoint: SliceEndpoint) => boolean,
-  ): Promise<SliceEndpoint[]> => {
-    await service.patch({ metadata: { labels } });
-    const isMirrored = ({ metadata }: Slice): boolean =>
-      Object.entries(labels).every(([key, value]) => (metadata.labels?.[key] ?? null) === value);
-    const slices = await waitFor(
-      'labels and hints on both slices',
-      () => service.slices(),
-      (all) => all.every(isMirrored) && all.flatMap(({ endpoints }) => endpoints ?? []).every(accept),
-    );
-    const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
-    expect(endpoints).to.have.lengthOf(12);
-    return endpoints;
-  };
-
   it('follows the label to same-node: every connection stays on its node, in both families', async () => {
-    for (const { zone, nodeName, hints } of await relabel({ [strategyLabel]: 'same-node' }, isHinted)) {
-      expect(hints).to.deep.equal({ forZones: [{ name: zone }], forNodes: [{ name: nodeName }] });
-    }
+    await service.patch({ metadata: { labels: { [strategyLabel]: 'same-node' } } });
+    const onNode = ({ zone, nodeName, hints }: SliceEndpoint): boolean =>
+      isDeepStrictEqual(hints, { forZones: [{ name: zone }], forNodes: [{ name: nodeName }] });
+    await endpointsWhere('hints for zone and Node on all', (all) => all.length === 12 && all.every(onNode));
     for (const family of ['IPv4', 'IPv6'] as const) {
       for (const node of nodes)
         await settled(node, 'only its own Pod', ({ byNode }) => byNode[node.name] === 30, family);
     }
   });
-
-  it('follows the label to load-aware, which has no hints while no planner is alive', async () => {
-    await relabel({ [strategyLabel]: 'load-aware' }, (endpoint) => endpoint.hints === undefined);
-    await settled(nodes[0]!, 'all zones', ({ byZone }) => Object.keys(byZone).length === 3);
-  });
-
-  it('follows the label to proportional, which begins with the own zone where a planner is alive', async () => {
-    await bed().api.create(`/apis/coordination.k8s.io/v1/namespaces/${ownNamespace}/leases`, {
-      metadata: { name: COMMANDS.flowController },
-      spec: { holderIdentity: 'test', leaseDurationSeconds: 15, renewTime: microTime(Date.now()) },
-    });
-    await waitFor(
-      'the webhook knows the planner',
-      () => probe('proportional'),
-      ({ endpoints }) => (endpoints ?? []).every(isHinted),
-    );
-    for (const endpoint of await relabel({ [strategyLabel]: 'proportional' }, isHinted)) {
-      expect(endpoint.hints).to.deep.equal(ownZone(endpoint));
-    }
-  });
-
-  for (const [name, labels] of [
-    ["Gardener's label", { [strategyLabel]: null, [LABEL_CONSIDER]: 'true' }],
-    ['same-zone', { [strategyLabel]: 'same-zone', [LABEL_CONSIDER]: null }],
-  ] as const) {
-    it(`follows the label to ${name}: the own zone, and nothing of the strategies before`, async () => {
-      for (const endpoint of await relabel(labels, isHinted)) {
-        expect(endpoint.hints).to.deep.equal(ownZone(endpoint));
-      }
-    });
-  }
 
   it('still publishes every change, without hints, while the webhook is dead', async () => {
     await webhook.kill();
