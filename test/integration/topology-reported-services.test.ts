@@ -627,7 +627,19 @@ const ROWS: readonly Row[] = [
     'Unknown',
     'RouterUnknown',
     /^\? not known: .*no share can be predicted/,
-    /a data plane that was not examined/,
+    /a data plane that was not examined.*measure it, or connect from a Pod of each zone/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/31948',
+    {
+      version: '1.27.3',
+      annotations: { 'service.kubernetes.io/topology-mode': 'Auto' },
+      plane: cilium('1.13.9', { 'enable-service-topology': 'true' }),
+    },
+    'Ineffective',
+    'CiliumNotOptedIn',
+    /^✗ ineffective: 33 %/,
+    /→ Update Cilium to 1\.14\.0 or newer: .* this release reads: annotation topology-aware-hints\. /,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/43958',

@@ -17,6 +17,7 @@ import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, 
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { selects } from '../bypasses/watchers.ts';
+import { hasUnknown } from './used.ts';
 import { sourceClusters } from './wanted.ts';
 
 /** Of several, the first whose changes help, or that has none. */
@@ -30,6 +31,8 @@ const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 const AGAIN = { [`${GROUP}/look-again`]: '"$(date +%s)"' };
 const TOUCH_SERVICE = setKeys('annotations', AGAIN);
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
+const NAME_IT = '# kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>';
+const MEASURE_IT = '# with traffic-meters on its Nodes: kubectl topology explain {namespace}/{name} --measured';
 const SIMULATE = 'kubectl topology simulate {namespace}/{name}';
 const UNSTICK = `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`;
 
@@ -138,8 +141,9 @@ const serveAll: Fix = (facts) => {
 const CILIUM_TOPOLOGY_ON = [
   '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
   '# kubectl -n kube-system rollout restart daemonset/cilium',
-  // ovh/public-cloud-roadmap#1079
+  // ovh/public-cloud-roadmap#1079, kubernetes-sigs/kubespray#12375, aws/eks-anywhere#10222
   '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart',
+  '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
 ];
 
 /** Where another one installs Cilium, its values are set there. */
@@ -235,11 +239,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   // Whether that proxy is there is not known.
   NotProxied: [`# if no such proxy serves it: ${commandOf(setKeys('labels', { [LABEL_PROXY_NAME]: null }))}`],
   HintsGateOff: switchGateOn,
-  RouterUnknown: ({ nodes, index: { routers } }) => [
-    // What is named is not known any better with more objects.
-    ...(nodes.some((node) => routers.of(node).router === 'unknown') ? [SNAPSHOT] : []),
-    '# kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>',
-  ],
+  // What is named is not known any better with more objects.
+  RouterUnknown: (facts) => (hasUnknown(facts) ? [SNAPSHOT, NAME_IT] : [MEASURE_IT]),
   UnreadyForZone: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: firstOf(...SPREADING, showPods),

@@ -2,6 +2,7 @@
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
+import { type HintRule, isOptedIn } from '../../upstream/proxy/hint-rule.ts';
 import { laterRelease } from '../routers/behaviour.ts';
 import { PLANES } from '../routers/planes.ts';
 import { type Facts, racedNodes } from './facts.ts';
@@ -29,6 +30,10 @@ const PROXY_REASONS = [
   'TerminatingForZone',
 ] as const satisfies readonly Reason[];
 
+/** Of one that is known by name. */
+const MEASURE =
+  'Nothing that was examined says what it does: measure it, or connect from a Pod of each zone and see which endpoints answer. Without hints `internalTrafficPolicy: Local` of a DaemonSet, or a Deployment and a Service for each zone, keep traffic inside.';
+
 const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): string => {
   const { routers } = facts.index;
   const matching = routes.filter((route) => route.reason === reason);
@@ -43,26 +48,41 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   return `${who}: ${matching[0]?.message ?? reason}${reason === 'HintsIgnored' ? ` Source: ${source}.` : ''}`;
 };
 
-/** Of a data plane that ignores hints at its version. */
-const updateOf = ({ index }: Facts): string | undefined => {
+/** Causes that another release of the data plane may not have. */
+const OF_RELEASE: ReadonlySet<Reason> = new Set(['HintsIgnored', 'CiliumNotOptedIn', 'RouterNotOptedIn']);
+
+/** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
+const updateOf = ({ index, service, wish }: Facts): string | undefined => {
+  const isRead = ({ optIn }: HintRule): boolean =>
+    optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
   const updates = index.groups.flatMap(([node]) => {
     if (node === undefined) return [];
-    const { router, title, version } = index.routers.of(node);
-    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '');
-    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer, which follow hints.`];
+    const { router, title, version, behaviour } = index.routers.of(node);
+    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '', isRead);
+    const how =
+      behaviour.hints === 'none'
+        ? ', which follow hints.'
+        : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
+    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer${how}`];
   });
   return updates[0];
 };
 
+/** Nothing names the data plane of some Node: more objects may. */
+export const hasUnknown = ({ nodes, index: { routers } }: Facts): boolean =>
+  nodes.some((node) => routers.of(node).router === 'unknown');
+
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
-export const usedCauses = (facts: Facts): Cause[] =>
-  PROXY_REASONS.flatMap((reason) => {
+export const usedCauses = (facts: Facts): Cause[] => {
+  if (inOnePlace(facts.nodes)) return [];
+  return PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
-    if (reason === 'ClientNodeWithoutZone' && inOnePlace(facts.nodes)) return [];
-    const remedy = reason === 'HintsIgnored' ? updateOf(facts) : undefined;
+    const isNamed = reason === 'RouterUnknown' && !hasUnknown(facts);
+    const remedy = isNamed ? MEASURE : OF_RELEASE.has(reason) ? updateOf(facts) : undefined;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
+};
 
 export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
   const order = families.map(({ family }) => family);

@@ -28,14 +28,16 @@ export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: H
   return first?.since?.join('.') ?? null;
 };
 
-/** The release from which hints are followed, where this version knows none; undefined: there is none. */
-export const laterRelease = (versions: DataPlane['versions'], version: string): string | undefined => {
+/** The release from which hints are read as is wanted, where this version does otherwise; undefined: there is none that was examined. */
+export const laterRelease = (
+  versions: DataPlane['versions'],
+  version: string,
+  isWanted: (rule: HintRule) => boolean,
+): string | undefined => {
   const [major = 0, minor = 0, patch = Infinity] = version.split('.').map(Number);
-  const always = versions.filter(({ when }) => when === undefined);
+  const always = versions.filter(({ when, assumed }) => when === undefined && assumed === undefined);
   const own = always.find(({ since }) => since === undefined || isSince({ major, minor, patch }, since));
-  return own?.rule.optIn === undefined
-    ? firstRelease(always, (rule) => rule.optIn !== undefined)?.toString()
-    : undefined;
+  return own !== undefined && isWanted(own.rule) ? undefined : firstRelease(always, isWanted)?.toString();
 };
 
 export const behaviourOf = (rule: HintRule, source: string, versions: DataPlane['versions'] = []): Behaviour => ({

@@ -78,7 +78,7 @@ const ADMITS: Readonly<Record<OptIn['annotationValue'], (value: string) => boole
 
 const WHEN_AUTO: OptIn = { annotations: BOTH_ANNOTATIONS, annotationValue: 'anyCase', distributions: [] };
 
-const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn | 'hints'): boolean => {
+export const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn | 'hints'): boolean => {
   if (optIn === 'hints') return true;
   const key = optIn.annotations.find((annotation) => metadata?.annotations?.[annotation] !== undefined);
   const value = key === undefined ? undefined : metadata?.annotations?.[key];

@@ -55,7 +55,8 @@ describe('explain: a provider without zones', () => {
   it('offers nothing to set', () => {
     const web = service({ spec: { trafficDistribution: 'PreferClose' } });
     const pool = node({ zone: '', metadata: { name: 'a', labels: { 'doks.digitalocean.com/node-pool': 'a' } } });
-    const { causes } = explain(snapshotOf(pool, web, slice({ endpoints: [endpoint({ zone: '' })] })), web, NOW);
+    const objects = [pool, web, slice({ endpoints: [endpoint({ zone: '' })] })];
+    const { causes } = explain(snapshotOf(...objects), web, { ...NOW, proxy: { kind: 'cilium' } });
     expect(causes.map(({ reason }) => reason)).to.deep.equal(['EndpointWithoutZone']);
     expect(causes[0]?.remedy).to.match(/nothing can cross, and nothing is to set/);
     expect(causes[0]).not.to.have.property('fix');
