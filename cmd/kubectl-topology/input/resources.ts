@@ -88,6 +88,7 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   workloads: [
     { resource: DEPLOYMENTS, optional: true },
     { resource: inNamespaces('apps/v1', 'StatefulSet'), optional: true },
+    { resource: CONFIG_MAPS, ...EVIDENCE },
   ],
   autoscalers: [
     { resource: inNamespaces('autoscaling/v2', 'HorizontalPodAutoscaler'), optional: true },

@@ -6,9 +6,10 @@ import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown 
 import { ROUTE_KINDS } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
+import { namesInConfig } from './names.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
 import { eventOf, routerOf, webhooksOf } from './routers.ts';
-import { autoscalerOf, clusterRoleBindingOf, clusterRoleOf, podOf, workloadOf } from './workloads.ts';
+import { type Workload, autoscalerOf, clusterRoleBindingOf, clusterRoleOf, podOf, workloadOf } from './workloads.ts';
 
 /** What an object adds to a collection: an item, several, or undefined for none. */
 type Reader = (object: Fields, metadata: Metadata) => unknown;
@@ -20,6 +21,9 @@ interface Kind {
   /** It has no namespace. */
   readonly scoped?: boolean;
 }
+
+/** A workload or DaemonSet, which names what ConfigMaps name that it reads. */
+type Reading = Partial<Pick<Workload, 'namespace' | 'calls' | 'registry' | 'configMaps'>>;
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
@@ -78,7 +82,14 @@ export const createCollector = () => {
   const kinds = createKinds();
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
   const seen = new Set<CollectionName>();
+  const configs = new Map<string, ReturnType<typeof namesInConfig>>();
   let count = 0;
+  const withConfigs = (item: Reading): Reading => {
+    const read = (item.configMaps ?? []).flatMap((name) => configs.get(`${item.namespace ?? ''}/${name}`) ?? []);
+    if (read.length === 0) return item;
+    const registry = [item, ...read].find((each) => each.registry !== undefined)?.registry;
+    return { ...item, ...defined({ registry }), calls: [item, ...read].flatMap(({ calls = [] }) => calls) };
+  };
   return {
     /**
      * Takes an object with apiVersion and kind; kinds that no diagnosis needs are passed over. A later object of the same
@@ -94,6 +105,8 @@ export const createCollector = () => {
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
       if (kind === undefined || kind.groups?.includes(group) === false) return;
       const metadata = metadataOf(object, kind.scoped !== true);
+      if (name === 'ConfigMap')
+        configs.set(`${metadata.namespace ?? ''}/${metadata.name}`, namesInConfig(object, metadata.name));
       for (const [into, read] of Object.entries(kind.reads) as [CollectionName, Reader][]) {
         const items = [read(object, metadata)].flat().filter((item) => item !== undefined);
         const collection = taken.get(into) ?? new Map<string, readonly unknown[]>();
@@ -117,7 +130,11 @@ export const createCollector = () => {
         const why = missing.get(name);
         if (why !== undefined) return unknown(why);
         const items = [...(taken.get(name)?.values() ?? [])].flat();
-        return { ...known(items), ...defined({ without: partly?.get(name) }) };
+        const isReading = name === 'workloads' || name === 'routers';
+        return {
+          ...known(isReading ? items.map((item) => withConfigs(item as Reading)) : items),
+          ...defined({ without: partly?.get(name) }),
+        };
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.
       const collections = Object.fromEntries(COLLECTIONS.map((name) => [name, of(name)]));

@@ -1,13 +1,13 @@
-// What variables and arguments of containers name: hosts that may be Services, and registries. Secrets may stand beside them.
+// What variables, arguments and files of containers name: hosts that may be Services, and registries. Secrets may stand beside them.
 import type { Fields } from '../../apis/values.ts';
-import { listIn, pickTexts, textsIn } from './fields.ts';
+import { flatYaml, listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 
 /** The host of an address, of three labels at most but for what follows `.svc`; users, passwords and paths are left out. */
 const ADDRESS =
   /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?([a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,2}(?:\.svc[a-z.]*)?)(?::\w+)?(?:[/?].*)?$/;
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
-const RESOLVERS = /^(?:kubernetes|k8s|xds)$/;
+const RESOLVERS = /^(?:kubernetes|k8s|xds)(?:\+\w+)?$/;
 /** Kuberesolver and go-zero (zeromicro/go-zero#988) may have the namespace first. */
 const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
@@ -15,6 +15,29 @@ const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 const REGISTRY_NAME =
   /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry)/i;
 const REGISTRY_VALUE = /\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
+
+interface Text {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Hosts that may be Services. */
+const hostsIn = (texts: readonly Text[]) =>
+  texts
+    .filter(({ value }) => value.length < LONGEST)
+    .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
+    .filter(({ part }) => /[-.:]/.test(part))
+    .flatMap(({ by, part }) => {
+      const [, scheme = '', host] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
+      return host === undefined ? [] : [{ by, host, ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
+    });
+
+/** What says where it registers itself. */
+const registryIn = (texts: readonly Text[]): string | undefined =>
+  texts.find(
+    ({ name, value }) =>
+      REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),
+  )?.name;
 
 /** What variables and arguments name: hosts that may be Services, and where it registers itself. */
 export const namesIn = (podSpec: Fields) => {
@@ -24,17 +47,42 @@ export const namesIn = (podSpec: Fields) => {
       textsIn(container, key).map((value) => ({ name: /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value })),
     ),
   ]);
-  const calls = texts
-    .filter(({ value }) => value.length < LONGEST)
-    .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
-    .filter(({ part }) => /[-.:]/.test(part))
-    .flatMap(({ by, part }) => {
-      const [, scheme = '', host] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
-      return host === undefined ? [] : [{ by, host, ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
-    });
-  const registry = texts.find(
-    ({ name, value }) =>
-      REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),
+  const calls = hostsIn(texts);
+  return { calls: calls.length === 0 ? undefined : calls, registry: registryIn(texts) };
+};
+
+/** ConfigMaps that its containers read. */
+export const configMapsIn = (podSpec: Fields): string[] => {
+  const volumes = listIn(podSpec, 'volumes').flatMap((volume) => [volume, ...listIn(volume, 'projected.sources')]);
+  const inside = listIn(podSpec, 'containers').flatMap((container) => [
+    ...listIn(container, 'envFrom').map((from) => textIn(from, 'configMapRef.name')),
+    ...listIn(container, 'env').map((item) => textIn(item, 'valueFrom.configMapKeyRef.name')),
+  ]);
+  return [...volumes.map((volume) => textIn(volume, 'configMap.name')), ...inside].filter((name) => name !== '');
+};
+
+/** Words of a file are no hosts, but addresses are, and what alone follows such a key. */
+const ENTRY =
+  /:\/\/|\.svc\b|[a-z]:\d{2,5}\b|^\W*[\w.-]*(?:host|addr|server|service|target|upstream|url|endpoint)\w*\W{1,4}[a-z][\w.-]*\W*$/i;
+const COMMENT = /^(?:#|\/\/|;|--)/;
+const MOST_LINES = 2_000;
+
+/** What a ConfigMap names, in variables and in files of any format. */
+export const namesInConfig = (object: Fields, configMap: string) => {
+  const by = `ConfigMap ${configMap}`;
+  const all = Object.entries(stringsIn(object, 'data')).map(([name, value]) => ({ name, value }));
+  const [files, variables] = [
+    all.filter(({ value }) => value.includes('\n')),
+    all.filter(({ value }) => !value.includes('\n')),
+  ];
+  const lines = files.flatMap(({ value }) => value.split(/[\n,{}]+/, MOST_LINES).map((line) => line.trim()));
+  const entries = lines.filter((line) => ENTRY.test(line) && !COMMENT.test(line)).map((value) => ({ name: '', value }));
+  const fields = files
+    .flatMap(({ value }) => Object.entries(flatYaml(value)))
+    .map(([name, value]) => ({ name, value }));
+  const hosts = hostsIn([...variables, ...entries]).map(
+    (call) => [`${call.scheme ?? ''}${call.host}`, { ...call, by }] as const,
   );
-  return { calls: calls.length === 0 ? undefined : calls, registry: registry?.name };
+  const isRegistered = registryIn([...variables, ...entries, ...fields]) !== undefined;
+  return { calls: [...new Map(hosts).values()], registry: isRegistered ? by : undefined };
 };

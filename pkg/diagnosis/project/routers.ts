@@ -4,7 +4,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
-import { namesIn } from './names.ts';
+import { configMapsIn, namesIn } from './names.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import {
   type Metadata,
@@ -106,11 +106,6 @@ export const selectorsOf = (podSpec: Fields): LabelSelector[] => {
   return Object.keys(matchLabels).length === 0 ? [] : [{ matchLabels, matchExpressions: [] }];
 };
 
-const configMapsOf = (podSpec: Fields): string[] =>
-  listIn(podSpec, 'volumes')
-    .map((volume) => textIn(volume, 'configMap.name'))
-    .filter((name) => name !== '');
-
 const scheduled = (object: Fields, which: string): number => wholeIn(object, `status.${which}NumberScheduled`) ?? 0;
 
 /** Undefined while the DaemonSet's controller has not seen its last change, or a Pod is still to come or of an older template. */
@@ -168,7 +163,7 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
         labels: { ...labels, ...stringsIn(object, 'spec.template.metadata.labels') },
         nodes: selectorsOf(podSpec),
         containers: containersOf(podSpec),
-        configMaps: configMapsOf(podSpec),
+        configMaps: configMapsIn(podSpec),
         rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
         serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
         ...defined({
@@ -183,7 +178,7 @@ export const routerOf = (object: Fields): RouterObject | undefined => {
       const pod = { ...own, nodeName, containers: containersOf(podSpec) };
       if (!isAnyAgent(pod)) return undefined;
       const owner = listIn(object, 'metadata.ownerReferences').find((each) => each['kind'] === 'DaemonSet');
-      return { ...pod, owner: textIn(owner, 'name'), configMaps: configMapsOf(podSpec) };
+      return { ...pod, owner: textIn(owner, 'name'), configMaps: configMapsIn(podSpec) };
     }
     case 'Deployment': {
       if (name !== 'kube-ovn-controller') return undefined;

@@ -6,7 +6,7 @@ import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { marksIn, writersIn } from '../owner.ts';
-import { namesIn } from './names.ts';
+import { configMapsIn, namesIn } from './names.ts';
 import { selectorOf, selectorsOf } from './routers.ts';
 
 /** Sum of the containers' CPU requests in millicores; undefined where one has none. */
@@ -158,6 +158,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     podLabels,
     serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
     images: listIn(podSpec, 'containers').map((container) => textIn(container, 'image')),
+    configMaps: configMapsIn(podSpec),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
     ...defined({

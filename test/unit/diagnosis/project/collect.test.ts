@@ -125,6 +125,7 @@ describe('diagnosis: collecting objects', () => {
         podLabels: { app: 'web' },
         serviceAccount: 'default',
         images: [],
+        configMaps: [],
         spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
         nodeTerms: [
           {
@@ -146,6 +147,26 @@ describe('diagnosis: collecting objects', () => {
     expect(itemsOf(snapshot.routers).map(({ kind, name, settings }) => [kind, name, settings])).to.deep.equal([
       ['ConfigMap', 'cilium-config', { 'kube-proxy-replacement': 'strict', 'enable-service-topology': 'true' }],
     ]);
+  });
+
+  const env = [{ name: 'A', value: 'own.shop' }, { valueFrom: { configMapKeyRef: { name: 'b' } } }];
+  const podSpec = {
+    containers: [{ env, envFrom: [{ configMapRef: { name: 'a' } }] }],
+    volumes: [{ configMap: { name: 'c' } }, { projected: { sources: [{ configMap: { name: 'd' } }] } }],
+  };
+  it('counts what ConfigMaps name among the names of what reads them, whatever comes first', () => {
+    const configMaps = ['d', 'a', 'b', 'c', 'other'].map((name) => ({
+      kind: 'ConfigMap',
+      metadata: { name },
+      data: { URL: `http://${name}.shop` },
+    }));
+    const { workloads } = snapshotOf(
+      configMaps[0],
+      { kind: 'Deployment', metadata: { name: 'web' }, spec: { template: { spec: podSpec } } },
+      ...configMaps.slice(1),
+    );
+    const [{ calls = [] } = {}] = itemsOf(workloads);
+    expect(calls.map(({ host }) => host)).to.deep.equal(['own.shop', 'c.shop', 'd.shop', 'a.shop', 'b.shop']);
   });
 
   it('adds up the CPU requests of a Pod, and knows none where a container has none', () => {

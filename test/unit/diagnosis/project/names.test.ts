@@ -1,7 +1,7 @@
-// Hosts and registries in variables and arguments of containers, and that nothing else of these is kept.
+// Hosts and registries in variables, arguments and ConfigMaps of containers, and that nothing else of these is kept.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { namesIn } from '../../../../pkg/diagnosis/project/names.ts';
+import { namesIn, namesInConfig } from '../../../../pkg/diagnosis/project/names.ts';
 
 const named = (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
   const variables = Object.entries(env).map(([name, value]) => ({ name, value }));
@@ -43,5 +43,37 @@ describe('what variables and arguments name', () => {
   for (const [name, got, hosts, registry] of rows)
     it(`is ${name}`, () => {
       expect(got).to.deep.equal([hosts, registry]);
+    });
+});
+
+describe('what a ConfigMap names', () => {
+  const rows: readonly (readonly [string, string, string, string?])[] = [
+    ['a variable', 'http://core:80', 'core'],
+    [
+      'a file of nginx',
+      '# http://old.x\nset $d push-headless.mimir.svc.cluster.local;\nlocation = / { return 200; }',
+      'push-headless.mimir.svc.cluster.local',
+    ],
+    [
+      'one of Envoy',
+      'lb_endpoints:\n- endpoint: { address: { socket_address: { address: web-headless, port_value: 80 }}}',
+      'web-headless',
+    ],
+    ['one in JSON', '{\n"ServiceName": "orders-api", "UpstreamHttpMethod": ["Get"]}', 'orders-api'],
+    ['a target of go-zero', 'Target: k8s://dev/rpc-svc:8080\nMode: pro', 'k8srpc-svc.dev'],
+    ['no query, rule or word', 'expr: sum(rate(x{job="loki-write"}[1m]))\ntitle: web-headless', ''],
+    [
+      'the registry of Eureka',
+      'eureka:\n  client:\n    service-url:\n      defaultZone: http://e.b.example.com/eureka/',
+      '',
+      'ConfigMap c',
+    ],
+    ['none', 'eureka:\n  client:\n    enabled: false', ''],
+  ];
+  for (const [name, text, hosts, registry] of rows)
+    it(`is ${name}`, () => {
+      const got = namesInConfig({ data: { 'a.conf': text } }, 'c');
+      expect(got.calls.map(({ host, scheme = '' }) => `${scheme}${host}`).join()).to.equal(hosts);
+      expect(got.registry).to.equal(registry);
     });
 });
