@@ -15,7 +15,7 @@ import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import type { EntryObject } from '../bypasses/kinds.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
-import { prefersApart, workloadTitle } from '../explain/waiting.ts';
+import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
 import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */

@@ -1,6 +1,6 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { type Fields, nameOf } from '../../apis/values.ts';
+import { nameOf } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -10,21 +10,10 @@ import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import type { Facts } from './facts.ts';
 import type { Cause } from './reasons.ts';
-import type { Change, Keys, Step } from './remedy.ts';
+import { type Step, patchSpec, setKeys } from './remedy.ts';
 
 /** Steps in their order; in lines `{slices}`, `{name}` and `{namespace}` stand for those of the Service. Undefined: none that helps. */
 export type Fix = (facts: Facts) => readonly Step[] | undefined;
-
-const change = (patch: Change['patch'], kind: Change['kind'] = 'service', name = '{name}'): Change => ({
-  kind,
-  name,
-  patch,
-});
-
-export const patchSpec = (spec: Fields, kind?: Change['kind'], name?: string): Change => change({ spec }, kind, name);
-
-export const setKeys = (field: 'annotations' | 'labels', keys: Keys, kind?: Change['kind']): Change =>
-  change({ metadata: { [field]: keys } }, kind);
 
 /** Data planes of this kind look at hints of annotated Services only. */
 const needsAnnotation = (proxy: Proxy, minor: number): boolean => {

@@ -6,6 +6,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
+import { listIn } from '../project/fields.ts';
 import { POOLS } from '../project/routers.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import type { RouterObject } from '../routers/types.ts';
@@ -216,4 +217,25 @@ export const entryCauses = (facts: Facts): Cause[] => {
   const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
   const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;
   return say(evidence, remedy);
+};
+
+/** kubernetes/kubernetes#131765 for nftables: mended by #132456, and in 1.33 by #133969. */
+const SHUTS_OUT = /^1\.(?:29|3[0-2]|33\.[0-5]$)/;
+const SHUT_OUT_REMEDY =
+  'Have Pods use the cluster IP (the name of the Service), or update kube-proxy to 1.33.6, 1.34 or newer.';
+
+/** Under the policy Local: on which Nodes Pods do not reach the addresses by which the world does. */
+export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+  if (service.spec?.externalTrafficPolicy !== 'Local') return [];
+  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
+  const out = nodes.filter((node) => {
+    const { router, version } = index.routers.of(node);
+    return !hosts.has(nameOf(node)) && router === 'kube-proxy' && SHUTS_OUT.test(version ?? '');
+  });
+  const isNft = itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'nftables');
+  // kube-proxy knows addresses only: no host names, and none that a load balancer keeps for itself.
+  const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
+  if (!isNft || out.length === 0 || !has) return [];
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(out.map(nameOf))}): kube-proxy in nftables mode there drops what their own Pods send to its external address.`;
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, SHUT_OUT_REMEDY)];
 };

@@ -6,18 +6,11 @@ import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
-import {
-  balanceCauses,
-  evacuatedZones,
-  evacuationCauses,
-  failingCauses,
-  inOneZone,
-  prerequisiteCauses,
-  spreadCauses,
-  spreadText,
-} from './spread.ts';
+import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
+import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
-import { entryCauses, entryOf, localEntryCauses } from './entry.ts';
+import { balanceCauses, stickyCauses } from './load.ts';
+import { entryCauses, entryOf, localEntryCauses, shutOut } from './entry.ts';
 import {
   type ExplainOptions,
   type Facts,
@@ -33,7 +26,6 @@ import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
-import { shutOut, stickyCauses } from './sticky.ts';
 import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 

@@ -14,6 +14,7 @@ import { MISSES_LATE_ZONE, inZoneShare, isControlPlane, isDrained } from '../../
 import { trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassIndex, bypassesOf, connectsToPods } from '../bypasses/find.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
@@ -63,6 +64,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
     zones: new Set(readyNodes.map(zoneOfNode)),
+    zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),
     /** Nodes that Fargate made, one for each Pod. */
@@ -107,16 +109,15 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
 
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const { selector = {} } = service.spec ?? {};
-  const keys = Object.keys(selector);
   const { namespace } = serviceRefOf(service);
-  const selects = (labels: Readonly<Record<string, string>>): boolean =>
-    keys.length > 0 && keys.every((key) => labels[key] === selector[key]);
-  const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter(({ podLabels }) => selects(podLabels)));
+  const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter((each) => selects(service, each)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );
-  return { pods: (index.pods.get(namespace) ?? []).filter(({ labels }) => selects(labels)), workloads, autoscalers };
+  const pods = (index.pods.get(namespace) ?? []).filter(({ labels }) =>
+    selects(service, { namespace, podLabels: labels }),
+  );
+  return { pods, workloads, autoscalers };
 };
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */

@@ -2,14 +2,13 @@
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { type Fix, patchSpec } from './ask.ts';
+import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
-import { RESTART, type SpreadConstraintPatch, type Step } from './remedy.ts';
-import { roomByZone } from './scheduler.ts';
+import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
+import { roomByZone, workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, revisesPods, runsOnFargate } from './spread.ts';
-import { workloadTitle } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
@@ -17,11 +16,8 @@ const MATCH_LABEL_KEYS_SINCE = 27;
 type Workload = Facts['workloads'][number];
 
 /** What changes their number owns it: another number would be undone. KEDA writes the HorizontalPodAutoscaler of a ScaledObject back. */
-const scalerOf = (workload: Workload, { autoscalers }: Facts) => {
-  const own = autoscalers.filter(
-    ({ kind, targetKind, targetName }) =>
-      kind !== 'VerticalPodAutoscaler' && targetKind === workload.kind && targetName === workload.name,
-  );
+const scalerOf = (workload: Workload, facts: Facts) => {
+  const own = autoscalersOf(workload, facts).filter(({ kind }) => kind !== 'VerticalPodAutoscaler');
   return own.find(({ kind }) => kind === 'ScaledObject') ?? own[0];
 };
 
@@ -35,17 +31,14 @@ const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step
   if (bySize !== undefined)
     return [`# ${workloadTitle(bySize)} sets their number where it targets them: {"min":${replicas}} in its ConfigMap`];
   return few.map((workload) => {
-    const { kind, name, maxReplicas = replicas } = scalerOf(workload, facts) ?? {};
-    if (kind === undefined || name === undefined)
-      return patchSpec({ replicas }, workload.kind.toLowerCase(), workload.name);
-    if (kind === 'ScaledObject') {
-      const most = maxReplicas < replicas ? { maxReplicaCount: replicas } : {};
-      return patchSpec({ minReplicaCount: replicas, ...most }, 'scaledobject', name);
-    }
+    const scaler = scalerOf(workload, facts);
+    if (scaler === undefined) return patchSpec({ replicas }, workload);
+    const { kind, name, maxReplicas = replicas } = scaler;
     if (name.startsWith('keda-hpa-'))
       return `# KEDA writes HorizontalPodAutoscaler ${name} back: minReplicaCount: ${replicas} in its ScaledObject`;
-    const most = maxReplicas < replicas ? { maxReplicas: replicas } : {};
-    return patchSpec({ minReplicas: replicas, ...most }, 'hpa', name);
+    const [least, most] =
+      kind === 'ScaledObject' ? ['minReplicaCount', 'maxReplicaCount'] : ['minReplicas', 'maxReplicas'];
+    return patchSpec({ [least]: replicas, ...(maxReplicas < replicas ? { [most]: replicas } : {}) }, scaler);
   });
 };
 
@@ -97,7 +90,7 @@ const spreadOf = (workload: Workload, { service, version }: Facts): Fields | und
 export const spreadOut: Fix = (facts) =>
   facts.workloads.flatMap((workload) => {
     const spec = spreadOf(workload, facts);
-    return spec === undefined ? [] : [patchSpec(spec, workload.kind.toLowerCase(), workload.name)];
+    return spec === undefined ? [] : [patchSpec(spec, workload)];
   });
 
 /** Why no command makes a zone get Pods, and what would. */

@@ -7,12 +7,12 @@ import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote } from './ask.ts';
-import { isTooOld, patchSpec, setKeys, settingsFor, useField } from './ask.ts';
-import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
+import { isTooOld, settingsFor, useField } from './ask.ts';
+import { type Change, RESTART, type Step, type Tried, commandOf, isChange, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
-import { callersByZone } from './callers.ts';
+import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
-import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes } from './facts.ts';
+import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes, titleOf } from './facts.ts';
 import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
@@ -185,7 +185,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
     ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),
     (facts) =>
       sourceClusters(facts).length > 0 || facts.endpoints.every(({ zone }) => zone === '') ? [SHOW_SLICES] : [],
-    () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'endpointslices')],
+    () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'EndpointSlice')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
   ),
   AnnotationRemoved: ask,
@@ -218,7 +218,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   WebhookDoesNotSelect: [
     `# ${installChart} -n topology-aware-routing --reuse-values --set-json 'endpointsliceWebhook.includedNamespaces=["{namespace}"]'`,
   ],
-  WebhookSkipped: [setKeys('annotations', AGAIN, 'endpointslices')],
+  WebhookSkipped: [setKeys('annotations', AGAIN, 'EndpointSlice')],
   FlowPolicyMissing: ['kubectl get leases -A | grep flow-controller'],
   ObserveOnly: [
     `# to follow the plan: kubectl patch flowpolicy {name} -n {namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`,
@@ -256,7 +256,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   HintedForOtherZone: firstOf(useField, SHOW_SLICES),
   UnevenLoad: firstOf(
     (facts) => {
-      const weights = [...(callersByZone(facts) ?? [])].map(([zone, count]) => `${zone}=${count}`);
+      const weights = [...(callersOf(facts)?.zones ?? [])].map(([zone, count]) => `${zone}=${count}`);
       return weights.length === 0 ? [] : [`${SIMULATE} --weights ${weights.join(',')}`];
     },
     spreadOut,
@@ -303,9 +303,10 @@ const MEMBERS_NOTE: OwnerNote = {
 };
 
 /** Who would undo a change. */
-const noteFor = ({ kind, name, patch }: Change, facts: Facts): OwnerNote | undefined => {
-  if (kind === 'service') return askingNote(facts);
-  const own = facts.workloads.find((each) => each.kind.toLowerCase() === kind && each.name === name);
+const noteFor = (change: Change, facts: Facts): OwnerNote | undefined => {
+  const { kind, patch } = change;
+  if (kind === 'Service') return askingNote(facts);
+  const own = facts.workloads.find((each) => titleOf(each) === titleOf(change));
   const spreads = patch.spec?.['template'] !== undefined;
   const otherwise = own?.kind === 'StatefulSet' && !spreads ? MEMBERS_NOTE : undefined;
   // A restart is no change that an owner would write back.

@@ -5,7 +5,9 @@ import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
 import { worstOverload } from '../../upstream/index.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { finalHints } from '../models/hints.ts';
+import { keyOfService } from '../models/lookup.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { type Facts, type SnapshotIndex, titleOf } from './facts.ts';
@@ -25,9 +27,8 @@ export interface SpreadConstraintPatch {
   readonly matchLabelKeys?: readonly string[];
 }
 
-/** One object of the Service's namespace; `endpointslices` are all slices of the Service. */
+/** One object of the Service's namespace; `EndpointSlice` stands for all slices of the Service. */
 export interface Change {
-  /** As kubectl names it. */
   readonly kind: string;
   readonly name: string;
   readonly patch: { readonly metadata?: Partial<Record<'annotations' | 'labels', Keys>>; readonly spec?: Fields };
@@ -36,6 +37,20 @@ export interface Change {
 /** A change, or a line that shows something or is advice. */
 export type Step = Change | string;
 
+export const patchSpec = (spec: Fields, { kind, name }: Pick<Change, 'kind' | 'name'> = SERVICE): Change => ({
+  kind,
+  name,
+  patch: { spec },
+});
+
+const SERVICE = { kind: 'Service', name: '{name}' };
+
+export const setKeys = (field: 'annotations' | 'labels', keys: Keys, kind = 'Service'): Change => ({
+  ...SERVICE,
+  kind,
+  patch: { metadata: { [field]: keys } },
+});
+
 export const isChange = (step: Step): step is Change => typeof step !== 'string';
 
 const keysText = (keys: Keys): string =>
@@ -43,7 +58,7 @@ const keysText = (keys: Keys): string =>
     .map(([key, value]) => (value === null ? `${key}-` : `${key}=${value}`))
     .join(' ');
 
-const WORKLOADS: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'replicaset']);
+const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet', 'ReplicaSet']);
 
 /** As `kubectl rollout restart` does it: new Pods of the same template. */
 const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
@@ -51,7 +66,8 @@ export const RESTART: Fields = { template: { metadata: { annotations: { [RESTART
 
 /** `{namespace}` and `{name}` stand for those of the Service. */
 export const commandOf = ({ kind, name, patch: { metadata = {}, spec = {} } }: Change): string => {
-  const object = kind === 'endpointslices' ? '{slices}' : `${kind} ${name} -n {namespace}`;
+  const type = kind === 'HorizontalPodAutoscaler' ? 'hpa' : kind.toLowerCase();
+  const object = kind === 'EndpointSlice' ? '{slices}' : `${type} ${name} -n {namespace}`;
   const { annotations, labels } = metadata;
   if (labels !== undefined) return `kubectl label ${object} ${keysText(labels)}`;
   if (annotations !== undefined) {
@@ -87,24 +103,14 @@ const mergedSpread = (
   return [...spread.filter((old) => patches.every(({ topologyKey }) => topologyKey !== old.topologyKey)), ...changed];
 };
 
-const AUTOSCALER_KINDS: Readonly<Record<string, string>> = {
-  hpa: 'HorizontalPodAutoscaler',
-  scaledobject: 'ScaledObject',
-};
+export const autoscalersOf = ({ kind, name }: Workload, { autoscalers }: Facts) =>
+  autoscalers.filter(({ targetKind, targetName }) => targetKind === kind && targetName === name);
 
-/** The workload as the changes leave it, and whether all its Pods are new. */
-const changedWorkload = (workload: Workload, { autoscalers }: Facts, changes: readonly Change[]) => {
-  const own = changes.filter(({ kind, name }) => kind === workload.kind.toLowerCase() && name === workload.name);
-  const scaling = changes.filter(({ kind, name }) =>
-    autoscalers.some(
-      (each) =>
-        each.kind === AUTOSCALER_KINDS[kind] &&
-        each.name === name &&
-        each.targetKind === workload.kind &&
-        each.targetName === workload.name,
-    ),
-  );
-  const specs = [...own, ...scaling].map(({ patch: { spec = {} } }) => spec);
+/** The workload as changes of it and its autoscalers leave it, and whether all its Pods are new. */
+const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Change[]) => {
+  const objects = [workload, ...autoscalersOf(workload, facts)].map(titleOf);
+  const own = changes.filter((change) => objects.includes(titleOf(change)));
+  const specs = own.map(({ patch: { spec = {} } }) => spec);
   const counts = specs.map((spec) => spec['replicas'] ?? spec['minReplicas'] ?? spec['minReplicaCount']);
   const wanted = Math.max(workload.replicas, ...counts.filter((count) => typeof count === 'number'));
   const templates = specs.map(templateOf).filter((template) => template !== undefined);
@@ -146,13 +152,10 @@ const patched = <T>(object: T, patches: readonly Fields[]): T =>
   patches.reduce<unknown>((own, patch) => applyMergePatch(own, patch), object) as T;
 
 /** Endpoints where the Pods of its workloads come to lie; undefined where those that stay are not known. */
-const movedSlices = (
-  { workloads, service, nodes, families, ...facts }: Facts,
-  slices: Facts['slices'],
-  places: Places,
-): Facts['slices'] | undefined => {
+const movedSlices = (facts: Facts, slices: Facts['slices'], places: Places): Facts['slices'] | undefined => {
+  const { workloads, service, nodes, families } = facts;
   if (!workloads.some((workload) => places.has(titleOf(workload)))) return slices;
-  const lie = zonesOfPods({ workloads, nodes, families, pods: facts.pods });
+  const lie = zonesOfPods(facts);
   const replicas = Object.fromEntries([...new Set(nodes.map(zoneOfNode))].map((zone) => [zone, 0]));
   for (const [at, workload] of workloads.entries()) {
     const own = places.get(titleOf(workload)) ?? lie?.[at];
@@ -170,21 +173,15 @@ const movedSlices = (
 const changed = (facts: Facts, changes: readonly Change[], places: Places) => {
   const { index, name, version, shares, options, ref } = facts;
   const patchOf = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).map(({ patch }) => patch);
-  const service = patched(facts.service, patchOf('service'));
+  const service = patched(facts.service, patchOf('Service'));
   // The controller gives its slices the labels of the Service, and publishes what is not ready only where that is asked for.
-  const ofLabels = patchOf('service').map(({ metadata: { labels = {} } = {} }) => ({ metadata: { labels } }));
-  const hidden = service.spec?.publishNotReadyAddresses !== true && facts.notServing.length > 0;
-  const written = facts.slices
-    .map((slice) => patched(slice, [...patchOf('endpointslices'), ...ofLabels]))
-    .map((slice) =>
-      hidden
-        ? mapEndpoints(slice, (endpoint) =>
-            facts.notServing.includes(endpoint)
-              ? { ...endpoint, conditions: { ...endpoint.conditions, ready: false } }
-              : endpoint,
-          )
-        : slice,
-    );
+  const ofLabels = patchOf('Service').map(({ metadata: { labels = {} } = {} }) => ({ metadata: { labels } }));
+  const hidden = service.spec?.publishNotReadyAddresses === true ? [] : facts.notServing;
+  const written = facts.slices.map((slice) =>
+    mapEndpoints(patched(slice, [...patchOf('EndpointSlice'), ...ofLabels]), (endpoint) =>
+      hidden.includes(endpoint) ? { ...endpoint, conditions: { ...endpoint.conditions, ready: false } } : endpoint,
+    ),
+  );
   const slices = movedSlices(facts, written, places);
   if (slices === undefined) return undefined;
   const webhook = slices.some(
@@ -242,17 +239,12 @@ const worseOf = (before: Judged, after: Judged): Worse | undefined => {
 
 /** Other Services whose Pods are those of a changed workload. */
 const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[] => {
-  const { service, ref, snapshot, workloads } = facts;
+  const { name, snapshot, workloads } = facts;
   const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
-  if (own.length === 0) return [];
-  return itemsOf(snapshot.services).filter(({ metadata, spec: { selector = {}, clusterIP } = {} }) => {
-    if (metadata?.namespace !== ref.namespace || metadata.name === service.metadata?.name) return false;
-    return (
-      clusterIP !== 'None' &&
-      Object.keys(selector).length > 0 &&
-      own.some(({ podLabels }) => matchesSelector({ matchLabels: selector }, podLabels))
-    );
-  });
+  return itemsOf(snapshot.services).filter(
+    (each) =>
+      keyOfService(each) !== name && each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)),
+  );
 };
 
 /** What a load balancer makes of `Local` is not modelled: in layer 2 MetalLB would use the Pods of one Node. */

@@ -1,19 +1,22 @@
-// Causes in where Pods run and how traffic arrives: zones with clients and without endpoints, what should have spread the Pods, zones
-// that are evacuated, traffic that enters from outside, and who carries too much where all hints are followed.
+// Causes in where Pods run: zones with clients and without endpoints, what should have spread the Pods, and zones that are evacuated.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, nameOf, sumOf } from '../../apis/values.ts';
+import { byText, nameOf, sumBy, timeText } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
-import { worstOverload } from '../../upstream/index.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
-import { callerCauses } from './callers.ts';
-import { sharesText } from './given.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { barrier, prefersApart, waitingText, workloadTitle, zoneConstraint } from './waiting.ts';
+import { barrier, prefersApart, waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
+
+/** `eu-1a 2, eu-1b 1`. */
+export const byZone = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([zone, count]) => `${zone || 'no zone'} ${count}`)
+    .join(', ');
 
 const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
 
@@ -61,7 +64,7 @@ const FARGATE_REMEDY =
 
 /** All its workloads together have fewer replicas than there are zones with clients. */
 export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
-  sumOf(workloads.map(({ replicas }) => replicas)) < clientZones.length;
+  sumBy(workloads, ({ replicas }) => replicas) < clientZones.length;
 
 export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
@@ -94,10 +97,9 @@ const rollingText = (workload: Workload): string =>
     : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
 
 /** Pods that would serve the zone if they were ready. */
-const idlePods = (facts: Facts, zones: readonly string[]): string => {
-  const { pods, nodes } = facts;
-  const names = new Set(nodes.filter((node) => zones.includes(zoneOfNode(node))).map(nameOf));
-  const idle = pods.filter(({ nodeName, ready }) => !ready && names.has(nodeName));
+export const idlePods = (facts: Facts, zones: readonly string[]): string => {
+  const { pods, index } = facts;
+  const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(index.zoneOf.get(nodeName) ?? ''));
   const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(({ name }) => name))} there is not ready.`;
   return `${there}${waitingText(facts)}`;
 };
@@ -126,7 +128,7 @@ const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
 
 /** Where a constraint is no remedy; undefined: what the code says. */
-const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
+export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
   if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
   if (hasFew(facts)) return undefined;
@@ -180,8 +182,17 @@ const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefine
   return workloads[0] && placedRemedy(workloads[0], empty, facts);
 };
 
+/** Whose Pods they are, where no workload was seen. */
+const unseenMaker = ({ pods, snapshot: { workloads } }: Facts): string => {
+  const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
+  if (makers !== '') return ` ${makers} makes its Pods, and is not read here: it has to be changed there.`;
+  return workloads.kind === 'unknown'
+    ? ` What spreads them could not be seen (${workloads.why}).`
+    : ' What makes its Pods is not among these objects: it has to be changed there.';
+};
+
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
-  const { clientZones, name, workloads, snapshot } = facts;
+  const { clientZones, name, workloads } = facts;
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
   const counts = countBy(endpoints, ({ zone }) => zone);
@@ -210,20 +221,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, chosen === '' ? undefined : LEADER_REMEDY)];
   }
   if (empty.length === 0) return [];
-  const makers = listed(facts.pods.flatMap(({ madeBy }) => madeBy ?? []));
-  const maker =
-    makers === '' ? 'What makes its Pods is not among these objects' : `${makers} makes its Pods, and is not read here`;
-  const unseen =
-    makers === '' && snapshot.workloads.kind === 'unknown'
-      ? ` What spreads them could not be seen (${snapshot.workloads.why}).`
-      : ` ${maker}: it has to be changed there.`;
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
-  const together =
-    counts.size === 1 && only.zone !== ''
-      ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. `
-      : '';
-  const byZone = [...counts].sort(([a], [b]) => byText(a, b)).map(([zone, count]) => `${zone || 'no zone'} ${count}`);
-  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone.join(', ')}.${why || unseen}${idlePods(facts, empty)}${chosen}`;
+  const isTogether = counts.size === 1 && only.zone !== '';
+  const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. ` : '';
+  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.${why || unseenMaker(facts)}${idlePods(facts, empty)}${chosen}`;
   return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
 
@@ -261,19 +262,18 @@ export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Caus
 /** What a Service needs beside hints, named where it is missing. */
 export const prerequisiteCauses = (facts: Facts): Cause[] => {
   const { snapshot, workloads, autoscalers } = facts;
-  const causes: Cause[] = [];
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
-  if (snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0) {
-    const off = itemsOf(snapshot.autoscalers).filter(
-      (item) => item.off && scaled.some((owner) => owner.name === item.targetName),
-    );
-    const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
-    const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
-    causes.push(cause('prerequisite', 'NoGrowth', evidence));
-  }
+  const isFixed = snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
+  const off = itemsOf(snapshot.autoscalers).filter(
+    (item) => item.off && scaled.some(({ name }) => name === item.targetName),
+  );
+  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
+  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
   const waiting = waitingText(facts).trimStart();
-  if (waiting !== '') causes.push(cause('prerequisite', 'PodsWaiting', waiting));
-  return causes;
+  return [
+    ...(isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : []),
+    ...(waiting === '' ? [] : [cause('prerequisite', 'PodsWaiting', waiting)]),
+  ];
 };
 
 /** Zones that the slices of the Service are marked to leave, in name order. */
@@ -284,7 +284,7 @@ export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] =>
 const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
   const known = itemsOf(snapshot.evacuations).filter(({ zone }) => zones.includes(zone));
   const parts = known.map(({ name, zone, until, reason }) => {
-    const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
+    const end = until === undefined ? '' : ` until ${timeText(until)}`;
     return `${zones.length > 1 ? zone : ''}${end} (${name}${reason === '' ? '' : `: ${reason}`})`.trimStart();
   });
   return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
@@ -304,43 +304,3 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
   const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
   return [cause('effective', 'Evacuated', `${listed(zones)} is evacuated${until}: ${what}.${ask}`)];
 };
-
-/** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
-const lentCauses = (facts: Facts): Cause[] => {
-  const { wish, strategy, endpoints } = facts;
-  if (wish.mode !== 'proportional' || strategy !== undefined) return [];
-  const lent = endpoints.filter(({ zone, forZones }) => forZones.length > 0 && !forZones.includes(zone));
-  if (lent.length === 0) return [];
-  const names = lent.map(({ address, zone, forZones }) => `${address} of ${zone} for ${forZones.join(', ')}`);
-  const evidence = `${lent.length} of ${counted(endpoints.length, 'ready endpoint')} hinted for another zone than their own: ${listed(names)}. CPU shares are ${sharesText(facts)}.`;
-  return [cause('effective', 'HintedForOtherZone', evidence)];
-};
-
-const IDLE_REMEDY =
-  'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
-
-/** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
-const unplacedRemedy = (facts: Facts): string | undefined => {
-  const { endpoints, workloads, clientZones } = facts;
-  const counts = countBy(endpoints, ({ zone }) => zone);
-  const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
-  const [own] = workloads.length === 1 ? workloads : [];
-  return own && skew > (zoneConstraint(own)?.maxSkew ?? Infinity) ? placedRemedy(own, [], facts) : undefined;
-};
-
-const unevenCauses = (facts: Facts): Cause[] =>
-  facts.traffics.flatMap(({ routes, traffic, count }) => {
-    if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
-    // Twice its even share (most Services exceed upstream's limit of 20 % without complaints); sums of shares are not exact.
-    if (worstOverload(traffic, count) < 1 - 1e-9) return [];
-    const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
-    const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
-    const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
-    const idle = idlePods(facts, [zone]);
-    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle}`;
-    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? unplacedRemedy(facts) : IDLE_REMEDY)];
-  });
-
-/** Hints that are followed and still cost something. */
-export const balanceCauses = (facts: Facts): Cause[] =>
-  [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));

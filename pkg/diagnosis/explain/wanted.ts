@@ -18,7 +18,7 @@ import { presentAnnotation, settingsFor } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { type Taint, taintText, workloadTitle } from './waiting.ts';
+import { type Taint, taintText, workloadTitle } from './scheduler.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;

@@ -593,7 +593,7 @@ describe('a change is tried before it is offered', () => {
     [
       'a constraint whose selector matches no Pod',
       'PodsNotSpread',
-      change('deployment', { template: { spec: without } }),
+      change('Deployment', { template: { spec: without } }),
       '1.34',
       web,
       oneZone,
@@ -602,7 +602,7 @@ describe('a change is tried before it is offered', () => {
     [
       'a field of a newer version',
       'NotRequested',
-      change('service', { trafficDistribution: 'PreferSameZone' }),
+      change('Service', { trafficDistribution: 'PreferSameZone' }),
       '1.31',
       asking,
       slicesIn(false, 'a', 'b'),
@@ -610,7 +610,7 @@ describe('a change is tried before it is offered', () => {
     [
       'Local for traffic from outside, which may leave the Pods of one Node',
       'LoadBalancerTraffic',
-      change('service', { externalTrafficPolicy: 'Local' }),
+      change('Service', { externalTrafficPolicy: 'Local' }),
       '1.33',
       entering,
       twoZones,
@@ -618,7 +618,7 @@ describe('a change is tried before it is offered', () => {
     [
       'another write of a headless Service, whose hints no data plane reads',
       'Headless',
-      change('service', {}),
+      change('Service', {}),
       '1.34',
       service({ spec: { selector: LABELS, clusterIP: 'None', trafficDistribution: 'PreferSameZone' } }),
       slicesIn(false, 'a', 'b'),
@@ -626,7 +626,7 @@ describe('a change is tried before it is offered', () => {
     [
       'replicas that may all come to lie in zones that have some',
       'PodsNotSpread',
-      change('deployment', { replicas: 3 }),
+      change('Deployment', { replicas: 3 }),
       '1.34',
       web,
       twoZones,

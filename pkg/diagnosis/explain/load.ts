@@ -1,0 +1,127 @@
+// Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
+// zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
+import { matchesSelector } from '../../routing/types.ts';
+import { countBy } from '../../evacuation/capacity.ts';
+import { worstOverload } from '../../upstream/index.ts';
+import { routerObjectTitle } from '../routers/kube-proxy.ts';
+import type { RouterName } from '../routers/types.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { Facts } from './facts.ts';
+import { sharesText } from './given.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
+import { workloadTitle, zoneConstraint } from './scheduler.ts';
+import { byZone, idlePods, placedRemedy } from './spread.ts';
+
+const MUCH = 2;
+
+/**
+ * Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no
+ * endpoint idles or gets twice an even share, or others send to it as well.
+ */
+export const callersOf = ({ index, endpoints, routes, bypasses, service, name }: Facts) => {
+  if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
+  const callers = (index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => runner);
+  const pods = callers.flatMap(({ namespace, podLabels: matchLabels }) =>
+    (index.pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
+  );
+  const counts = countBy(pods, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
+  if (pods.length === 0 || counts.has('') || routes.every(({ mode }) => mode === '')) return undefined;
+  const zones = [...countBy(endpoints, ({ zone }) => zone)];
+  const isEven = zones.every(([zone, own]) => {
+    const share = (counts.get(zone) ?? 0) / pods.length;
+    return share > 0 && share * endpoints.length < MUCH * own;
+  });
+  const zoned = new Map([...zones.map(([zone]) => [zone, 0] as const), ...counts]);
+  return isEven ? undefined : { callers, zones: zoned };
+};
+
+const REMEDY =
+  'Spread these clients over the zones as the endpoints are (a topologySpreadConstraint, and at the fewest that an autoscaler leaves still one for each zone), or run a workload with an autoscaler for each zone: one for all sees the mean, and its Pods come to lie anywhere. Or take off what asks for routing by zone.';
+
+const callerCauses = (facts: Facts): Cause[] => {
+  const found = callersOf(facts);
+  if (found === undefined) return [];
+  const { callers, zones } = found;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables or arguments) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
+  return [cause('prerequisite', 'UnevenLoad', evidence, REMEDY)];
+};
+
+/** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
+const lentCauses = (facts: Facts): Cause[] => {
+  const { wish, strategy, endpoints } = facts;
+  if (wish.mode !== 'proportional' || strategy !== undefined) return [];
+  const lent = endpoints.filter(({ zone, forZones }) => forZones.length > 0 && !forZones.includes(zone));
+  if (lent.length === 0) return [];
+  const names = lent.map(({ address, zone, forZones }) => `${address} of ${zone} for ${forZones.join(', ')}`);
+  const evidence = `${lent.length} of ${counted(endpoints.length, 'ready endpoint')} hinted for another zone than their own: ${listed(names)}. CPU shares are ${sharesText(facts)}.`;
+  return [cause('effective', 'HintedForOtherZone', evidence)];
+};
+
+const IDLE_REMEDY =
+  'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
+
+/** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
+const unplacedRemedy = (facts: Facts): string | undefined => {
+  const { endpoints, workloads, clientZones } = facts;
+  const counts = countBy(endpoints, ({ zone }) => zone);
+  const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
+  const [own] = workloads.length === 1 ? workloads : [];
+  return own && skew > (zoneConstraint(own)?.maxSkew ?? Infinity) ? placedRemedy(own, [], facts) : undefined;
+};
+
+const unevenCauses = (facts: Facts): Cause[] =>
+  facts.traffics.flatMap(({ routes, traffic, count }) => {
+    if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
+    // Twice its even share (most Services exceed upstream's limit of 20 % without complaints); sums of shares are not exact.
+    if (worstOverload(traffic, count) < 1 - 1e-9) return [];
+    const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
+    const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
+    const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
+    const idle = idlePods(facts, [zone]);
+    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle}`;
+    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? unplacedRemedy(facts) : IDLE_REMEDY)];
+  });
+
+/** Hints that are followed and still cost something. */
+export const balanceCauses = (facts: Facts): Cause[] =>
+  [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));
+
+const HTTP2 = /^(?:grpc|h2c|http2)(?:-|$)|^kubernetes\.io\/(?:h2c|wss?)$/;
+
+// kubernetes/kubernetes#121590; mh takes ports into account (#115527).
+const SCHEDULER_REMEDY =
+  'Use another scheduler of IPVS: `rr` (the default), `lc`, or with kube-proxy from 1.27 on `mh`.';
+/** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
+const SCHEDULER = 'kube-router.io/service.scheduler';
+
+const REUSE_REMEDY =
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
+
+/** What keeps a client with one endpoint; whether it matters depends on how many clients there are. */
+export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypasses, index }: Facts): Cause[] => {
+  const { sessionAffinity, ports = [] } = service.spec ?? {};
+  if (endpoints.length < 2 || service.spec?.clusterIP === 'None') return [];
+  const hashing = itemsOf(snapshot.routers).find(
+    ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
+  );
+  const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
+  const reused = ports.find((port) => HTTP2.test(port.name ?? '') || HTTP2.test(port.appProtocol ?? ''));
+  const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
+  const answers = nodes.map((node) => index.routers.of(node));
+  // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
+  if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
+    return sticky(
+      `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint, and what comes through a proxy has one address.`,
+    );
+  const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
+  const hashed = (what: string, by: 'of' | 'to') =>
+    sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);
+  if (hashing !== undefined && runs('kube-proxy'))
+    return hashed(`${routerObjectTitle(hashing)} has ipvs.scheduler sh`, 'of');
+  if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
+    return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
+  // What goes around the cluster IP may balance requests.
+  if (reused === undefined || bypasses.length > 0) return [];
+  const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.`;
+  return sticky(evidence, REUSE_REMEDY);
+};
