@@ -163,8 +163,8 @@ const run = async (
     const ok = steady.residentMiB * 1024 * 1024 <= LIMITS.memory && steady.cores <= LIMITS.cores;
     console.log(`${ok ? 'within' : 'NOT within'} ${mebibytes(LIMITS.memory)} MiB and ${LIMITS.cores} cores`);
     const results = { environment: describe(), scale, phases: [started, steady] };
-    const name = scale.hostile > 0 ? 'flow-hostile' : 'flow-controller';
-    writeResults(resolve(import.meta.dirname, `../results/${name}.json`), results);
+    const file = resolve(import.meta.dirname, '../results/flow-controller.json');
+    if (scale.hostile === 0) writeResults(file, results);
     return ok;
   } finally {
     await child.stop();

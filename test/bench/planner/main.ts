@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeResults } from '../../support/results.ts';
 import { replaceGenerated } from '../docs.ts';
 import { describeEnvironment } from '../environment.ts';
 import { measureShape } from './measure.ts';
@@ -11,7 +10,7 @@ import type { PlannerResults, Shape } from './types.ts';
 
 const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs]
 
-  --quick       a few problems of each shape; nothing is kept
+  --quick       a few problems of each shape; writes no table
   --write-docs  also write the table in docs/development/benchmarks.md
 `;
 
@@ -44,8 +43,6 @@ const run = (quick: boolean, writeDocs: boolean): void => {
   if (small.some(({ measurements }) => measurements[0]?.exact !== 1)) {
     throw new Error('a plan for nine endpoints or fewer is not proven optimal');
   }
-  if (quick) return;
-  writeResults(resolve(import.meta.dirname, '../results/planner.json'), results);
   if (!writeDocs) return;
   const docs = resolve(import.meta.dirname, '../../../docs/development/benchmarks.md');
   writeFileSync(docs, replaceGenerated(readFileSync(docs, 'utf8'), 'planner', markdown));

@@ -111,26 +111,15 @@ export const playRound = async ({ server, shots, rounds }: Contest, measureMs: n
   rounds.push({ load, cpuSeconds: cpuEnd - cpuBegin, residentBytes });
 };
 
-const summarise = async ({ server, rounds }: Contest): Promise<Measurement> => {
-  const rates = rounds.map(({ load }) => load.answers / load.seconds);
-  const p99s = rounds.map(({ load }) => percentile(load.latencies, 99));
-  const counted = await server.countedRequests();
-  const answers = rounds.reduce((sum, { load }) => sum + load.answers, 0);
-  return {
-    requestsPerSecond: median(rates),
-    requestsPerCpuSecond: median(rounds.map(({ load, cpuSeconds }) => load.answers / cpuSeconds)),
-    p50Ms: median(rounds.map(({ load }) => percentile(load.latencies, 50))),
-    p99Ms: median(p99s),
-    residentBytes: Math.max(...rounds.map(({ residentBytes }) => residentBytes)),
-    peakBytes: server.child.memory().peak,
-    serverCpuShare: median(rounds.map(({ load, cpuSeconds }) => cpuSeconds / load.seconds)),
-    loadCpuShare: median(rounds.map(({ load }) => load.loadCpuShare)),
-    logLinesPerAnswer: server.logLines() / Math.max(counted ?? answers, answers),
-    metricsCounted: counted,
-    answers,
-    rounds: { requestsPerSecond: rates, p99Ms: p99s },
-  };
-};
+const summarise = ({ server, rounds }: Contest): Measurement => ({
+  requestsPerSecond: median(rounds.map(({ load }) => load.answers / load.seconds)),
+  requestsPerCpuSecond: median(rounds.map(({ load, cpuSeconds }) => load.answers / cpuSeconds)),
+  p50Ms: median(rounds.map(({ load }) => percentile(load.latencies, 50))),
+  p99Ms: median(rounds.map(({ load }) => percentile(load.latencies, 99))),
+  residentBytes: Math.max(...rounds.map(({ residentBytes }) => residentBytes)),
+  peakBytes: server.child.memory().peak,
+  loadCpuShare: median(rounds.map(({ load }) => load.loadCpuShare)),
+});
 
 const measureCeiling = async (
   { ground, measureMs }: CellOptions,
@@ -180,7 +169,7 @@ export const measureCell = async (options: CellOptions): Promise<Cell> => {
       for (const contest of contests) await playRound(contest, measureMs);
     }
     const measurements: Cell['measurements'] = {};
-    for (const contest of contests) measurements[contest.contender.name] = await summarise(contest);
+    for (const contest of contests) measurements[contest.contender.name] = summarise(contest);
     return {
       scenario,
       endpoints,

@@ -18,8 +18,6 @@ export interface StartOptions {
 export interface Contender {
   readonly name: ContenderName;
   readonly title: string;
-  /** Serves Prometheus metrics at the metrics port. */
-  readonly metrics: boolean;
   start(options: StartOptions): Child;
 }
 
@@ -27,7 +25,6 @@ export interface Contender {
 export const webhookAt = (bundle: string): Contender => ({
   name: 'webhook',
   title: 'endpointslice-webhook (Express)',
-  metrics: true,
   start: ({ certDir, port, metricsPort, logFile, core }) =>
     startChild({
       command: process.execPath,
@@ -56,7 +53,6 @@ export const webhookAt = (bundle: string): Contender => ({
 const bare: Contender = {
   name: 'bare',
   title: 'bare node:https, parse and answer only',
-  metrics: false,
   start: ({ certDir, port, logFile, core }) =>
     startChild({
       command: process.execPath,
@@ -69,7 +65,6 @@ const bare: Contender = {
 const go = (binary: string): Contender => ({
   name: 'go',
   title: 'Go, controller-runtime',
-  metrics: true,
   start: ({ certDir, port, metricsPort, logFile, core }) =>
     startChild({
       command: binary,

@@ -26,7 +26,6 @@ export type ResourceManager =
 const contenderOf = (binary: string, kubeconfig: string): Contender => ({
   name: 'gardener',
   title: 'gardener-resource-manager v1.141',
-  metrics: true,
   start({ certDir, port, metricsPort, logFile, core }) {
     const file = join(certDir, `resource-manager-${port}.yaml`);
     const ports = { webhooks: port, metrics: metricsPort, health: 0 };

@@ -1,6 +1,4 @@
 // Starts servers under test and waits for their first answer.
-import { readFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, startChild, type Child } from '../processes.ts';
@@ -22,9 +20,6 @@ export interface RunningServer {
   readonly first: ResponseFrame;
   /** From just before the spawn to the end of the first answer. */
   readonly startMs: number;
-  readonly logLines: () => number;
-  /** Sum of the webhook request counters that the program publishes; undefined where it publishes none. */
-  readonly countedRequests: () => Promise<number | undefined>;
 }
 
 const START_TIMEOUT_MS = 30_000;
@@ -44,24 +39,6 @@ const waitForAnswer = async (target: Target, child: Child, request: Buffer): Pro
   }
 };
 
-const fetchText = (port: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    get({ host: '127.0.0.1', port, path: '/metrics' }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve(text));
-    }).on('error', reject);
-  });
-
-/** Ours counts in a histogram of durations, controller-runtime in a counter. */
-const COUNTERS =
-  /^(?:topology_aware_routing_admission_duration_seconds_count|controller_runtime_webhook_requests_total)\{.*\} (\S+)$/gm;
-
-/** Adds up the samples of the admission request counters in an exposition text. */
-export const sumCounters = (text: string): number =>
-  [...text.matchAll(COUNTERS)].reduce((sum, [, value]) => sum + Number(value), 0);
-
 /** Starts a contender; the caller stops its child. */
 export const startServer = async (contender: Contender, ground: Ground, request: Buffer): Promise<RunningServer> => {
   const port = await freePort();
@@ -73,14 +50,7 @@ export const startServer = async (contender: Contender, ground: Ground, request:
   try {
     const first = await waitForAnswer(target, child, request);
     const startMs = performance.now() - spawned;
-    return {
-      child,
-      target,
-      first,
-      startMs,
-      logLines: () => readFileSync(logFile, 'latin1').split('\n').length - 1,
-      countedRequests: async () => (contender.metrics ? sumCounters(await fetchText(metricsPort)) : undefined),
-    };
+    return { child, target, first, startMs };
   } catch (error) {
     await child.stop();
     throw new Error(`${contender.title} does not answer: ${(error as Error).message}`, { cause: error });
@@ -92,7 +62,6 @@ export const startCanned = async (ground: Ground, request: Buffer, answerBytes: 
   const canned: Contender = {
     name: 'bare',
     title: 'canned answers',
-    metrics: false,
     start: ({ certDir, port, logFile, core }) =>
       startChild({
         command: process.execPath,

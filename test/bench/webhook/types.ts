@@ -14,16 +14,8 @@ export interface Measurement {
   readonly residentBytes: number;
   /** VmHWM at the end. */
   readonly peakBytes: number;
-  /** How much of its core the server used, 1 is all of it. */
-  readonly serverCpuShare: number;
-  /** The same for the load generator. */
+  /** How much of its core the load generator used, 1 is all of it. */
   readonly loadCpuShare: number;
-  /** Lines in the server's log for each answer: shows that logging was on. */
-  readonly logLinesPerAnswer: number;
-  /** Admission requests that the program's own metrics counted, against those that were sent; undefined without metrics. */
-  readonly metricsCounted: number | undefined;
-  readonly answers: number;
-  readonly rounds: { readonly requestsPerSecond: readonly number[]; readonly p99Ms: readonly number[] };
 }
 
 /** Ratios to the Go program; above 1 is faster, for p99 below 1 is faster. */
