@@ -61,7 +61,6 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ],
     ['cilium-not-opted-in', 'CiliumNotOptedIn', /that Cilium 1\.20\.2 on Node \S+ reads/],
     ['cilium-service-topology-off', 'CiliumServiceTopologyOff', /^Cilium routes on 3 of 3 .*serviceTopology .* off/],
-    ['cilium-socket-load-balancing', 'CiliumServiceTopologyOff', /before kube-proxy.*serviceTopology .* off/],
     ['cilium-prefer-close-only', 'CiliumNotOptedIn', /that Cilium 1\.18\.3 on Node \S+ reads/],
     ['cilium-refuses-zone', 'NoBackendForZone', /1 of 3 .*\(node-eu-1c\).*Cilium 1\.18\.0.*connections fail/],
     ['cilium-unready-for-zone', 'UnreadyForZone', /1 of 3 .*\(node-eu-1c\).*Cilium 1\.19\.5.*Connections fail/],
@@ -76,7 +75,6 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['hints-gate-off', 'HintsGateOff', /1 of 3 ready Nodes \(node-eu-1b\): kube-proxy 1\.23 /],
     ['hints-lost', 'HintsLost', /Last event at 2026-11-20T10:00:00Z: "Insufficient Node information/],
     ['hints-not-written', 'HintsNotWritten', /None of the 3 ready IPv4 endpoints/],
-    ['kube-proxy-older-than-kubelet', 'ProxyNeedsAnnotation', /3 of 3 .*: kube-proxy 1\.29 /],
     ['linkerd-slices-off', 'LinkerdSlicesOff', /3 of 3 ready Nodes .* Linkerd filters no endpoints/],
     [
       'load-aware-conflicting-mode',
@@ -84,7 +82,6 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
       /False, ConflictingMode: .*-mode\] is "Auto": remove one of the two\.$/,
     ],
     ['load-aware-metrics-lost', 'LoadNotObserved', /Observed is False, MetricsLost: no new samples/],
-    ['load-aware-no-capacity', 'LoadNotObserved', /Observed is False, NoCapacity: 3 ready endpoint/],
     ['load-aware-observe', 'ObserveOnly', /spec\.mode Observe.* 100 % of the demand would stay/],
     ['load-aware-without-controller', 'FlowPolicyMissing', /there is no FlowPolicy shop\/web\.$/],
     ['no-endpoints', 'NoEndpoints', /no endpoint in its EndpointSlices/],
@@ -96,11 +93,8 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['node-without-zone', 'NodeWithoutZone', /node-new without label topology\.kubernetes\.io\/zone/],
     ['other-proxy', 'NotProxied', /label service\.kubernetes\.io\/service-proxy-name=mesh/],
     ['overload-threshold', 'OverloadThreshold', /4 ready .* With these Nodes 3, 6, 7, 9 endpoints would do/],
-    ['overload-threshold-uneven', 'OverloadThreshold', /eu-1a 73 %, eu-1b 18 %, eu-1c 9 %/],
     ['pods-not-spread', 'PodsNotSpread', /eu-1c; .* eu-1a 2, eu-1b 1\. Deployment web has no topologySpreadConstraint/],
-    ['pods-not-spread-node-selector', 'PodsNotSpread', /may run in eu-1a only/],
     ['pods-not-spread-not-ready', 'PodsNotSpread', /Pod web-5d8 there is not ready/],
-    ['pods-not-spread-preference', 'PodsNotSpread', /a preference only \(ScheduleAnyway\)/],
     ['pods-not-spread-replicas', 'PodsNotSpread', /2 replicas for 3 zones/],
     [
       'pods-not-spread-scale-down',
@@ -119,7 +113,6 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['webhook-missing', 'WebhookMissing', /no MutatingWebhookConfiguration serves EndpointSlices/],
     ['webhook-skipped', 'WebhookSkipped', /stored without hints, although webhook same-zone/],
     ['webhook-without-endpoint', 'WebhookWithoutEndpoint', /garden\/endpointslice-webhook .* no ready endpoint/],
-    ['windows-node', 'HintsIgnored', /1 of 4 ready Nodes \(node-win\): kube-proxy on Windows/],
     ['zone-fails-health-check', 'ZoneFailsHealthCheck', /Local and no ready endpoint in eu-1c/],
   ],
 };

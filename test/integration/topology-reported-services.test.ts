@@ -655,7 +655,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'CiliumServiceTopologyOff',
     /^✗ ineffective: 33 %/,
-    /serviceTopology=true/,
+    /before kube-proxy.*serviceTopology=true/,
     /sessionAffinity/,
   ],
   [
@@ -866,6 +866,26 @@ const ROWS: readonly Row[] = [
     /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
   ],
   // Ordinary mistakes.
+  [
+    'https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'b:b'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /a preference only \(ScheduleAnyway\)/,
+  ],
+  [
+    'https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodeselector',
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'a' } } },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /may run in a only/,
+  ],
   [
     'https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/',
     { service: { labels: MODE }, endpoints: ['a', 'b', 'c'] },

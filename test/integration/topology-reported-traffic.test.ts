@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 83 %/,
-    /no release reads hints on Windows\./,
+    /\(win\): kube-proxy on Windows.*no release reads hints on Windows\./,
   ],
   [
     'https://github.com/kubernetes/kops/pull/12918',
