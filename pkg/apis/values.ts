@@ -35,6 +35,14 @@ export const scopedRefOf = ({ metadata }: Named): ObjectRef => ({
 /** `namespace/name`, of a namespaced object: the key of caches and queues. */
 export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
+/** `Service shop/web`; `Node n1` without a namespace. */
+export const objectTitle = ({
+  kind,
+  namespace,
+  name,
+}: Readonly<Record<'kind' | 'namespace' | 'name', string>>): string =>
+  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+
 /** What caches keep of every object's metadata. */
 export const identityMeta = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>
   defined({ name, namespace, uid, resourceVersion, deletionTimestamp });

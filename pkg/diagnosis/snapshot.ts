@@ -2,12 +2,13 @@
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import type { Measured } from '../traffic/measured.ts';
-import type { EntryObject } from './bypasses/kinds.ts';
+import type { EntryObject } from './project/core.ts';
 import type { EvacuationSummary, FlowPolicySummary } from './project/policies.ts';
 import type { EventSummary, WebhookSummary } from './project/routers.ts';
 import type { Autoscaler, ClusterRole, ClusterRoleBinding, PodSummary, Workload } from './project/workloads.ts';
 import type { RouterObject } from './routers/types.ts';
 
+export type { EntryObject } from './project/core.ts';
 export type { FlowLoopSummary, FlowPolicySummary } from './project/policies.ts';
 export type { WebhookSummary } from './project/routers.ts';
 export type { Autoscaler, PodSummary, SpreadConstraint, Workload } from './project/workloads.ts';

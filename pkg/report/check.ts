@@ -1,17 +1,14 @@
 // A check of manifests as text, a paragraph a finding, as compilers print them; and as SARIF 2.1.0, which code scanning takes.
+import { objectTitle } from '../apis/values.ts';
 import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/check.ts';
 import { type Screen, type Style, clean, countText, renderJson, screenFor } from './text.ts';
-
-/** `Service shop/web`. */
-const objectText = ({ kind, namespace, name }: Pick<Finding, 'kind' | 'namespace' | 'name'>): string =>
-  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 /** Paths in a URI: relative ones stay relative, as code scanning wants them. */
 const uriOf = (file: string): string => file.replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/');
 
 const resultOf = (finding: Finding) => {
   const { severity, reason, message, remedy, place } = finding;
-  const logical = { fullyQualifiedName: objectText(finding), kind: 'resource' };
+  const logical = { fullyQualifiedName: objectTitle(finding), kind: 'resource' };
   const physical =
     place === undefined
       ? {}
@@ -19,10 +16,10 @@ const resultOf = (finding: Finding) => {
   return {
     ruleId: reason,
     level: severity,
-    message: { text: clean(`${objectText(finding)}: ${message}. ${remedy}`) },
+    message: { text: clean(`${objectTitle(finding)}: ${message}. ${remedy}`) },
     locations: [{ ...physical, logicalLocations: [logical] }],
     // Lines move; what is found about which object does not.
-    partialFingerprints: { 'objectAndReason/v1': `${objectText(finding)} ${reason}` },
+    partialFingerprints: { 'objectAndReason/v1': `${objectTitle(finding)} ${reason}` },
   };
 };
 
@@ -45,7 +42,7 @@ const PAINTS = { error: 'bad', warning: 'strong', note: 'faint' } as const satis
 const findingText = (finding: Finding, screen: Screen): string => {
   const { severity, reason, message, remedy, place } = finding;
   const where = place === undefined ? '' : `${clean(place.file)}:${place.line}: `;
-  return `${where}${screen[PAINTS[severity]](severity)} ${screen.strong(reason)} ${clean(objectText(finding))}\n${screen.evidence(message, remedy)}`;
+  return `${where}${screen[PAINTS[severity]](severity)} ${screen.strong(reason)} ${clean(objectTitle(finding))}\n${screen.evidence(message, remedy)}`;
 };
 
 export const renderFindings = (report: CheckReport, style: Style): string => {

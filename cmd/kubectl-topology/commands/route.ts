@@ -60,11 +60,10 @@ export const route = topologyCommand({
   async run(io, flags) {
     const { snapshot, service, slices } = await loadService(flags, flags.service, [...OBJECTS, 'routers'], io);
     const nodes = findNodes(snapshot, flags.node);
-    const report = routesReport({
+    const report = routesReport(routersOf(snapshot, statedBy(flags)), {
       service,
       nodes,
       slices,
-      routers: routersOf(snapshot, statedBy(flags)),
       ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
       ...defined({ family: flags.addressType }),
     });

@@ -2,15 +2,14 @@
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
-import { controlPlaneVersion, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
-import { routerObjectTitle } from '../routers/kube-proxy.ts';
+import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, type EntryObject, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type Client, type ClientName } from './clients.ts';
-import { CONTROLLERS, type EntryObject, SERVICE_MARKS } from './kinds.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { CONTROLLERS, SERVICE_MARKS } from './kinds.ts';
+import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, entryName, leaves, underLocal } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, leaves, underLocal } from './settings.ts';
 import { watcherIndex, watchersOf } from './watchers.ts';
 
 const DNS_UPSTREAM = 'kube-dns-upstream';
@@ -119,14 +118,14 @@ const OUTSIDE: Partial<Client> = {
 
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
-  (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap(({ entry }) => {
+  (index.byService.get(keyOfService(service)) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
     if (client === undefined || !takesNodePorts(client, entry, service)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
     const toPods = client.startsWith('aws-') ? ' With target type ip it balances Pods, not connections to Nodes.' : '';
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
-    const enters = `through any Node that the load balancer of ${entryName(entry)} picks`;
+    const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
     return [{ enters, remedy, nodes: entry.nodes ?? [] }];
   });
 
@@ -152,7 +151,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const client = clientOf(entry, index);
     if (client === undefined || passesProxy(client, entry, service, index.steering)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
-    const evidence = { object: entryName(entry), field, value: value === '' ? '(default)' : value };
+    const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isInside = entry.settings['outside'] === undefined;
     const own = isInside ? ifKept(client, entry.annotations, service.metadata?.annotations) : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
@@ -162,7 +161,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
   const waypoint = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
   if (waypoint === undefined || metadata?.labels?.['istio.io/use-waypoint'] !== undefined) return [];
-  const evidence = { object: entryName(waypoint), field: 'metadata.name', value: waypoint.name };
+  const evidence = { object: objectTitle(waypoint), field: 'metadata.name', value: waypoint.name };
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
@@ -187,7 +186,7 @@ const byMarks = (service: Service, name: string): Found[] =>
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   const set = daemonSets.find((each) => each.name === name);
   if (set === undefined) return [];
-  return [{ client, evidence: { object: routerObjectTitle(set), field: 'metadata.name', value: name } }];
+  return [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }];
 };
 
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {

@@ -1,27 +1,5 @@
 // Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
-import type { LabelSelector } from '../../apis/admission.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { CLIENTS, type Client, type ClientName } from './clients.ts';
-
-/** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
-export interface EntryObject {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** Services that it sends to, `namespace/name`. */
-  readonly services: readonly string[];
-  /** An IngressClass or GatewayClass; empty: none, or the default. */
-  readonly className: string;
-  readonly controller: string;
-  /** Gateways of a route, `namespace/name`. */
-  readonly parents: readonly string[];
-  readonly annotations: StringMap;
-  readonly settings: StringMap;
-  /** Who acts on it, where its kind says so. */
-  readonly client?: ClientName;
-  /** Its load balancer sends to these alone. */
-  readonly nodes?: readonly LabelSelector[];
-}
 
 type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'beside' | 'cluster', client?: ClientName];
 

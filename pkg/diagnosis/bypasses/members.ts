@@ -2,13 +2,12 @@
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { byText, defined } from '../../apis/values.ts';
+import { byText, defined, objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import type { Evidence } from '../routers/types.ts';
-import type { Workload } from '../snapshot.ts';
+import type { EntryObject, Workload } from '../snapshot.ts';
 import type { Client, ClientName } from './clients.ts';
-import type { EntryObject } from './kinds.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
@@ -55,8 +54,6 @@ const isTwin = (...services: readonly Service[]): boolean => {
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
-const titleOf = ({ kind, namespace, name }: Runner): string => `${kind} ${namespace}/${name}`;
-const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
 
@@ -153,7 +150,9 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
   const signs = [
-    ...own.flatMap((runner) => imagesOf(runner).map((value) => ({ object: titleOf(runner), field: 'image', value }))),
+    ...own.flatMap((runner) =>
+      imagesOf(runner).map((value) => ({ object: objectTitle(runner), field: 'image', value })),
+    ),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
     ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
   ];
@@ -169,7 +168,7 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
   const called = runner && {
-    decides: `${titleOf(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`,
+    decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`,
     setting: `the name of ${object} in its place, where any Pod may answer`,
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
@@ -187,7 +186,7 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
     const { images, registry = '' } = each;
     const [field, value] = each === own ? ['env', registry] : ['image', images.join()];
     const decides = `its Pods may register where ${registry} says: clients that find them there connect to Pods`;
-    const evidence = { object: titleOf(each), field, value };
+    const evidence = { object: objectTitle(each), field, value };
     return { client: 'registry', evidence, possible: true, own: each === own ? { decides } : {} };
   });
 };
@@ -198,7 +197,7 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
     .filter(({ scheme }) => scheme !== undefined)
     .map(({ runner, by, host, scheme }) => ({
       client: 'resolver',
-      evidence: { object: titleOf(runner), field: by, value: `${scheme}:///${host}` },
+      evidence: { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` },
       // authzed/spicedb#526
       own: selects(service, runner) ? { decides: OF_PEERS, setting: '' } : {},
     }));

@@ -1,22 +1,19 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Client } from './clients.ts';
-import type { EntryObject } from './kinds.ts';
+import type { EntryObject } from '../snapshot.ts';
 
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 
 export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
-
-export const entryName = ({ kind, namespace, name }: EntryObject): string =>
-  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 /** istio/istio#40113 */
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
@@ -114,7 +111,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
     const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;
-    const [ruled, set] = by.map((text) => text?.replace('{rule}', entryName(rule)));
+    const [ruled, set] = by.map((text) => text?.replace('{rule}', objectTitle(rule)));
     return defined({ decides: ruled, setting: set && `${set}${owner}` });
   }
   if (since === undefined || version === undefined) return {};

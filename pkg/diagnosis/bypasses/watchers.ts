@@ -2,8 +2,9 @@
 import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import type { RouterObject } from '../routers/types.ts';
+import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
@@ -101,7 +102,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const proxy = runner.images.find((image) => PROXIES.test(image));
     const [service] = entrances
       .filter((each) => selects(each, runner))
-      .map((each) => `${each.spec?.type ?? ''} Service ${serviceKeyOfRef(serviceRefOf(each))}`);
+      .map((each) => `${each.spec?.type ?? ''} Service ${keyOfService(each)}`);
     const entrance = service ?? (proxy && `image ${proxy}`);
     // The rights of an administrator say nothing of endpoints.
     const suspected =
@@ -156,7 +157,7 @@ export const watchersOf = (service: Service, index: WatcherIndex) => {
   return [...near, ...wide].map(({ runner, may: { watches, binding, name: role, namespace, within }, why }) => ({
     client: runner.name,
     evidence: {
-      object: `${runner.kind} ${runner.namespace}/${runner.name}`,
+      object: objectTitle(runner),
       field: namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`,
       value: `may watch ${watches}`,
     },

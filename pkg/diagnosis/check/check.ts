@@ -13,10 +13,9 @@ import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
-import type { EntryObject } from '../bypasses/kinds.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
-import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
+import { type Autoscaler, type ClusterSnapshot, type EntryObject, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
 export const SEVERITIES = ['error', 'warning', 'note'] as const;
@@ -107,11 +106,6 @@ const vainRules = (service: Service): Said[] => {
   return [said('warning', 'PublishedNotReady', message)];
 };
 
-const serviceRules = (service: Service, options: CheckOptions, version: KubernetesVersion, wish: Wish): Said[] =>
-  saysSomething(service, wish)
-    ? [...annotationRules(service, version, wish), ...fieldRules(service, options, wish), ...vainRules(service)]
-    : [];
-
 /** Most replicas that a workload may have, its autoscalers' included; infinite where each Node has one. */
 const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number => {
   if (workload.kind === 'DaemonSet') return Infinity;
@@ -162,11 +156,7 @@ const placementRules = (workload: Workload, replicas: number): Said[] => {
   return [said('note', 'SpreadOnlyPreferred', message)];
 };
 
-interface Named {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
+type Named = Pick<Finding, 'kind' | 'namespace' | 'name'>;
 
 export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
 
@@ -200,10 +190,10 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
 };
 
 /** Several replicas behind it, and it asks for nothing. */
-const silence = (service: Service, wish: Wish, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
+const silence = (service: Service, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
-  if (saysSomething(service, wish) || replicas < 2 || internalTrafficPolicy === 'Local') return [];
+  if (replicas < 2 || internalTrafficPolicy === 'Local') return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
@@ -239,11 +229,15 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const { namespace, name } = refOf(service);
     const object = { kind: 'Service', namespace, name };
     const wish = wishOf(service, version);
-    report(object, serviceRules(service, options, version, wish));
+    const speaks = saysSomething(service, wish);
+    if (speaks) {
+      const own = [...annotationRules(service, version, wish), ...fieldRules(service, options, wish)];
+      report(object, [...own, ...vainRules(service)]);
+    }
     if (!isRouted(service)) continue;
     const behind = workloads.filter(({ workload }) => selects(service, workload));
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
-    report(object, silence(service, wish, behind, callers));
+    if (!speaks) report(object, silence(service, behind, callers));
     if (!asksForZones(service, wish)) continue;
     for (const { workload, replicas } of behind) report(object, placementRules(workload, replicas));
   }

@@ -281,7 +281,7 @@ export const gatherFacts = (
   const routing = (node: Node) => index.routers.of(node).routing;
   const routesBy = (own: readonly EndpointSlice[]): FamilyRoute[] =>
     families.flatMap(({ family }) => {
-      const found = groupRoutesOf({ service, groups: index.groups, routing, slices: own, family });
+      const found = groupRoutesOf(index.groups, { service, routing, slices: own, family });
       return found.map((route) => ({ ...route, family }));
     });
   const routes = routesBy(slices);

@@ -1,9 +1,9 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
 // zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
+import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
-import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
@@ -116,8 +116,7 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>
     sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);
-  if (hashing !== undefined && runs('kube-proxy'))
-    return hashed(`${routerObjectTitle(hashing)} has ipvs.scheduler sh`, 'of');
+  if (hashing !== undefined && runs('kube-proxy')) return hashed(`${objectTitle(hashing)} has ipvs.scheduler sh`, 'of');
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   // What goes around the cluster IP may balance requests.

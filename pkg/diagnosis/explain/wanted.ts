@@ -7,11 +7,10 @@ import {
   LABEL_SLICE_MANAGED_BY,
 } from '../../apis/names.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../models/lookup.ts';
-import { routerObjectTitle } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { presentAnnotation, settingsFor } from './ask.ts';
@@ -205,7 +204,7 @@ const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
   const through =
     own === undefined
       ? 'whether kube-proxy reads through it was not seen'
-      : `kube-proxy has a kubeconfig of its own (${routerObjectTitle(own)}, clientConnection.kubeconfig) and reads past it`;
+      : `kube-proxy has a kubeconfig of its own (${objectTitle(own)}, clientConnection.kubeconfig) and reads past it`;
   const evidence = `Annotation ${key}=${value} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what kube-proxy reads; ${through}.`;
   return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
 };

@@ -11,7 +11,8 @@ import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule
 import { PLANES, isAgent } from '../routers/planes.ts';
 import { firstRelease } from '../routers/behaviour.ts';
 import { type Routers, createRouters, routersReport, versionOf } from '../routers/routers.ts';
-import type { NodeRouting, RouterAnswer, RouterObject } from '../routers/types.ts';
+import type { RouterAnswer } from '../routers/kube-proxy.ts';
+import type { NodeRouting, RouterObject } from '../routers/types.ts';
 import { firstFamilyOf } from './lookup.ts';
 
 interface RoutesInput {
@@ -77,11 +78,6 @@ const splitByName = (group: readonly Node[], names: ReadonlySet<string>): (reado
   return others.length === 0 ? alone : [others, ...alone];
 };
 
-export interface GroupRoutesInput extends Omit<RoutesInput, 'nodes'> {
-  /** As `groupNodes` makes them. */
-  readonly groups: readonly (readonly Node[])[];
-}
-
 /** Where no address is there twice, all Nodes see the same endpoints of a port. */
 const rememberedMerge = (): MergeEndpoints => {
   const known = new Map<string, readonly ProxyEndpoint[]>();
@@ -93,27 +89,23 @@ const rememberedMerge = (): MergeEndpoints => {
   };
 };
 
-/** As `routesOf`, worked out once for all Nodes that are treated alike. */
-export const groupRoutesOf = (input: GroupRoutesInput): GroupRoute[] => {
+/** As `routesOf`, worked out once for all Nodes that are treated alike; `groups`: as `groupNodes` makes them. */
+export const groupRoutesOf = (
+  groups: readonly (readonly Node[])[],
+  input: Omit<RoutesInput, 'nodes'>,
+): GroupRoute[] => {
   const endpoints = input.slices.flatMap(endpointsOf);
   const names = namedNodes(input.service, endpoints);
   const merge = hasDuplicates(endpoints) ? mergeEndpoints : rememberedMerge();
-  const groups = names === undefined ? input.groups : input.groups.flatMap((group) => splitByName(group, names));
-  return groups.flatMap((nodes) => {
-    const [first] = nodes;
-    return first === undefined
-      ? []
-      : routesOf({ ...input, nodes: [first], merge }).map((route) => ({ ...route, nodes }));
-  });
+  const alike = names === undefined ? groups : groups.flatMap((group) => splitByName(group, names));
+  return alike.flatMap((nodes) =>
+    routesOf({ ...input, nodes: nodes.slice(0, 1), merge }).map((route) => ({ ...route, nodes })),
+  );
 };
 
 const keysOf = (list: readonly ProxyEndpoint[]): string[] => list.map(({ key }) => key);
 
-interface RoutesReportInput extends Omit<RoutesInput, 'routing' | 'merge'> {
-  readonly routers: Routers;
-}
-
-export const routesReport = ({ routers, ...input }: RoutesReportInput) => ({
+export const routesReport = (routers: Routers, input: Omit<RoutesInput, 'routing' | 'merge'>) => ({
   ...routersReport(input.nodes, routers),
   routes: inNameOrder(input.nodes).flatMap((own) => {
     const { router, certainty, routing } = routers.of(own);

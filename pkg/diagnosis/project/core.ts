@@ -4,7 +4,7 @@ import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../.
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { type EntryObject, clientOfKind, steersClient } from '../bypasses/kinds.ts';
+import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 import {
@@ -240,8 +240,10 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   MeshLoadBalancingStrategy: zonalTargets,
 };
 
-/** An object that sends to Services, or says who does. */
-export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata): EntryObject => {
+/** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
+export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
+
+export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata) => {
   const all = objectsIn([object['spec'], object['webhooks']]);
   const under = (...keys: readonly string[]): Fields[] =>
     all
@@ -267,10 +269,12 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     kind,
     namespace,
     name,
+    /** Services that it sends to, `namespace/name`. */
     services: direct || meshed ? [] : placesOf(references, namespace),
+    /** An IngressClass or GatewayClass; empty: none, or the default. */
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-    // Upstreams of Gloo have no other name for what a route sends to.
+    /** Gateways of a route, `namespace/name`; upstreams of Gloo have no other name for what a route sends to. */
     parents: placesOf(under('parentRefs', 'targetRefs', 'upstream'), namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
@@ -283,7 +287,9 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
     ...defined({
+      /** Who acts on it, where its kind says so. */
       client: clientOfKind(apiVersion, kind),
+      /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
     }),
   };

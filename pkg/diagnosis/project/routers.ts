@@ -5,7 +5,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
-import type { RouterContainer, RouterObject } from '../routers/types.ts';
+import type { RouterObject } from '../routers/types.ts';
 import {
   type Metadata,
   fieldsIn,
@@ -86,7 +86,7 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
 /** Of Calico and kube-vip. */
 const KEPT_VARIABLES = /^(?:FELIX_.*|svc_election|bgp_enable|vip_arp)$/;
 
-const containersOf = (podSpec: Fields): RouterContainer[] =>
+const containersOf = (podSpec: Fields) =>
   listIn(podSpec, 'containers').map((container) => ({
     ...pickTexts(container, 'name', 'image'),
     args: [...textsIn(container, 'command'), ...textsIn(container, 'args')],

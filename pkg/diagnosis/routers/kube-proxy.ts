@@ -1,6 +1,6 @@
 // kube-proxy's own version and feature gates on one Node (its Pod's, else its DaemonSet's), and the value of any data plane's setting.
 import type { Node } from '../../apis/core.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, objectTitle } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, compareVersions, formatVersion } from '../../routing/version.ts';
 import type { Proxy } from '../../upstream/index.ts';
@@ -8,7 +8,7 @@ import { FEATURE_GATES, type FeatureGates, isEnabled } from '../../upstream/feat
 import { type RouterVersion, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { kubeletVersion } from './nodes.ts';
 import { KUBE_PROXY_AGENT, type Setting } from './planes.ts';
-import type { Behaviour, Evidence, RouterAnswer, RouterContainer, RouterObject, Stated } from './types.ts';
+import type { Behaviour, Certainty, Evidence, NodeRouting, RouterName, RouterObject, Stated } from './types.ts';
 
 const TAG = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:$|[-+_.~])/;
 
@@ -19,10 +19,6 @@ export const imageVersion = (image: string): RouterVersion | undefined => {
   if (major === undefined) return undefined;
   return { major: Number(major), minor: Number(minor), ...(patch === undefined ? {} : { patch: Number(patch) }) };
 };
-
-/** `DaemonSet kube-system/cilium`. */
-export const routerObjectTitle = ({ kind, namespace, name }: RouterObject): string =>
-  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 /** Without a selector it is every Node. */
 export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }: Node): boolean =>
@@ -47,7 +43,8 @@ export interface Found {
   readonly missing?: string;
 }
 
-interface Scope {
+/** Where settings are looked for. */
+export interface Scope {
   readonly node: Node;
   readonly agents: readonly RouterObject[];
   readonly objects: readonly RouterObject[];
@@ -70,7 +67,7 @@ const valuesOf = ({ places }: Setting, { node, agents, objects }: Scope): Eviden
             ),
           );
     return found.flatMap(({ own, field, value }) =>
-      value === undefined ? [] : [{ object: routerObjectTitle(own), field, value }],
+      value === undefined ? [] : [{ object: objectTitle(own), field, value }],
     );
   });
 
@@ -90,7 +87,7 @@ export const settingValue = (setting: Setting, scope: Scope): Found => {
     const missing = silent === undefined ? `${where} is not among these objects` : `${where} does not set ${home.key}`;
     return { value, evidence: [], missing };
   }
-  return { value, evidence: [{ object: routerObjectTitle(silent), field: home.key, value: '(not set)' }] };
+  return { value, evidence: [{ object: objectTitle(silent), field: home.key, value: '(not set)' }] };
 };
 
 /**
@@ -118,11 +115,17 @@ export interface AnswerContext {
   readonly configMaps: readonly RouterObject[];
 }
 
-interface Draft extends Pick<RouterAnswer, 'router' | 'title' | 'evidence' | 'behaviour'> {
+interface Draft {
+  readonly router: RouterName;
+  /** For people: `Calico eBPF`. */
+  readonly title: string;
+  readonly evidence: readonly Evidence[];
+  readonly behaviour: Behaviour;
   /** As its image says. */
   readonly version?: RouterVersion | undefined;
   /** Why it is not more than assumed. */
   readonly doubts?: readonly string[];
+  /** What else is to be known: version skew, who routes the host network. */
   readonly notes?: readonly string[];
   readonly proxy: Proxy;
   readonly gates?: FeatureGates;
@@ -133,24 +136,30 @@ const proxyVersion = (node: Node, seen: RouterVersion | undefined, { stated, fal
   stated.version ?? seen ?? kubeletVersion(node) ?? fallback ?? NEWEST_KNOWN_VERSION;
 
 /** It is seen where there is no doubt about it. */
-export const routerAnswer = (node: Node, draft: Draft, context: AnswerContext): RouterAnswer => {
+export const routerAnswer = (node: Node, draft: Draft, context: AnswerContext) => {
   const { router, title, version, doubts = [], evidence, behaviour, notes = [], proxy } = draft;
+  const certainty: Certainty = proxy.kind === 'unknown' ? 'unknown' : doubts.length === 0 ? 'seen' : 'assumed';
+  const routing: NodeRouting = {
+    proxy,
+    version: proxyVersion(node, router === 'kube-proxy' ? version : undefined, context),
+    ...defined({ gates: draft.gates ?? context.stated.gates }),
+  };
   return {
     router,
     title,
+    /** As its image says, `3.29.1`; null where that is not known. */
     version: version === undefined ? null : versionText(version),
-    certainty: proxy.kind === 'unknown' ? 'unknown' : doubts.length === 0 ? 'seen' : 'assumed',
+    certainty,
+    /** Why it is not `seen`, and what would show more; empty where it is. */
     why: doubts.join('; '),
     evidence,
     behaviour,
     notes,
-    routing: {
-      proxy,
-      version: proxyVersion(node, router === 'kube-proxy' ? version : undefined, context),
-      ...defined({ gates: draft.gates ?? context.stated.gates }),
-    },
+    routing,
   };
 };
+
+export type RouterAnswer = Readonly<ReturnType<typeof routerAnswer>>;
 
 const GATES = 'featureGates.';
 const KNOWN_GATES: ReadonlySet<string> = new Set(FEATURE_GATES);
@@ -158,7 +167,7 @@ const KNOWN_GATES: ReadonlySet<string> = new Set(FEATURE_GATES);
 const KUBE_PROXY_CONFIG = /^kube-proxy(?:-config.*)?$/;
 
 /** Gates of `--feature-gates` and of its configuration file, which the former override, and whether it reads a file that was not seen. */
-const configOf = (agent: RouterObject, { args = [] }: Partial<RouterContainer>, { configMaps }: AnswerContext) => {
+const configOf = (agent: RouterObject, args: readonly string[], { configMaps }: AnswerContext) => {
   const flag = flagValue(args, 'feature-gates');
   const files = configMaps.filter(
     ({ namespace, name }) =>
@@ -168,11 +177,11 @@ const configOf = (agent: RouterObject, { args = [] }: Partial<RouterContainer>, 
   const inFiles = files.flatMap((file) =>
     Object.entries(file.settings).flatMap(([field, value]) =>
       field.startsWith(GATES) && KNOWN_GATES.has(field.slice(GATES.length))
-        ? [{ object: routerObjectTitle(file), field, value }]
+        ? [{ object: objectTitle(file), field, value }]
         : [],
     ),
   );
-  const given = { object: routerObjectTitle(agent), field: 'containers[kube-proxy].args --feature-gates' };
+  const given = { object: objectTitle(agent), field: 'containers[kube-proxy].args --feature-gates' };
   const pairs = [
     ...inFiles.map(({ field, value }) => [field.slice(GATES.length), value] as const),
     ...(flag ?? '').split(',').map((pair) => pair.split('=') as [string, string | undefined]),
@@ -228,7 +237,7 @@ const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
 const seenOf = (agent: RouterObject, context: AnswerContext) => {
   const { containers } = agent;
   const container = containers.find(({ name }) => KUBE_PROXY_AGENT.containers?.includes(name)) ?? containers[0];
-  const { gates, evidence, unseen } = configOf(agent, container ?? {}, context);
+  const { gates, evidence, unseen } = configOf(agent, container?.args ?? [], context);
   const shown =
     container === undefined
       ? { field: 'metadata.name', value: agent.name }
@@ -236,7 +245,7 @@ const seenOf = (agent: RouterObject, context: AnswerContext) => {
   return {
     own: imageVersion(container?.image ?? ''),
     gates,
-    evidence: [{ object: routerObjectTitle(agent), ...shown }, ...evidence],
+    evidence: [{ object: objectTitle(agent), ...shown }, ...evidence],
     unseen,
   };
 };

@@ -1,42 +1,65 @@
-// Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
-// Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
+// Who load-balances Services on each Node, by the table of data planes and the objects of a snapshot; and as every report has it: Nodes
+// that are alike in one group, and the whole in three stable fields.
 import type { Node } from '../../apis/core.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { CILIUM_RULES, type RouterVersion, ciliumRule, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
+import { CILIUM_RULES, ciliumRule, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { UNKNOWN, behaviourOf } from './behaviour.ts';
 import {
   type AnswerContext,
-  type Found,
+  type RouterAnswer,
+  type Scope,
   routerAnswer,
   imageVersion,
   kubeProxyAnswer,
-  routerObjectTitle,
   selectsNode,
   settingValue,
 } from './kube-proxy.ts';
 import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
-import type { Certainty, Evidence, RouterAnswer, RouterObject, Stated } from './types.ts';
+import type { Certainty, Evidence, RouterObject, Stated } from './types.ts';
 
-interface Context extends AnswerContext {
+interface RoutersInput {
   readonly objects: readonly RouterObject[];
-  readonly podsOf: ReadonlyMap<string, readonly RouterObject[]>;
-  readonly daemonSets: readonly RouterObject[];
-  /** Names of DaemonSets of which at least one Pod is known. */
-  readonly withPods: ReadonlySet<string>;
-  /** A server of k3s or RKE2 that says so for all Nodes. */
-  readonly disabled: Evidence | undefined;
-  /** Of each plane the object, of whichever Node, that shows it. */
-  readonly shown: ReadonlyMap<PlaneName, RouterObject>;
-  /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
-  readonly ofAgents: Map<RouterObject, Map<string, RouterAnswer>>;
+  readonly nodes: readonly Node[];
+  readonly stated?: Stated;
+  readonly fallback?: KubernetesVersion | undefined;
 }
 
 const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+/** What answers for all Nodes are made of. */
+const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
+  const pods = objects.filter(({ kind, nodeName }) => kind === 'Pod' && nodeName !== '');
+  return {
+    objects,
+    podsOf: Map.groupBy(pods, ({ nodeName }) => nodeName),
+    daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
+    configMaps: objects.filter(({ kind }) => kind === 'ConfigMap'),
+    /** Names of DaemonSets of which at least one Pod is known. */
+    withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
+    /** A server of k3s or RKE2 that says so for all Nodes. */
+    disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
+    stated,
+    /** Of the control plane, for Nodes that do not say theirs. */
+    fallback,
+    /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
+    ofAgents: new Map<RouterObject, Map<string, RouterAnswer>>(),
+    /** Of each plane the object, of whichever Node, that shows it. */
+    shown: new Map(
+      PLANES.flatMap(({ name, shown }) =>
+        objects
+          .filter(({ kind, settings }) => kind === shown?.kind && settings[shown.key] === shown.value)
+          .map((object) => [name, object] as const),
+      ),
+    ),
+  };
+};
+
+type Context = ReturnType<typeof contextOf>;
 
 /** Pods of the Node, then DaemonSets that select it and of which no Pod is known at all; `absent`: those with Pods elsewhere and none here. */
 const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: Node) => {
@@ -50,32 +73,18 @@ const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: Node) => {
   };
 };
 
-/** What the image of its agent names. */
-export const versionOf = (
-  plane: DataPlane,
-  agents: readonly RouterObject[],
-): { version: RouterVersion; evidence: Evidence } | undefined => {
-  for (const agent of agents) {
-    const own = agent.containers.filter(({ name }) => plane.agent.containers?.includes(name) === true);
-    for (const { name, image: value } of own.length > 0 ? own : agent.containers) {
+/** What the image of its agent names, and where. */
+export const versionOf = ({ agent: { containers: names = [] } }: DataPlane, agents: readonly RouterObject[]) =>
+  agents.flatMap((agent) => {
+    const own = agent.containers.filter(({ name }) => names.includes(name));
+    return (own.length > 0 ? own : agent.containers).flatMap(({ name, image: value }) => {
       const version = imageVersion(value);
-      if (version === undefined) continue;
-      return { version, evidence: { object: routerObjectTitle(agent), field: `containers[${name}].image`, value } };
-    }
-  }
-  return undefined;
-};
+      const evidence: Evidence = { object: objectTitle(agent), field: `containers[${name}].image`, value };
+      return version === undefined ? [] : [{ version, evidence }];
+    });
+  })[0];
 
-interface Judged {
-  readonly holds: boolean;
-  readonly found: readonly Found[];
-}
-
-const judge = (
-  { settings = {} }: DataPlane,
-  requirements: Requirements,
-  scope: Parameters<typeof settingValue>[1],
-): Judged => {
+const judge = ({ settings = {} }: DataPlane, requirements: Requirements, scope: Scope) => {
   const judged = Object.entries(requirements).map(([setting, values]) => {
     const found = settingValue(settings[setting] ?? { places: [] }, scope);
     return { found, holds: values.includes(found.value ?? '') };
@@ -83,19 +92,19 @@ const judge = (
   return { holds: judged.every(({ holds }) => holds), found: judged.map(({ found }) => found) };
 };
 
+type Judged = ReturnType<typeof judge>;
+
 const missingText = ({ found }: Judged): string[] => found.flatMap(({ missing }) => missing ?? []);
 
-interface PlaneInput {
-  readonly plane: DataPlane<PlaneName>;
-  readonly node: Node;
-  readonly agents: readonly RouterObject[];
-  readonly doubts: readonly string[];
-  readonly routes: Judged;
-}
-
-const planeAnswer = ({ plane, node, agents, doubts, routes }: PlaneInput, context: Context): RouterAnswer => {
+const planeAnswer = (
+  plane: DataPlane<PlaneName>,
+  scope: Scope,
+  routes: Judged,
+  doubts: readonly string[],
+  context: Context,
+): RouterAnswer => {
   const { title, versions, source, note } = plane;
-  const scope = { node, agents, objects: context.objects };
+  const { node, agents } = scope;
   const stated = plane.cilium === true ? context.stated.cilium : undefined;
   const follows = judge(plane, plane.follows ?? {}, scope);
   const image = versionOf(plane, agents);
@@ -124,8 +133,7 @@ const planeAnswer = ({ plane, node, agents, doubts, routes }: PlaneInput, contex
     return { kind: 'ruled', name: version === undefined ? title : `${title} ${versionText(version)}`, rule };
   };
   const agent = agents[0] ?? context.shown.get(plane.name);
-  const named =
-    agent === undefined ? [] : [{ object: routerObjectTitle(agent), field: 'metadata.name', value: agent.name }];
+  const named = agent === undefined ? [] : [{ object: objectTitle(agent), field: 'metadata.name', value: agent.name }];
   const draft = {
     router: plane.name,
     title,
@@ -165,9 +173,7 @@ const statedAnswer = (node: Node, proxy: NonNullable<Stated['proxy']>, context: 
 };
 
 const doubtsAbout = (absent: readonly RouterObject[], agent: DataPlane['agent']): string[] =>
-  absent
-    .filter((set) => isAgent(agent, set))
-    .map((set) => `${routerObjectTitle(set)} has Pods on other Nodes but not here`);
+  absent.filter((set) => isAgent(agent, set)).map((set) => `${objectTitle(set)} has Pods on other Nodes but not here`);
 
 /** What would show more, for the sentence of an assumption. */
 const WOULD_SHOW =
@@ -184,8 +190,9 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
     const own = agents.filter((agent) => isAgent(plane.agent, agent));
     doubts.push(...doubtsAbout(absent, plane.agent));
     if (own.length === 0 && !context.shown.has(plane.name)) continue;
-    const routes = judge(plane, plane.routes ?? {}, { node, agents: own, objects });
-    if (routes.holds) return planeAnswer({ plane, node, agents: own, doubts, routes }, context);
+    const scope = { node, agents: own, objects };
+    const routes = judge(plane, plane.routes ?? {}, scope);
+    if (routes.holds) return planeAnswer(plane, scope, routes, doubts, context);
     doubts.push(...missingText(routes).map((text) => `${plane.title}: ${text}`));
   }
   if (sign?.router === 'kube-proxy-windows') {
@@ -215,34 +222,9 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
   return kubeProxyAnswer(node, { evidence, doubts: why === '' ? doubts : [...doubts, why], source }, context);
 };
 
-interface RoutersInput {
-  readonly objects: readonly RouterObject[];
-  readonly nodes: readonly Node[];
-  readonly stated?: Stated;
-  readonly fallback?: KubernetesVersion | undefined;
-}
-
 /** Answers for Nodes, each worked out once. */
-export const createRouters = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
-  const pods = objects.filter(({ kind, nodeName }) => kind === 'Pod' && nodeName !== '');
-  const context: Context = {
-    objects,
-    podsOf: Map.groupBy(pods, ({ nodeName }) => nodeName),
-    daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
-    configMaps: objects.filter(({ kind }) => kind === 'ConfigMap'),
-    withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
-    disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
-    stated,
-    fallback,
-    ofAgents: new Map(),
-    shown: new Map(
-      PLANES.flatMap(({ name, shown }) =>
-        objects
-          .filter(({ kind, settings }) => kind === shown?.kind && settings[shown.key] === shown.value)
-          .map((object) => [name, object] as const),
-      ),
-    ),
-  };
+export const createRouters = (input: RoutersInput) => {
+  const context = contextOf(input);
   const known = new Map<string, RouterAnswer>();
   const of = (node: Node): RouterAnswer => {
     const answer = known.get(nameOf(node)) ?? answerFor(node, context);

@@ -5,15 +5,6 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import type { CiliumOptions, FeatureGates, Proxy } from '../../upstream/index.ts';
 import type { PlaneName } from './planes.ts';
 
-/** A container of a data plane's agent. */
-export interface RouterContainer {
-  readonly name: string;
-  readonly image: string;
-  /** Command and arguments. */
-  readonly args: readonly string[];
-  readonly env: StringMap;
-}
-
 /** A DaemonSet, Pod, Deployment, ConfigMap or custom resource, as far as it shows or configures a data plane. */
 export interface RouterObject {
   readonly kind: string;
@@ -26,7 +17,8 @@ export interface RouterObject {
   readonly owner: string;
   /** Alternatives by which Nodes are selected; none: every Node. */
   readonly nodes: readonly LabelSelector[];
-  readonly containers: readonly RouterContainer[];
+  /** `args`: command and arguments. */
+  readonly containers: readonly Readonly<{ name: string; image: string; args: readonly string[]; env: StringMap }>[];
   /** Names of ConfigMaps that it mounts. */
   readonly configMaps: readonly string[];
   /** Settings of a ConfigMap or custom resource, by dotted path. */
@@ -80,22 +72,6 @@ export interface NodeRouting {
   readonly proxy: Proxy;
   readonly version: KubernetesVersion;
   readonly gates?: FeatureGates;
-}
-
-export interface RouterAnswer {
-  readonly router: RouterName;
-  /** For people: `Calico eBPF`. */
-  readonly title: string;
-  /** As its image says, `3.29.1`; null where that is not known. */
-  readonly version: string | null;
-  readonly certainty: Certainty;
-  /** Why it is not `seen`, and what would show more; empty where it is. */
-  readonly why: string;
-  readonly evidence: readonly Evidence[];
-  readonly behaviour: Behaviour;
-  /** What else is to be known: version skew, who routes the host network. */
-  readonly notes: readonly string[];
-  readonly routing: NodeRouting;
 }
 
 /** What the person who asks says, which counts more than objects. */

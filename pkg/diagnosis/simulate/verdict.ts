@@ -51,7 +51,7 @@ const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, 
 /** Where traffic goes, and by which rules. */
 export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame) => {
   const { groups, family, port, routing, weights, bill } = frame;
-  const routes = groupRoutesOf({ service, slices, groups, routing, port, family });
+  const routes = groupRoutesOf(groups, { service, slices, routing, port, family });
   const routeOf = new Map(routes.map((route) => [route.node, route]));
   const of = ({ metadata }: Node): GroupRoute | undefined => routeOf.get(metadata?.name ?? '');
   const traffic = trafficOf({

@@ -89,7 +89,7 @@ describe('diagnosis: routes of groups', () => {
           const groups = groupNodes(nodes, alike);
           const slices = [slice({ endpoints: first }), slice({ metadata: { name: 'other' }, endpoints: second })];
           const alone = routesOf({ service: own, slices, nodes, routing }).map((route) => facts(route, route.node));
-          const grouped = groupRoutesOf({ service: own, slices, groups, routing }).flatMap((route) =>
+          const grouped = groupRoutesOf(groups, { service: own, slices, routing }).flatMap((route) =>
             route.nodes.map((each) => facts(route, nameOf(each))),
           );
           expect(grouped).to.have.deep.members(alone);
@@ -112,7 +112,7 @@ describe('diagnosis: routes of groups', () => {
     ];
     const proxy: Proxy = { kind: 'cilium', serviceTopology: true };
     const routing = (): NodeRouting => ({ proxy, version: NEWEST_KNOWN_VERSION });
-    const routes = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes, alike), routing });
+    const routes = groupRoutesOf(groupNodes(nodes, alike), { service: own, slices, routing });
     const used = routes.map((route) => [nameOf(route.nodes[0]!), route.used.length]);
     expect(used).to.have.deep.members([
       ['n0', 1],
@@ -129,7 +129,7 @@ describe('diagnosis: routes of groups', () => {
       ['n00', 15],
       ['n01', 15],
     ]);
-    const routes = groupRoutesOf({ service: service(), slices: [slice()], groups, routing: byKubelet });
+    const routes = groupRoutesOf(groups, { service: service(), slices: [slice()], routing: byKubelet });
     expect(routes.map((route) => route.nodes.length)).to.deep.equal([15, 15]);
   });
 });

@@ -5,7 +5,8 @@ import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { routersOf } from '../../../../pkg/diagnosis/routers/routers.ts';
-import type { RouterAnswer, Stated } from '../../../../pkg/diagnosis/routers/types.ts';
+import type { RouterAnswer } from '../../../../pkg/diagnosis/routers/kube-proxy.ts';
+import type { Stated } from '../../../../pkg/diagnosis/routers/types.ts';
 import { node } from '../../../fixtures/core.ts';
 import { CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 

@@ -56,7 +56,7 @@ const check = (runs: number, of: (cluster: ClusterCase) => void): void =>
 /** What the report of `route` leads to, worked out by hand: each Node's part divided evenly among what it uses. */
 const byRoutes = ({ nodes, service, slice }: Cluster, weights: SimulationReport['demand']): Matrix => {
   const zoneOf = new Map(slice.endpoints!.map(({ addresses, zone = '' }) => [addresses[0]!, zone]));
-  const { routes } = routesReport({ service, nodes, slices: [slice], routers: createRouters({ objects: [], nodes }) });
+  const { routes } = routesReport(createRouters({ objects: [], nodes }), { service, nodes, slices: [slice] });
   const matrix: Record<string, Record<string, number>> = {};
   for (const { zone, cluster } of routes) {
     const { share, nodes: count } = weights.zones[zone]!;
