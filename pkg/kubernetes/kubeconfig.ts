@@ -254,13 +254,13 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
 };
 
 /**
- * What files and plug-ins say passes. A crash of client-node's means that a field has a wrong type or that a plug-in printed no
- * credential, and its message quotes what was printed.
+ * What files and plug-ins say passes. A crash of client-node's means that a field has a wrong type, that a plug-in printed no
+ * credential, or that an id-token has expired, which 2.0.1 never renews (openid-client refuses its issuer); its message quotes what was printed.
  */
 const withoutQuotes = (error: unknown, context: string): unknown =>
   error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError
     ? new KubeConfigError(
-        `context ${shown(context)}: its user's entry, or what its plug-in printed, gives no credential`,
+        `context ${shown(context)}: its user's entry, or what its plug-in printed, gives no credential; an expired id-token is renewed by kubectl`,
       )
     : error;
 

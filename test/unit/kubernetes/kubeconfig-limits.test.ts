@@ -156,6 +156,18 @@ describe('loadKubeConfig, its limits', () => {
         .and.not.contain('hunter2');
     });
 
+    it('an id-token of OpenID Connect that has expired, and says who renews it: client-node does not', async () => {
+      const idToken = ['{}', '{"exp":1}', ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
+      const issuer = { 'idp-issuer-url': 'https://127.0.0.1:1', 'client-id': 'kubernetes' };
+      const config = { 'id-token': idToken, 'refresh-token': 's3cr3t', ...issuer };
+      const user = { 'auth-provider': { name: 'oidc', config } };
+      const refused = await rejection(load(kubeconfig({ user })).credentials());
+      expect(refused).to.be.instanceOf(KubeConfigError);
+      expect(inspect(refused, { depth: 10 }))
+        .to.contain('an expired id-token is renewed by kubectl')
+        .and.not.contain('s3cr3t');
+    });
+
     it('broken YAML, without quoting the token beside the fault', () => {
       bed.folder.write('config', `users:\n- name: u\n  user:\n    token: "s3cr3t\n  bad: [`);
       let thrown: unknown;
