@@ -257,17 +257,6 @@ const byArgo: By = (question) =>
       )
     : undefined;
 
-/** docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig. */
-const byRke2: By = (question) => {
-  const { labels, annotations } = question;
-  const release = annotations['meta.helm.sh/release-name'] ?? '';
-  return labels['helm.sh/chart']?.startsWith('rke2-') === true && release !== ''
-    ? keeps(
-        `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`,
-      )
-    : undefined;
-};
-
 /** Who writes a field or the status of objects of others, or any object for a person; `unknown` is a client that names itself nowhere. */
 const PASSERS_BY =
   /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|unknown$|manager$|controller$|speaker$)|cloud-controller/;
@@ -296,11 +285,14 @@ const byWriter: By = ({ labels, managers, about }) => {
 
 const byHelm: By = (question) => {
   const { labels, annotations, managers } = question;
-  const isHelms =
-    labels['app.kubernetes.io/managed-by'] === 'Helm' ||
-    annotations['meta.helm.sh/release-name'] !== undefined ||
-    managers.has('helm');
+  const release = annotations['meta.helm.sh/release-name'];
+  const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm' || release !== undefined || managers.has('helm');
   if (!isHelms) return byWriter(question);
+  // docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig.
+  if (release !== undefined && labels['helm.sh/chart']?.startsWith('rke2-') === true)
+    return keeps(
+      `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`,
+    );
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return keeps(
@@ -312,7 +304,7 @@ const byHelm: By = (question) => {
 };
 
 /** In this order: what Flux, Argo CD or Fleet install by Helm carries Helm's marks too. */
-const OWNERS = [byGardener, byEks, byAks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byRke2, byHelm] as const;
+const OWNERS = [byGardener, byEks, byAks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
 export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): OwnerNote | undefined => {

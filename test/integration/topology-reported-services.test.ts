@@ -18,6 +18,7 @@ const ZONES = {
   whenUnsatisfiable: 'DoNotSchedule',
   labelSelector: { matchLabels: { app: 'web' } },
 };
+const ON_NODES = { ...ZONES, topologyKey: 'kubernetes.io/hostname' };
 const WAITING = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -665,6 +666,30 @@ const ROWS: readonly Row[] = [
     'NotRequested',
     /^✗ not wanted: /,
     /"PreferSameZone"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
+  ],
+  [
+    'https://github.com/spegel-org/spegel/pull/1313',
+    { version: '1.35.1', spec: CLOSE, pods: null, extra: [OF_DAEMON_SET] },
+    'Effective',
+    '',
+    /^✓ effective: 100 %/,
+    /SPREAD every Node has an endpoint: the value PreferSameNode keeps/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/109364',
+    { spec: CLOSE, pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /waits for a Node: its DoNotSchedule constraints on kubernetes\.io\/hostname and .*\/zone may together leave no Node/,
+  ],
+  [
+    'https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/troubleshoot-uneven-traffic-distribution',
+    { nodeLabels: { 'cloud.google.com/gke-nodepool': 'a' }, spec: LOCAL_ENTRY, endpoints: ['a', 'a', 'a', 'b'] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ not wanted: /,
+    /1 endpoint .* on node-1 as much as 3 on node-0\. .*weighted-load-balancing: pods-per-node.*ZoneFailsHealthCheck/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121590',

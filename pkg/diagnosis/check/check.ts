@@ -117,9 +117,13 @@ const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): n
     .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
 };
 
-/** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
-const spreadRules = (workload: Workload, replicas: number): Said[] =>
-  workload.spread.flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable, topologyKey }): Said[] => {
+/** Of one workload, with or without a request for routing by zone: rules that cannot do what they say. */
+const spreadRules = (workload: Workload, replicas: number): Said[] => {
+  // Regions have three zones, or hardly more.
+  const many = `the podAntiAffinity of ${workloadTitle(workload)} lets one Pod in each zone: of its ${replicas} replicas the others wait`;
+  if (replicas > 3 && replicas < Infinity && workload.apart?.includes(LABEL_ZONE) === true)
+    return [said('warning', 'OnePerZone', many)];
+  return workload.spread.flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable, topologyKey }): Said[] => {
     const title = workloadTitle(workload);
     const which = topologyKey === LABEL_ZONE ? 'zone' : topologyKey;
     if (!selectsOwn)
@@ -131,6 +135,7 @@ const spreadRules = (workload: Workload, replicas: number): Said[] =>
     const message = `maxSkew ${maxSkew} of ${title} allows all ${replicas} replicas in one zone`;
     return [said('warning', 'SpreadTooWide', message)];
   });
+};
 
 /** Of a workload behind a Service that asks for routing by zone. */
 const placementRules = (workload: Workload, replicas: number): Said[] => {
@@ -189,10 +194,14 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
   return remedies[reason] ?? remedyOf(reason);
 };
 
+const GONE_KEYS =
+  'its topologyKeys, which Kubernetes 1.22 removed, are read by nothing: now trafficDistribution has PreferSameZone, and PreferSameNode for kubernetes.io/hostname';
+
 /** Several replicas behind it, and it asks for nothing. */
 const silence = (service: Service, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
+  if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS)];
   if (replicas < 2 || internalTrafficPolicy === 'Local') return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;

@@ -77,16 +77,20 @@ export const useField: Fix = (facts) => {
 };
 
 const NODE_LINE =
-  '# every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone';
+  'every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone';
+
+/** Where its Pods are as a DaemonSet has them, and what reads the newer name of a zone reads hints for Nodes too. */
+export const nodeLines = (facts: Facts): readonly string[] => {
+  const { nodes, pods, workloads, endpoints } = facts;
+  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
+  const isEverywhere = pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
+  return isEverywhere && settingsFor(facts).distribution === 'PreferSameZone' ? [NODE_LINE] : [];
+};
 
 /** Asks with a setting that every version recognises. */
 export const ask: Fix = (facts) => {
   const steps = useField(facts) ?? annotate(facts);
-  const hosts = new Set(facts.endpoints.map(({ nodeName }) => nodeName));
-  // As a DaemonSet has it; what reads hints for Nodes reads the newer name of a zone too.
-  const { nodes, pods, workloads } = facts;
-  const isEverywhere = pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
-  return isEverywhere && settingsFor(facts).distribution === 'PreferSameZone' ? [...(steps ?? []), NODE_LINE] : steps;
+  return steps && [...steps, ...nodeLines(facts).map((line) => `# ${line}`)];
 };
 
 /** No release before 1.21 has hints that could be asked for, and a gate that a component does not know keeps it from starting. */

@@ -12,8 +12,8 @@ export interface Kind {
   readonly blindIn?: RegExp;
   /** Under the policy Local: what to do for a zone without Pods. Default: the load balancer leaves its Nodes out. */
   readonly reach?: string;
-  /** It could send to Pods as well. */
-  readonly toPods?: true;
+  /** Under the policy Local: what has it share traffic alike among Pods. */
+  readonly evenly?: string;
   /** Name of its DaemonSet, which has to run where traffic is to enter. */
   readonly daemonSet?: RegExp;
 }
@@ -30,6 +30,7 @@ export interface Family extends Kind {
 
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
+const TO_PODS = 'send to Pods (target type IP)';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 export const ELECTION = 'svc_election';
@@ -128,12 +129,12 @@ export const FAMILIES: readonly Family[] = [
       'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
     reach:
       'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.',
-    toPods: true,
+    evenly: TO_PODS,
     modes: {
       'cross-zone': {
         enters: 'through targets in any zone (cross-zone load balancing is on)',
         remedy: 'Cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
-        toPods: true,
+        evenly: TO_PODS,
       },
     },
   },
@@ -141,6 +142,8 @@ export const FAMILIES: readonly Family[] = [
     shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
     label: /^cloud\.google\.com\/gke-/,
     enters: 'through any Node that the load balancer of Google picks',
+    // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
+    evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
     remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only: \`spec.trafficDistribution: PreferClose\` (kubernetes/ingress-gce#2815).`,
     modes: {
       affinity: {

@@ -163,6 +163,17 @@ const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
   return isLast && router === 'kube-proxy' && !isEnabled('ProxyTerminatingEndpoints', routing.version, routing.gates);
 };
 
+/** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several. */
+const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Entry): Cause[] => {
+  const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
+  const [few, many] = [counts[0], counts.at(-1)];
+  if (announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
+  const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
+  const other = evenly === undefined ? '' : `, or have the load balancer ${evenly}`;
+  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}.`;
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+};
+
 /** Under `externalTrafficPolicy: Local`: where traffic from outside may enter, and what of it finds no Pod. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
@@ -193,7 +204,9 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const why = pinned === undefined ? '' : ` ${whyEmpty(facts, pinned, empty)}`;
   const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
-  return fails(evidence, pinned ? PINNED_REMEDY : (blind ?? reach ?? LEFT_OUT));
+  const remedy = pinned ? PINNED_REMEDY : (blind ?? reach ?? LEFT_OUT);
+  // What is as intended comes after what is not.
+  return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
 };
 
 /** Through which Nodes traffic from outside enters, and how they share it. */
@@ -207,16 +220,12 @@ export const entryCauses = (facts: Facts): Cause[] => {
   const outside = `Service ${name} has ${by}: traffic from outside`;
   if (externalTrafficPolicy !== 'Local')
     return say(`${outside} is routed by the zone of the Node through which it enters: ${entry.enters}.`, entry.remedy);
-  const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
-  const [few, many] = [counts[0], counts.at(-1)];
-  if (entry.remedy === NODE_PORT.remedy || !few || !many) return [];
+  if (entry.remedy === NODE_PORT.remedy) return [];
+  const uneven = unevenEntry(facts, entry);
+  if (uneven.length > 0) return uneven;
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
-  const isSaid = (entry.announced !== undefined || type === 'NodePort') && !entry.isStranded && counts.length > 1;
-  if (entry.announced === 'one' || many[1] < 2 * few[1]) return isSaid ? say(stays, entry.remedy) : [];
-  const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
-  const toPods = entry.toPods === undefined ? '' : ', or have the load balancer send to Pods (target type IP)';
-  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${toPods}.`;
-  return say(evidence, remedy);
+  const isSaid = (entry.announced !== undefined || type === 'NodePort') && !entry.isStranded;
+  return isSaid && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1 ? say(stays, entry.remedy) : [];
 };
 
 /** kubernetes/kubernetes#131765 for nftables: mended by #132456, and in 1.33 by #133969. */

@@ -183,6 +183,10 @@ export const CHECK_REASONS = {
     '`maxSkew` of a constraint that spreads over zones allows all replicas in one zone.',
     'Set `maxSkew: 1`.',
   ),
+  OnePerZone: says(
+    'A required podAntiAffinity on zones lets one Pod in each zone, and there are more replicas than regions have zones.',
+    'Use a topologySpreadConstraint on `topology.kubernetes.io/zone` with `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule` instead.',
+  ),
   SpreadOnlyPreferred: says(
     'Spreading over zones is only preferred (`ScheduleAnyway`, or a preferred podAntiAffinity): a zone may get no Pod, and its clients then use all zones.',
     'Use a topologySpreadConstraint with `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',

@@ -86,6 +86,12 @@ export const waitingText = (facts: Facts): string => {
       : [
           `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away, as long as it has no nodeTaintsPolicy: Honor (Kubernetes 1.26 and newer)`,
         ]),
+    // kubernetes/kubernetes#109364
+    ...facts.workloads.flatMap((workload) => {
+      const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
+      const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
+      return hard.length > 1 ? [text] : [];
+    }),
     ...(facts.workloads.some(({ volumes }) => volumes === true)
       ? ['its volume may hold it to a zone without room, or where a constraint lets none in']
       : []),

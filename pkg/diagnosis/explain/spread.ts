@@ -7,6 +7,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
+import { nodeLines } from './ask.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { barrier, prefersApart, waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
@@ -31,7 +32,10 @@ const spreadBy = (workload: Workload): string => {
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
-export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
+export const spreadText = (facts: Facts): string => {
+  const { workloads, wish } = facts;
+  return [...workloads.map(spreadBy).sort(byText), ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
+};
 
 const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
 

@@ -31,6 +31,8 @@ const workload = (replicas: number, podSpec: object = {}) => ({
   spec: { replicas, template: { metadata: { labels: LABELS }, spec: podSpec } },
 });
 const spread = (...constraints: object[]) => ({ topologySpreadConstraints: constraints });
+const term = { labelSelector: { matchLabels: LABELS }, topologyKey: ZONE };
+const apart = { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } };
 const hpa = (maxReplicas: number) => ({
   apiVersion: 'autoscaling/v2',
   kind: 'HorizontalPodAutoscaler',
@@ -65,6 +67,7 @@ const ROWS: readonly Row[] = [
     [service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' }), SPREAD],
     'note NotRequested',
   ],
+  ['keys that were removed', [service({ topologyKeys: ['kubernetes.io/hostname'] })], 'warning NotRequested'],
   ['one replica and no wish', [service(), workload(1)], ''],
   ['one replica, and an autoscaler', [service(), workload(1), hpa(5)], 'warning NotRequested'],
   ['no workload behind it', [service()], ''],
@@ -125,16 +128,7 @@ const ROWS: readonly Row[] = [
     [service(FIELD), workload(3, spread(constraint({ topologyKey: 'kubernetes.io/hostname' })))],
     'warning PodsNotSpread',
   ],
-  [
-    'the field, and anti-affinity over zones',
-    [
-      service(FIELD),
-      workload(3, {
-        affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: ZONE }] } },
-      }),
-    ],
-    '',
-  ],
+  ['the field, and anti-affinity over zones', [service(FIELD), workload(3, apart)], ''],
   // argoproj/argo-cd manifests/ha/base/overlays/argocd-repo-server-deployment.yaml
   [
     'the field, and anti-affinity over zones that is only preferred',
@@ -181,6 +175,7 @@ const ROWS: readonly Row[] = [
     [workload(3, spread(constraint({ labelSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } })))],
     '',
   ],
+  ['more Pods than zones, one in each', [workload(6, apart)], 'warning OnePerZone'],
   ['a skew as large as the replicas', [workload(3, spread(constraint({ maxSkew: 3 })))], 'warning SpreadTooWide'],
   [
     'Pods of one zone only',
