@@ -262,9 +262,15 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       source,
     };
   });
-  return [...known, ...watchersOf(service, index.watchers), ...aliasesOf(service, index.members)].sort(
-    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
-  );
+  return [
+    ...known,
+    ...watchersOf(
+      service,
+      index.watchers,
+      (index.members.callers.get(key) ?? []).map(({ runner }) => runner),
+    ),
+    ...aliasesOf(service, index.members),
+  ].sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */

@@ -15,6 +15,9 @@ const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|m
 const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 
+const BY_LEADER =
+  'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
+
 /** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too. */
 const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
@@ -25,6 +28,9 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true,
   [/kafka|redpanda|cp-server|automq|^:9092$/, 'rack awareness (KIP-392): `client.rack` and `broker.rack`', true],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', true],
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
+  // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
+  [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
+  [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', true],
   [
     /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,

@@ -21,6 +21,8 @@ export interface Runner extends Pick<
 > {
   readonly calls?: RouterObject['calls'];
   readonly registry?: string;
+  /** Labels of Pods that it looks for. */
+  readonly selectors?: readonly string[];
 }
 
 type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
@@ -52,7 +54,7 @@ const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   );
   const byAccount = Map.groupBy(rights, ({ account }) => account);
   return {
-    accounts: [...byAccount.keys()],
+    accounts: [...byAccount].flatMap(([account, own]) => (own.every(({ ifNamed }) => ifNamed) ? [] : [account])),
     /** Bindings name an account, all of its namespace, or all. */
     of: (account: Account) =>
       [accountOf(account), `${account.namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
@@ -111,7 +113,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
     const near = own
       .filter(({ within, lookups }) => within !== '' || (lookups && !suspected && runner.kind !== 'Pod'))
-      .filter(({ everything, writes }) => !everything && !writes && !isScraper)
+      .filter(({ everything, writes }) => !everything && (!writes || runner.selectors) && !isScraper)
       .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
       .map((right) => ({ runner, may: right }));
     return { runner, may, near, routed, entrance, suspected };
@@ -146,27 +148,41 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
   ];
 };
 
-/** Suspected by what they may do, not by name. */
-export const watchersOf = (service: Service, index: WatcherIndex) => {
-  const near = (index.near.get(serviceRefOf(service).namespace) ?? [])
-    .filter(({ runner }) => !selects(service, runner))
+/** Suspected by what they may do, not by name; `callers`: workloads that name the Service. */
+export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[]) => {
+  const { namespace: space } = serviceRefOf(service);
+  const pods = (index.runners.get(space) ?? []).filter((each) => selects(service, each));
+  const looksFor = (labels: string): boolean => {
+    const matchLabels = Object.fromEntries(labels.split(',').map((label) => label.split('=')));
+    return pods.some(({ podLabels }) => matchesSelector({ matchLabels }, podLabels));
+  };
+  const near = (index.near.get(space) ?? [])
+    .filter(({ runner, may: { ifNamed, writes, watches } }) => {
+      const isNamed = runner.selectors?.some(looksFor) === true || (watches !== 'Pods' && callers.includes(runner));
+      return !selects(service, runner) && (isNamed || (!ifNamed && !writes));
+    })
     .map((each) => ({ ...each, why: each.may.within === '' ? 'everywhere' : 'of this namespace' }));
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
     may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],
   );
-  return [...near, ...wide].map(({ runner, may: { watches, binding, name: role, namespace, within }, why }) => ({
-    client: runner.name,
-    evidence: {
-      object: objectTitle(runner),
-      field: namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`,
-      value: `may watch ${watches}`,
+  return [...near, ...wide].map(
+    ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why }) => {
+      const may = `${ifNamed ? 'names the Service or its Pods, and may read' : 'may watch'} ${watches}`;
+      return {
+        client: runner.name,
+        evidence: {
+          object: objectTitle(runner),
+          field: namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`,
+          value: may,
+        },
+        decides: `it ${may} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
+        setting:
+          'have it connect to the name of the Service (Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`), or set zones in its own configuration',
+        all: false,
+        possible: true,
+        source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
+        watches: ifNamed ? undefined : watches,
+      };
     },
-    decides: `it may watch ${watches} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
-    setting:
-      'have it connect to the name of the Service (Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`), or set zones in its own configuration',
-    all: false,
-    possible: true,
-    source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
-    watches,
-  }));
+  );
 };

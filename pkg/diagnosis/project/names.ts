@@ -39,16 +39,25 @@ const registryIn = (texts: readonly Text[]): string | undefined =>
       REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),
   )?.name;
 
-/** What variables and arguments name: hosts that may be Services, and where it registers itself. */
+/** Labels, as `app=web,tier=db`. */
+const LABELS = /^(?:[\w./-]+=[\w.-]+(?:,|$))+$/;
+
+/** What variables and arguments name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
 export const namesIn = (podSpec: Fields) => {
   const texts = listIn(podSpec, 'containers').flatMap((container) => [
     ...listIn(container, 'env').map((item) => pickTexts(item, 'name', 'value')),
     ...['command', 'args'].flatMap((key) =>
-      textsIn(container, key).map((value) => ({ name: /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value })),
+      textsIn(container, key).map((value, at, { [at - 1]: before = '' }) => {
+        const flag = /^-+[\w.-]+$/.exec(before)?.[0];
+        return { name: flag ?? /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value };
+      }),
     ),
   ]);
   const calls = hostsIn(texts);
-  return { calls: calls.length === 0 ? undefined : calls, registry: registryIn(texts) };
+  const asked = texts.filter(({ name }) => /selector/i.test(name)).map(({ value }) => value.replace(/^-+[\w.-]+=/, ''));
+  const selectors = asked.filter((value) => LABELS.test(value));
+  const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
+  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors) };
 };
 
 /** ConfigMaps that its containers read. */
@@ -63,26 +72,20 @@ export const configMapsIn = (podSpec: Fields): string[] => {
 
 /** Words of a file are no hosts, but addresses are, and what alone follows such a key. */
 const ENTRY =
-  /:\/\/|\.svc\b|[a-z]:\d{2,5}\b|^\W*[\w.-]*(?:host|addr|server|service|target|upstream|url|endpoint)\w*\W{1,4}[a-z][\w.-]*\W*$/i;
-const COMMENT = /^(?:#|\/\/|;|--)/;
+  /^(?!#|\/\/|;|--)(?:.*(?::\/\/|\.svc\b|[a-z]:\d{2,5}\b)|\W*[\w.-]*(?:host|addr|server|service|target|upstream|url|endpoint)\w*\W{1,4}[a-z][\w.-]*\W*$)/i;
 const MOST_LINES = 2_000;
 
 /** What a ConfigMap names, in variables and in files of any format. */
 export const namesInConfig = (object: Fields, configMap: string) => {
   const by = `ConfigMap ${configMap}`;
-  const all = Object.entries(stringsIn(object, 'data')).map(([name, value]) => ({ name, value }));
-  const [files, variables] = [
-    all.filter(({ value }) => value.includes('\n')),
-    all.filter(({ value }) => !value.includes('\n')),
-  ];
-  const lines = files.flatMap(({ value }) => value.split(/[\n,{}]+/, MOST_LINES).map((line) => line.trim()));
-  const entries = lines.filter((line) => ENTRY.test(line) && !COMMENT.test(line)).map((value) => ({ name: '', value }));
-  const fields = files
-    .flatMap(({ value }) => Object.entries(flatYaml(value)))
-    .map(([name, value]) => ({ name, value }));
-  const hosts = hostsIn([...variables, ...entries]).map(
-    (call) => [`${call.scheme ?? ''}${call.host}`, { ...call, by }] as const,
-  );
-  const isRegistered = registryIn([...variables, ...entries, ...fields]) !== undefined;
-  return { calls: [...new Map(hosts).values()], registry: isRegistered ? by : undefined };
+  const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]): Text[] => {
+    if (!value.includes('\n')) return [{ name, value }];
+    const lines = value
+      .split(/[\n,{}]+/, MOST_LINES)
+      .map((line) => ({ name: '', value: line.trim().slice(0, LONGEST) }));
+    const fields = Object.entries(flatYaml(value)).map(([path, own]) => ({ name: path, value: own }));
+    return [...lines.filter((line) => ENTRY.test(line.value)), ...fields.filter((own) => REGISTRY_NAME.test(own.name))];
+  });
+  const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));
+  return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by };
 };

@@ -222,20 +222,24 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));
   // With names, as for the locks of older leader elections, only those objects are seen.
   const rules = listIn(object, 'rules').filter((rule) => textsIn(rule, 'resourceNames').length === 0);
-  const readable = rules.filter((rule) => has(rule, 'verbs', 'list', 'watch'));
-  const watches = Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
-    readable
-      .filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource))
-      .map((rule) => ({
-        kind,
-        named:
-          textsIn(rule, 'resources').includes(resource) || (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
-      })),
-  );
-  const reads = new Set(readable.flatMap((rule) => textsIn(rule, 'resources')));
-  // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661); operators write what they watch.
-  const byPods = namespace !== '' && reads.has('pods') && reads.has('services');
-  const [first = byPods ? { kind: 'Pods', named: true } : undefined] = watches;
+  const by = (...verbs: readonly string[]) => rules.filter((rule) => has(rule, 'verbs', ...verbs));
+  const watchesOf = (readable: readonly Fields[]) =>
+    Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
+      readable
+        .filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource))
+        .map((rule) => ({
+          kind,
+          named:
+            textsIn(rule, 'resources').includes(resource) ||
+            (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
+        })),
+    );
+  const watches = watchesOf(by('list', 'watch'));
+  const reads = new Set(by('list', 'watch').flatMap((rule) => textsIn(rule, 'resources')));
+  // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661), and some ask for those of one Service only.
+  const inside =
+    namespace === '' ? [] : [...(reads.has('pods') ? [{ kind: 'Pods', named: true }] : []), ...watchesOf(by('get'))];
+  const [first = inside[0]] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
   const writes = listIn(object, 'rules').some(
@@ -252,6 +256,8 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     /** It writes endpoints as well, as who elects a leader by them. */
     writes,
     watches: watches.find(({ named }) => named)?.kind ?? first.kind,
+    /** Only for what names the Service, or labels of its Pods (ThreeMammals/Ocelot#1134, vllm-project/production-stack). */
+    ifNamed: watches.length === 0 && !(reads.has('pods') && reads.has('services')),
     everything: !first.named && !watches.some(({ named }) => named),
     /** It is for clients that look Services up, and nothing else (zeromicro/go-zero#988). */
     lookups: !name.startsWith('system:') && [...reads].every((own) => /^(?:endpoint\w+|services|pods)$/.test(own)),

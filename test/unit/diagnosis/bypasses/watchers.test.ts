@@ -10,14 +10,14 @@ import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 type Extra = KubernetesObject & { readonly [field: string]: unknown };
 
-const edge = (image = 'own/edge:1.0', serviceAccountName = 'edge'): Extra => ({
+const edge = (image = 'own/edge:1.0', serviceAccountName = 'edge', args: readonly string[] = []): Extra => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: 'edge', namespace: 'infra' },
   spec: {
     template: {
       metadata: { labels: { app: 'edge' } },
-      spec: { serviceAccountName, containers: [{ name: 'edge', image }] },
+      spec: { serviceAccountName, containers: [{ name: 'edge', image, args }] },
     },
   },
 });
@@ -75,7 +75,7 @@ const user = (name: string): Extra => binding({ kind: 'User', name: `system:${na
 const LB = entrance('LoadBalancer');
 /** What the workload behind the load balancer may do. */
 const may = (...rights: readonly KubernetesObject[]): KubernetesObject[] => [edge(), LB, ...rights];
-const web = service({ metadata: { name: 'web', namespace: 'shop' } });
+const web = service({ metadata: { name: 'web', namespace: 'shop' }, spec: { selector: { app: 'web' } } });
 
 const PODS = roleIn('shop', { resources: ['pods', 'services'] }, { resources: ['leases'], verbs: ['update'] });
 const OPERATOR = roleIn(
@@ -138,6 +138,24 @@ describe('workloads that may go around the proxies', () => {
       );
     });
   }
+
+  const GET = roleIn('shop', { verbs: ['get'] });
+  const LIST = roleIn('shop', { resources: ['pods'], verbs: ['list', 'patch'] });
+  const named: readonly (readonly [string, Extra, string[], boolean])[] = [
+    ['gets endpoints of the Service that it names', GET, ['--to=web.shop'], true],
+    ['gets endpoints, and names another', GET, ['--to=db.shop'], false],
+    ['lists Pods by labels that those of the Service have', LIST, ['--k8s-label-selector', 'tier=a,app=web'], true],
+    ['lists Pods by other labels', LIST, ['--selector=tier=a,app=db'], false],
+    ['lists Pods, and names the Service', LIST, ['--to=web.shop'], false],
+  ];
+  const ofWeb = { ...edge(), metadata: { name: 'web', namespace: 'shop' } };
+  const labels = { app: 'web', tier: 'a' };
+  for (const [name, right, args, is] of named)
+    it(`${is ? 'one' : 'none'} that ${name}`, () => {
+      const pods = { ...ofWeb, spec: { template: { metadata: { labels }, spec: { serviceAccountName: 'web' } } } };
+      const shown = snapshotOf(web, pods, edge('own/edge:1.0', 'edge', args), right, bindingIn('shop'));
+      expect(bypassesOf(web, bypassIndex(shown)).map(({ client }) => client)).to.deep.equal(is ? ['edge'] : []);
+    });
 
   it('none of the Service whose Pods they are', () => {
     const own = entrance('LoadBalancer') as typeof web;
