@@ -4,43 +4,22 @@ import { planHints, planProportional } from '../../flow/planner.ts';
 import type { Demand } from '../../flow/types.ts';
 import { firstFamilyOf, readyEndpoints } from './lookup.ts';
 
-export interface PlanOptions {
-  /** Cores by client zone. */
-  readonly demand: Demand;
-  /** Cores of each endpoint, above 0. */
-  readonly capacity: number;
-  /** Fraction of the capacity, above 0. */
-  readonly targetUtilization: number;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
-}
+/**
+ * What to plan for: a demand in cores by client zone, with cores of each endpoint and the fraction of them to aim at, both above 0; or weights
+ * of the client zones in any unit, with how far an endpoint may be above its even share of the load, 0.2 = 20 %. In the report that share is 1
+ * then, and demand is given in such shares.
+ */
+type PlanFor =
+  | { readonly demand: Demand; readonly capacity: number; readonly targetUtilization: number }
+  | { readonly weights: Demand; readonly maxOverload: number };
 
-/** In the report the capacity of an endpoint is its even share of the load, 1, and demand is given in such shares. */
-export interface WeightedPlanOptions {
-  /** Of each client zone, in any unit. */
-  readonly weights: Readonly<Record<string, number>>;
-  /** How far an endpoint may be above its even share, 0.2 = 20 %. */
-  readonly maxOverload: number;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
-}
-
-/** The strategy `load-aware` at a demand, or `proportional` where weights are given. */
-export const planReport = (
-  service: Service,
-  slices: readonly EndpointSlice[],
-  options: PlanOptions | WeightedPlanOptions,
-) => {
-  const ready = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
+/** The strategy `load-aware` at a demand, or `proportional` where weights are given; of the Service's first family. */
+export const planReport = (service: Service, slices: readonly EndpointSlice[], wanted: PlanFor) => {
+  const ready = readyEndpoints(slices, firstFamilyOf(service, slices));
   const endpoints = ready.map(({ address, zone, forZones }) => ({ name: address, zone, forZones }));
-  const plan =
-    'weights' in options
-      ? planProportional({ endpoints, weights: options.weights, maxOverload: options.maxOverload })
-      : planHints({
-          endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity: options.capacity })),
-          demand: options.demand,
-          targetUtilization: options.targetUtilization,
-        });
+  const byLoad = ({ capacity, ...load }: Exclude<PlanFor, { weights: Demand }>) =>
+    planHints({ ...load, endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })) });
+  const plan = 'weights' in wanted ? planProportional({ ...wanted, endpoints }) : byLoad(wanted);
   const zoneOf = new Map(ready.map(({ address, zone }) => [address, zone]));
   const { zones, inZoneShare, maxUtilization, bounds } = plan;
   return {

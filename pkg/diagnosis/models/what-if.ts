@@ -1,36 +1,23 @@
 // Changes what is asked about: other numbers of ready endpoints in a zone.
-import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import { isEndpointReady, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';
 
-/** Why there is nothing to simulate. */
-type RefusalReason =
-  | 'ExternalName'
-  | 'Headless'
-  | 'NotProxied'
-  | 'NoNodes'
-  | 'RouterUnknown'
-  | 'NoReadyEndpoints'
-  | 'ZoneIsNone'
-  | 'EndpointWithoutZone'
-  | 'UnknownZone'
-  | 'NoDemand';
-
-/** A question that makes no sense for these objects. */
+/** A question that makes no sense for these objects, and by one CamelCase word why. */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError';
-  readonly reason: RefusalReason;
+  readonly reason: string;
 
-  constructor(reason: RefusalReason, message: string) {
+  constructor(reason: string, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
-export const refuse = (reason: RefusalReason, message: string): never => {
+export const refuse = (reason: string, message: string): never => {
   throw new SimulationError(reason, message);
 };
 
@@ -109,7 +96,7 @@ const addressOf = ({ addresses }: Endpoint): string => addresses[0] ?? '';
  */
 export const changeReplicas = (whatIf: WhatIf) => {
   const { family, replicas, nodes } = whatIf;
-  const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
+  const zones = zonesOfNodes(nodes);
   const ready = Map.groupBy(readyEndpoints(whatIf.slices, family), ({ zone }) => zone);
   const like = whatIf.slices.flatMap(endpointsOf).find(isEndpointReady);
   const gone = new Set<string>();
@@ -117,8 +104,8 @@ export const changeReplicas = (whatIf: WhatIf) => {
   const changes = new Map<string, { before: number; after: number }>();
   for (const [zone, after] of Object.entries(replicas).sort(([a], [b]) => byText(a, b))) {
     const there = ready.get(zone) ?? [];
-    if (!zones.has(zone) && after > there.length)
-      refuse('UnknownZone', `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, [...zones])}`);
+    if (!zones.includes(zone) && after > there.length)
+      refuse('UnknownZone', `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, zones)}`);
     changes.set(zone, { before: there.length, after });
     for (const endpoint of there.slice(after)) gone.add(endpoint.address);
     added.push(...newEndpoints(zone, after - there.length, there, whatIf, added.length, like));

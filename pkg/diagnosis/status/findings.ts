@@ -72,20 +72,16 @@ type StatusReason = keyof typeof STATUS_REASONS;
 /** Worth a word, but nothing is broken by it. */
 export const NOTES: ReadonlySet<StatusReason> = new Set(['ScaledToZero', 'ServicesIneffective']);
 
-export interface StatusFinding {
-  readonly reason: StatusReason;
-  readonly message: string;
-  readonly remedy: string;
-}
-
 /** As long as admission carries plans of the flow-controller over after the last renewal. */
 const DEAD_MANS_SWITCH_SECONDS = 600;
 /** Days before the end. The webhook renews when ten of thirty are left, so this is no longer a matter of course. */
 export const WARN_DAYS = 7;
 
 /** One finding where `applies`, else none. */
-const when = (applies: boolean, reason: StatusReason, message: string): StatusFinding[] =>
+const when = (applies: boolean, reason: StatusReason, message: string) =>
   applies ? [{ reason, message, remedy: STATUS_REASONS[reason].remedy }] : [];
+
+export type StatusFinding = ReturnType<typeof when>[number];
 
 const componentFindings = (each: ComponentStatus, namespace: string, { deployments, pods }: StatusEvidence) => {
   const { name, component, replicas } = each;

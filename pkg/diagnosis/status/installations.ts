@@ -1,7 +1,9 @@
 // Installations of the chart: which components each has, how they run, who leads, and who answers admission.
 import { type Lease, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
-import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE, LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { type Fields, byText, isFields, nameOf, sumOf } from '../../apis/values.ts';
+import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
+import { byText, nameOf, sumOf } from '../../apis/values.ts';
+import { serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
+import { fieldsIn } from '../project/fields.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 import {
   type ComponentConfig,
@@ -27,38 +29,27 @@ const DEFAULT_LEASES: Readonly<Record<string, string>> = {
   [COMMANDS.flowController]: COMMANDS.flowController,
 };
 
-/** A Lease that a component goes by. */
-interface LeaseUse {
-  readonly component: string;
-  /** `leader`: the one of its replicas that works; `claim`: the one of several installations that changes slices. */
-  readonly purpose: 'leader' | 'claim';
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** Of a configuration, which nothing has checked: empty where it is no object. */
-const sectionOf = (object: unknown, key: string): Fields =>
-  isFields(object) && isFields(object[key]) ? object[key] : {};
-
-/** Leases that the components of a namespace go by. */
-export const leaseUsesOf = (configs: readonly ComponentConfig[], own: string): LeaseUse[] => {
+/** Leases that the components of a namespace go by; `leader`: the one of its replicas that works, `claim`: the one of several installations that changes slices. */
+export const leaseUsesOf = (configs: readonly ComponentConfig[], own: string) => {
   const said = configs
     .filter(({ namespace }) => namespace === own)
     .flatMap(({ component, config }) => {
       const sections = [
-        ['leader', sectionOf(config, 'leaderElection')],
-        ['claim', sectionOf(sectionOf(config, 'installation'), 'claim')],
+        ['leader', fieldsIn(config, 'leaderElection')],
+        ['claim', fieldsIn(config, 'installation.claim')],
       ] as const;
-      return sections.flatMap(([purpose, { name, namespace = own }]): LeaseUse[] =>
+      return sections.flatMap(([purpose, { name, namespace = own }]) =>
         typeof name === 'string' && typeof namespace === 'string' ? [{ component, purpose, namespace, name }] : [],
       );
     });
   const leaders = new Set(said.flatMap(({ purpose, component }) => (purpose === 'leader' ? [component] : [])));
   const defaults = Object.entries(DEFAULT_LEASES)
     .filter(([component]) => !leaders.has(component))
-    .map(([component, name]): LeaseUse => ({ component, purpose: 'leader', namespace: own, name }));
+    .map(([component, name]) => ({ component, purpose: 'leader' as const, namespace: own, name }));
   return [...said, ...defaults];
 };
+
+type LeaseUse = ReturnType<typeof leaseUsesOf>[number];
 
 const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: number) => {
   const { namespace = '', name = '', annotations = {} } = metadata ?? {};
@@ -122,7 +113,7 @@ const installationStatus = (
   const useOf = ({ metadata }: Lease): LeaseUse | undefined =>
     uses.find((use) => use.namespace === metadata?.namespace && use.name === metadata.name);
   const own = evidence.configs.filter((config) => config.namespace === namespace);
-  const modes = own.flatMap(({ config }) => Object.keys(sectionOf(config, 'modes')));
+  const modes = own.flatMap(({ config }) => Object.keys(fieldsIn(config, 'modes')));
   return {
     namespace,
     release,
@@ -151,14 +142,9 @@ export const installationStatuses = (evidence: StatusEvidence, webhooks: readonl
     .map(([, deployments]) => installationStatus(evidence, deployments, webhooks));
 
 /** Addresses may be listed in a slice each; a Pod counts once. */
-const readyEndpoints = (
-  { slices }: ClusterSnapshot,
-  { namespace, name }: NonNullable<WebhookSummary['service']>,
-): number | null => {
+const readyEndpoints = ({ slices }: ClusterSnapshot, service: NonNullable<WebhookSummary['service']>) => {
   if (slices.kind === 'unknown') return null;
-  const own = slices.items.filter(
-    ({ metadata }) => metadata?.namespace === namespace && metadata.labels?.[LABEL_SERVICE_NAME] === name,
-  );
+  const own = slicesByService(slices.items).get(serviceKeyOfRef(service)) ?? [];
   const ready = own.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
   return new Set(ready.map(({ addresses, targetRef }) => targetRef?.name ?? addresses.join())).size;
 };

@@ -1,5 +1,5 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
-import { type EndpointSlice, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { type EndpointSlice, type Service, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
 import { byText, firstFew, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
@@ -31,8 +31,8 @@ type Refusals = ReturnType<typeof refusal>;
 
 const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusals => {
   const out = new Set(all.filter(({ percent }) => percent >= 100).map(({ zone }) => zone));
-  const nodes = itemsOf(snapshot.nodes).filter(isNodeReady).map(zoneOfNode);
-  const zones = nodes.length > 0 ? [...new Set(nodes)].filter((zone) => zone !== '') : zonesOf(snapshot);
+  const nodes = itemsOf(snapshot.nodes).filter(isNodeReady);
+  const zones = nodes.length > 0 ? zonesOfNodes(nodes) : zonesOf(snapshot);
   if (out.size === 0 || zones.some((zone) => !out.has(zone))) return [];
   const message = `No ready Node would be in another zone than ${[...out].sort(byText).join(', ')}.`;
   return refusal('LastZone', message, false);
@@ -72,7 +72,7 @@ const byLeader = (
   wanted: Evacuation,
   others: readonly Evacuation[],
 ): Refusals => {
-  const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
+  const clientZones = zonesOfNodes(itemsOf(snapshot.nodes));
   if (others.length === 0 && clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
   const own = new Map(itemsOf(snapshot.services).map((service) => [keyOfService(service), service]));
