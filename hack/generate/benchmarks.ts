@@ -1,13 +1,8 @@
 // The benchmark table of the README, from the last kept results of test/bench.
 import type { Cell, WebhookResults } from '../../test/bench/webhook/types.ts';
+import type { ShootsStep } from '../../test/e2e/scale-figures.ts';
 import { readResults } from './results.ts';
 import type { Generator } from './types.ts';
-
-interface ReconcilerResults {
-  readonly scale: { readonly shoots: number; readonly services: number; readonly etcds: number };
-  readonly phases: readonly { readonly name: string; readonly counts: Readonly<Record<string, number>> }[];
-  readonly peakBytes: number;
-}
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
 const rate = (value: number): string => Math.round(value).toLocaleString('en-US');
@@ -38,15 +33,13 @@ const webhookTable = (): string[] => {
 };
 
 const reconcilerLine = (): string => {
-  const { scale, phases, peakBytes } = readResults<ReconcilerResults>('bench', 'reconciler');
-  const flip = phases.find(({ name }) => name === 'on')?.counts ?? {};
-  const of = (name: string) => rate(flip[name] ?? 0);
-  const restart = phases.find(({ name }) => name === 'restart')?.counts ?? {};
-  const again = rate((restart['patch services'] ?? 0) + (restart['patch namespaces'] ?? 0));
+  const [step] = readResults<readonly ShootsStep[]>('e2e', 'scale-shoots');
+  if (step === undefined) throw new Error('test/e2e/results/scale-shoots.json has no run');
+  const total = (kind: string): string => rate(step.phases.reduce((sum, { writes }) => sum + (writes[kind] ?? 0), 0));
   return (
-    `Settings of ${rate(scale.shoots)} shoots, ${rate(scale.services)} Services and ${rate(scale.etcds)} Etcds: flipping the Seed's setting costs ` +
-    `${of('patch services')} Service patches, ${of('patch etcds')} Etcd patches, ${of('patch namespaces')} label patches and ` +
-    `${of('create events')} events, and ${of('patch endpointslices')} no-op writes to slices, which no webhook hints in this run; a restart patches ${again} Services and labels; ${megabytes(peakBytes)} at the most, one connection.`
+    `Settings of ${rate(step.shoots)} shoots on a real API server: flipping the Seed's setting costs ${total('patch services')} Service patches, ` +
+    `${total('patch namespaces')} label patches and ${total('create events')} events, and ${total('patch endpointslices')} no-op writes to slices; ` +
+    `a restart patches none; ${megabytes(Math.max(...step.phases.map(({ peakBytes }) => peakBytes)))} at the most.`
   );
 };
 

@@ -8,9 +8,6 @@ import { BENCHMARKS, parseOptions, USAGE, type BenchOptions, type Benchmark } fr
 import { runKubectlTopologyBench } from './kubectl-topology/run.ts';
 import { kubectlTopologyMarkdown } from './kubectl-topology/table.ts';
 import type { KubectlTopologyResults } from './kubectl-topology/types.ts';
-import { runReconcilerBench } from './reconciler/run.ts';
-import { reconcilerMarkdown } from './reconciler/table.ts';
-import type { ReconcilerResults } from './reconciler/types.ts';
 import { runAgainst } from './webhook/against.ts';
 import { runWebhookBench } from './webhook/run.ts';
 import { webhookMarkdown } from './webhook/table.ts';
@@ -34,14 +31,12 @@ const bundle = (): void => {
 
 const RUNS: Readonly<Record<Benchmark, (options: { quick: boolean; report: typeof report }) => Promise<unknown>>> = {
   webhook: runWebhookBench,
-  reconciler: runReconcilerBench,
   'kubectl-topology': runKubectlTopologyBench,
 };
 
 // What stands in a file of results is what the benchmark of that name returned.
 const TABLES: Readonly<Record<Benchmark, (results: unknown) => string>> = {
   webhook: (results) => webhookMarkdown(results as WebhookResults),
-  reconciler: (results) => reconcilerMarkdown(results as ReconcilerResults),
   'kubectl-topology': (results) => kubectlTopologyMarkdown(results as KubectlTopologyResults),
 };
 

@@ -1,7 +1,7 @@
 // The command line of the benchmarks.
 import { parseArgs } from 'node:util';
 
-export const BENCHMARKS = ['webhook', 'reconciler', 'kubectl-topology'] as const;
+export const BENCHMARKS = ['webhook', 'kubectl-topology'] as const;
 export type Benchmark = (typeof BENCHMARKS)[number];
 
 export interface BenchOptions {
@@ -18,13 +18,12 @@ export type ParsedOptions =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
 
-export const USAGE = `usage: npm run bench -- [webhook | reconciler | kubectl-topology | all | docs] [--quick] [--write-docs]
+export const USAGE = `usage: npm run bench -- [webhook | kubectl-topology | all | docs] [--quick] [--write-docs]
        npm run bench -- webhook --against REVISION [--quick]
 
   webhook           endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
-  reconciler        settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
   kubectl-topology  start and audit of 5,000 Services from files and from a cluster, beside kubectl
-  all               all of them (default)
+  all               both (default)
   docs              measure nothing, write docs/development/benchmarks.md from the results in test/bench/results
 
   --quick           seconds instead of minutes: to see that it works; results are printed and not kept
