@@ -75,7 +75,8 @@ type FieldsFor = Readonly<Partial<Record<About, string>>>;
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
-  istiod: { service: 'trafficDistribution (chart from 1.27)' },
+  // istio/istio#45175
+  istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.
   traefik: { service: 'service.spec.trafficDistribution' },
 };

@@ -343,7 +343,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /no share can be predicted \(no endpoint has a zone\)/,
-    /envoy-gateway \(HTTPRoute shop\/web\): no endpoint has a zone that it could prefer, whatever it is set to(?! →)/,
+    /envoy-gateway \(HTTPRoute shop\/web\): no endpoint has a zone that it could prefer, whatever it is set to(?! →).* → For connections through the cluster IP: Set/,
   ],
   [
     'https://github.com/linkerd/website/pull/1874',
@@ -940,13 +940,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/31735',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } })] },
     around('istio'),
-    /Envoy follows `distribute` of DestinationRule shop\/web → `failover`/,
+    /Envoy follows `distribute` of DestinationRule shop\/web, .* → `outlierDetection` without `distribute`/,
   ],
   [
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by DestinationRule shop\/web; before Istio 1\.20 only from Pods that a Service selects(?! →)/,
+    /by DestinationRule shop\/web \(.*\); before Istio 1\.20 only from Pods that a Service selects(?! →)/,
   ],
   [
     'https://github.com/istio/istio/issues/4702',

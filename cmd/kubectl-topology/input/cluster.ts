@@ -4,7 +4,7 @@ import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { type Collector, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
-import { watchingNamespaces } from '../../../pkg/diagnosis/bypasses/watchers.ts';
+import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -99,7 +99,7 @@ const watcherSources = (
   { namespace: own, service }: Pick<ReadOptions, 'namespace' | 'service'>,
 ): readonly (readonly [CollectionName, readonly Source[]])[] => {
   if (own === undefined && service === undefined) return [];
-  const watching = watchingNamespaces(collector.snapshot(new Map()));
+  const { namespaces: watching } = endpointRights(collector.snapshot(new Map()));
   const within = (sources: readonly Source[], but?: string): Source[] => {
     const names = watching.filter((name) => name !== but);
     const few = names.length < MANY_NAMESPACES && !names.includes('*');

@@ -4,7 +4,7 @@ import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
 import { steersClient } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { withoutOtherHosts } from '../../../pkg/diagnosis/bypasses/members.ts';
-import { watchingAccounts } from '../../../pkg/diagnosis/bypasses/watchers.ts';
+import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/balancers.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
@@ -59,8 +59,8 @@ const SETTINGS =
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'kmesh', 'node-local-dns']);
 
-const isKept = (router: RouterObject, mayWatch: ReturnType<typeof watchingAccounts>): boolean =>
-  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || mayWatch(router);
+const isKept = (router: RouterObject, { of }: ReturnType<typeof endpointRights>): boolean =>
+  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || of(router).length > 0;
 
 const keptArgs = (args: readonly string[]): string[] => [
   ...FLAGS.flatMap((name) => {
@@ -106,7 +106,7 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks, clusterRoles, clusterRoleBindings } = withCertificates(snapshot);
-  const mayWatch = watchingAccounts(snapshot);
+  const rights = endpointRights(snapshot);
   /** Roles that allow to watch endpoints. */
   const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
   const kept = {
@@ -118,7 +118,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOtherHosts(itemsOf(services)))),
     webhooks: changeItems(webhooks, (items) => items.map(({ caBundle: _, ...webhook }) => webhook)),
     routers: changeItems(routers, (items) =>
-      items.filter((router) => isKept(router, mayWatch)).map(routerWithoutSecrets),
+      items.filter((router) => isKept(router, rights)).map(routerWithoutSecrets),
     ),
   };
   return {

@@ -223,8 +223,9 @@ export const CLIENTS = clients({
   },
   registry: {
     decides: 'clients that find Services in this registry connect to Pods, by the zones that it knows',
-    setting: 'the name of the Service in place of the registry, or the zones of that (Eureka: `metadata-map.zone`)',
-    source: 'spring-cloud/spring-cloud-netflix#2630; Netflix/eureka#988',
+    setting:
+      'the name of the Service in place of the registry, or the zones of that (Spring Cloud: `spring.cloud.loadbalancer.configurations=zone-preference`, with Eureka `eureka.instance.metadata-map.zone`; Dubbo: an affinity rule, from 3.3.6, or one for tags)',
+    source: 'spring-cloud/spring-cloud-netflix#2630, #4181; Netflix/eureka#988; apache/dubbo#13734',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
   knative: { decides: 'its proxies choose, and its Endpoints have no zones', source: 'knative/serving#13581' },
@@ -272,6 +273,11 @@ export const CLIENTS = clients({
     hintsSince: { major: 2, minor: 12 },
     localSince: { major: 2, minor: 13 },
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
+  },
+  'linkerd/hazl': {
+    decides:
+      'HAZL (-ext-endpoint-zone-weights) keeps HTTP and gRPC requests in their zone, whatever the Service asks for, and adds other zones under load',
+    source: 'docs.buoyant.io "HAZL"; linkerd/linkerd2 controller/cmd/destination/main.go',
   },
   'linkerd-mirror': {
     decides: 'clients with its sidecar get endpoints of Services of other clusters, or of the gateways of those',

@@ -4,13 +4,15 @@ import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import type { PodSummary } from '../project/workloads.ts';
 import { type ClusterSnapshot, type EntryObject, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type Client, type ClientName } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
 import { NEW_FIELD, BY_ITSELF, asSet, leaves, underLocal } from './settings.ts';
-import { watcherIndex, watchersOf } from './watchers.ts';
+import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
 const DNS_UPSTREAM = 'kube-dns-upstream';
 
@@ -198,20 +200,42 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
-/** Clients in the same namespace are taken for clients of the Service; of others it is not known. */
-const byMeshes = (service: Service, namespace: string, { meshes, daemonSets }: BypassIndex): Found[] => {
+/** The proxies of a mesh connect to it by its cluster IP. */
+const CONTROL_PLANE = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
+
+/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
+const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
+  const { meshes, daemonSets, members, steering } = index;
+  const runners = members.near.get(namespace) ?? [];
+  if (runners.some((own) => selects(service, own) && CONTROL_PLANE.test(own.images.join()))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const sidecars = [...meshes].flatMap(([client, all]): Found[] => {
-    if (client === undefined) return [];
+  const isOwn = (pod: PodSummary) => selects(service, { ...pod, podLabels: pod.labels });
+  const callers = members.callers.get(keyOfService(service)) ?? [];
+  const callOf = (pod: PodSummary) =>
+    callers.find(
+      ({ runner: { namespace: from, podLabels: matchLabels } }) =>
+        pod.namespace === from && !isOwn(pod) && matchesSelector({ matchLabels }, pod.labels),
+    );
+  const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
+    if (mesh === undefined) return [];
+    const client = mesh === 'linkerd' && steering.includes('zone-weights') ? 'linkerd/hazl' : mesh;
     const row: Client = CLIENTS[client];
     const pods = all.filter((own) => !leaves(service, own.leftPorts) && (!isLocal || underLocal(row, own.meshImage)));
-    const pod = pods.find((each) => each.namespace === namespace) ?? pods[0];
+    const near = pods.filter((each) => each.namespace === namespace);
+    const pod = pods.find(callOf) ?? near.find((each) => !isOwn(each)) ?? near[0] ?? pods[0];
     if (pod === undefined) return [];
     const { namespace: from, meshImage: image } = pod;
     const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };
-    const own = isLocal ? underLocal(row, image) : {};
-    return [{ client, evidence, possible: from !== namespace, image, controller: image, from, own }];
+    const bare = isOwn(pod) ? meshes.get(undefined)?.flatMap((each) => callOf(each) ?? [])[0] : undefined;
+    const outside = bare && {
+      decides: `${objectTitle(bare.runner)} (${bare.by} names this Service) has no such sidecar and takes the cluster IP: each chooses for what its own Pod sends`,
+      setting: 'the sidecar in Pods of clients too',
+      byHints: false,
+    };
+    const own = outside ?? (isLocal ? underLocal(row, image) : {});
+    const possible = bare !== undefined || (from !== namespace && callOf(pod) === undefined);
+    return [{ client, evidence, possible, image, controller: image, from, own }];
   });
   const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
   return [...sidecars, ...nodes.flat()];
@@ -238,7 +262,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
-    const shown = plain.image === undefined ? [] : [...index.pilots, seen.image ?? '', ...index.images];
+    const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
+    const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
+    const shown = plain.image === undefined ? [] : [...pilots, seen.image ?? '', ...index.images];
     const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };

@@ -19,15 +19,19 @@ export const BY_ITSELF = 'it chooses among the endpoints by itself, without zone
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
 const KEPT = 'Envoy prefers its own zone by {rule}';
 // istio/istio#39792, #46326
-const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
+const DETECTED = `${KEPT} (not with \`localityLbSetting.enabled: false\` there); before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 
-/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #39477, #48084. */
+/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
 const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string]>> = {
   off: ['{rule} switches locality off', SWITCH],
-  distribute: ['Envoy follows `distribute` of {rule}', '`failover` with `outlierDetection` instead keeps to zones'],
+  distribute: [
+    'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
+    '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
+  ],
   kept: [`${KEPT}${EVERYWHERE}`, ''],
+  ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [DETECTED, ''],
   mesh: [DETECTED, ''],
   // It comes before the field of the Service, and does nothing.

@@ -45,7 +45,7 @@ const runnersOf = ({ routers, workloads, pods }: ClusterSnapshot): Runner[] => {
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
 
 /** What ServiceAccounts may watch, where (empty: everywhere), and by which binding. */
-const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
+export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   const roles = new Map(itemsOf(clusterRoles).map((role) => [`${role.namespace}/${role.name}`, role]));
   const rights = itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name, role, accounts }) =>
     [roles.get(role) ?? []]
@@ -54,23 +54,13 @@ const rightsOf = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   );
   const byAccount = Map.groupBy(rights, ({ account }) => account);
   return {
-    accounts: [...byAccount].flatMap(([account, own]) => (own.every(({ ifNamed }) => ifNamed) ? [] : [account])),
+    /** Of ServiceAccounts that may, whatever they name; a star: all namespaces. */
+    namespaces: [...new Set(rights.flatMap((own) => (own.ifNamed ? [] : own.account.split('/').slice(0, 1))))],
     /** Bindings name an account, all of its namespace, or all. */
     of: (account: Account) =>
       [accountOf(account), `${account.namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
   };
 };
-
-/** Whether a ServiceAccount may watch endpoints, anywhere. */
-export const watchingAccounts = (snapshot: Roles): ((of: Account) => boolean) => {
-  const { of } = rightsOf(snapshot);
-  return (account) => of(account).length > 0;
-};
-
-/** Of ServiceAccounts that may watch endpoints; a star: all namespaces. */
-export const watchingNamespaces = (snapshot: Roles): string[] => [
-  ...new Set(rightsOf(snapshot).accounts.map((account) => account.split('/')[0] ?? '')),
-];
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
 
@@ -92,7 +82,7 @@ export const maySelect = ({ spec: { selector = {} } = {} }: Service, { podLabels
 
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
-  const rights = rightsOf(snapshot);
+  const rights = endpointRights(snapshot);
   const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
   const runners = runnersOf(snapshot);
   const all = runners.map((runner) => {

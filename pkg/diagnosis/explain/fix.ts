@@ -315,12 +315,12 @@ const noteFor = (change: Change, facts: Facts): OwnerNote | undefined => {
   return note?.reverts === true ? note : (otherwise ?? note);
 };
 
-const OF_PODS = new Set(['PodsNotSpread', 'SingleEndpoint', 'TooFewEndpoints', 'PodsWaiting', 'ZoneFailsHealthCheck']);
+const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpoints|PodsWaiting|ZoneFails\w+)$/;
 
 /** Whose the objects are, where no command is left that would say it. */
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   if (reason === 'NotRequested') return [askingNote(facts)?.line ?? []].flat();
-  if (!OF_PODS.has(reason)) return [];
+  if (!OF_PODS.test(reason)) return [];
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };
 

@@ -120,7 +120,7 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   // What goes around the cluster IP may balance requests.
-  if (reused === undefined || bypasses.length > 0) return [];
+  if (reused === undefined || bypasses.some(({ possible }) => !possible)) return [];
   const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.`;
   return sticky(evidence, REUSE_REMEDY);
 };

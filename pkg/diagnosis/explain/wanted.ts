@@ -16,7 +16,7 @@ import type { HintSource } from '../models/hints.ts';
 import { presentAnnotation, settingsFor } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { type Taint, taintText, workloadTitle } from './scheduler.ts';
 
 const annotationKey = ({ service }: Facts): string =>
@@ -239,11 +239,22 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
+/** Who goes around the cluster IP and is set otherwise, or keeps to zones already. */
+const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] => {
+  const sure = bypasses.filter((each) => 'unsure' in each && !(each.unsure || each.possible || each.byHints));
+  const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
+  if (past === undefined) return ['', ''];
+  const { client, evidence, decides, setting } = past;
+  const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
+  return [says, `${setting && `For ${client}: ${setting}. `}For connections through the cluster IP: `];
+};
+
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
   const { field, key, auto } = settingsFor(facts);
   const ask = `Set the annotation \`${key}: ${auto}\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
-  const remedy = field === undefined ? ask : undefined;
+  const remedy = field === undefined ? ask : remedyOf('NotRequested');
+  const [says, sets] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
     const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
@@ -257,8 +268,8 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
-  const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, remedy);
+  const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, `${sets}${remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);

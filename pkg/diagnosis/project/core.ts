@@ -217,6 +217,8 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   const parts = [...ports, ...listIn(object, 'spec.subsets').map((own) => fieldsIn(own, 'trafficPolicy'))];
   if (lacks(policy) ? !parts.every(lacks) : ports.some(lacks)) return 'partly';
   if (lacks(policy)) return setting === undefined ? 'unset' : 'bare';
+  const ranks = textsIn(setting, 'failoverPriority');
+  if (ranks.length > 0 && !ranks.some((label) => /zone|hostname/.test(label))) return 'ranked';
   return setting === undefined ? 'mesh' : 'outlier';
 };
 

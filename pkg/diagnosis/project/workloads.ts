@@ -135,6 +135,10 @@ const updatedOf = (object: Fields): number | undefined => {
   return isRolling ? updated : undefined;
 };
 
+/** Arguments by which a proxy looks at hints or zones, or uses cluster IPs. */
+const STEERS =
+  /^--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?$/i;
+
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
 
@@ -167,13 +171,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
-      /** Arguments by which a proxy looks at hints, or uses cluster IPs. */
-      steering:
-        args
-          .filter((arg) =>
-            /^--(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault)(?:=true)?$/i.test(arg),
-          )
-          .join(' ') || undefined,
+      steering: args.filter((arg) => STEERS.test(arg)).join(' ') || undefined,
       updatedReplicas: updatedOf(object),
       apart: apartBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),

@@ -152,6 +152,21 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
     /for some subsets or ports only, for which Envoy prefers its own zone/,
   ],
   [
+    'with a distribution',
+    [rule({ loadBalancer: { localityLbSetting: { distribute: [{}] } } })],
+    /excludes failover → .* without `distribute` in DestinationRule shop\/r prefers/,
+  ],
+  [
+    'that ranks by region alone',
+    [
+      rule({
+        ...DETECTS,
+        loadBalancer: { localityLbSetting: { failoverPriority: ['topology.kubernetes.io/region'] } },
+      }),
+    ],
+    /^`failoverPriority` of DestinationRule shop\/r does not name the zone/,
+  ],
+  [
     'of another owner',
     [rule({}, 'shop', {}, OWNER)],
     /outlierDetection` in DestinationRule shop\/r \(through Canary web, /,
@@ -468,12 +483,36 @@ describe('clients that bypass the proxies', () => {
     expect([ip, kept].map((own) => settingOf('v1.33.0', ingress('alb', own)) === '')).to.deep.equal([false, true]);
   });
 
-  it('of a mesh whose Pods are in another namespace says only that it is possible', () => {
-    const found = [pod('istio-proxy'), pod('istio-proxy', false, { namespace: 'other' })].map((own) => {
-      const collector = createCollector();
-      for (const each of [web(), own]) collector.add(each);
-      return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(({ possible }) => possible);
-    });
-    expect(found).to.deep.equal([[false], [true]]);
+  const OTHER = { namespace: 'other', labels: { app: 'client' } };
+  const template = (container: object, labels: object) => ({
+    spec: { template: { metadata: { labels }, spec: { containers: [container] } } },
   });
+  const calling = (name: string, value: string) =>
+    object('apps/v1', 'Deployment', 'c', template({ env: [{ name, value }] }, OTHER.labels), OTHER);
+  const CALLER = calling('WEB', 'http://web.shop:80');
+  const hazl = template({ args: ['-ext-endpoint-zone-weights'] }, {});
+  const old = pod('istio-proxy', false, {}, 'docker.io/istio/proxyv2:1.20.3');
+  const meshes: readonly (readonly [name: string, objects: Objects, says: RegExp])[] = [
+    ['in its namespace', [pod('istio-proxy')], /^goes: the sidecar's Envoy/],
+    ['in another namespace', [pod('istio-proxy', false, OTHER)], /^may: the sidecar's Envoy/],
+    ['in Pods of a workload that names it', [CALLER, pod('istio-proxy', false, OTHER)], /^goes: the sidecar's Envoy/],
+    [
+      // linkerd/linkerd2#2636
+      'in its own Pods alone',
+      [CALLER, pod('app', false, OTHER), pod('linkerd-proxy', false, { labels: SELECTOR })],
+      /^may: Deployment other\/c \(WEB names this Service\) has no such sidecar/,
+    ],
+    ['of Linkerd with HAZL', [linkerd('enterprise-2.17.1'), object('apps/v1', 'Deployment', 'd', hazl)], /^goes: HAZL/],
+    ['of two revisions', [running('i/pilot:1.27.1'), old, running('i/pilot:1.20.3')], /on; seen: i\/pilot:1\.20\.3/],
+    ['of which it is the control plane', [running('i/pilot:1.27.1'), pod('istio-proxy')], /^$/],
+  ];
+  for (const [name, objects, says] of meshes) {
+    it(`sidecars ${name}`, () => {
+      const collector = createCollector();
+      const own = name.includes('revisions') ? web({ spec: { selector: { app: 'other' } } }) : web();
+      for (const each of [own, ...objects]) collector.add(each);
+      const found = bypassesOf(own, bypassIndex(collector.snapshot(new Map())));
+      expect(found.map(({ possible, decides }) => `${possible ? 'may' : 'goes'}: ${decides}`).join()).to.match(says);
+    });
+  }
 });
