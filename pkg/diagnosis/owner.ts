@@ -65,11 +65,6 @@ export interface Change {
 /** What a change is about. */
 type About = 'service' | 'replicas' | 'template';
 
-const aboutOf = (pointer: string): About => {
-  if (pointer === '/spec/replicas') return 'replicas';
-  return pointer.startsWith('/spec/template') ? 'template' : 'service';
-};
-
 type FieldsFor = Readonly<Partial<Record<About, string>>>;
 
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
@@ -130,24 +125,20 @@ const BUILT_IN: ReadonlySet<string> = new Set(['', 'apps', 'batch', 'discovery.k
 const MUTATING_POLICIES_SINCE = 36;
 
 /** Where its owner wants a change, and whether it writes another one back for certain. */
-export interface OwnerNote {
-  readonly line: string;
-  readonly reverts: boolean;
-}
+export type OwnerNote = Readonly<ReturnType<typeof keeps>>;
 
-const keeps = (line: string): OwnerNote => ({ line: `# ${line}`, reverts: false });
-const reverts = (line: string): OwnerNote => ({ line: `# ${line}`, reverts: true });
+const keeps = (line: string, isReverted = false) => ({ line: `# ${line}`, reverts: isReverted });
+const reverts = (line: string): OwnerNote => keeps(line, true);
 
-interface Question extends Change {
-  readonly labels: StringMap;
-  readonly annotations: StringMap;
-  readonly name: string;
-  readonly managers: ReadonlySet<string>;
-  readonly owner: { readonly apiVersion: string; readonly kind: string; readonly name: string } | undefined;
-  readonly version: KubernetesVersion;
-  readonly about: About;
-}
+const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
+  const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
+  const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
+  const own = change.pointer.startsWith('/spec/template') ? 'template' : 'service';
+  const about: About = change.pointer === '/spec/replicas' ? 'replicas' : own;
+  return { ...change, name, labels, annotations, managers, owner: ownerReferences[0], version, about };
+};
 
+type Question = ReturnType<typeof questionOf>;
 type By = (question: Question) => OwnerNote | undefined;
 
 /** As most charts name values, which is no rule (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415). */
@@ -308,11 +299,7 @@ const byHelm: By = (question) => {
 const OWNERS = [byGardener, byEks, byAks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
-export const ownerNote = (marks: Marks, change: Change, version: KubernetesVersion): OwnerNote | undefined => {
-  const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
-  const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
-  const [owner] = ownerReferences;
-  const about = aboutOf(change.pointer);
-  const question = { ...change, name, labels, annotations, managers, owner, version, about };
+export const ownerNote = (...asked: Parameters<typeof questionOf>): OwnerNote | undefined => {
+  const question = questionOf(...asked);
   return OWNERS.map((by) => by(question)).find((note) => note !== undefined);
 };

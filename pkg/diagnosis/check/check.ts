@@ -15,6 +15,7 @@ import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
+import { GONE_KEYS } from '../explain/wanted.ts';
 import { type Autoscaler, type ClusterSnapshot, type EntryObject, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
@@ -194,14 +195,11 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
   return remedies[reason] ?? remedyOf(reason);
 };
 
-const GONE_KEYS =
-  'its topologyKeys, which Kubernetes 1.22 removed, are read by nothing: now trafficDistribution has PreferSameZone, and PreferSameNode for kubernetes.io/hostname';
-
 /** Several replicas behind it, and it asks for nothing. */
 const silence = (service: Service, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
-  if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS)];
+  if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS.trim())];
   if (replicas < 2 || internalTrafficPolicy === 'Local') return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;

@@ -188,8 +188,8 @@ const ETCD_REMEDY =
 
 /** In its spec, or as it was applied: the API server drops it from 1.22 on. */
 const KEYS = /"topologyKeys\\*":\s*\[/;
-const GONE_KEYS =
-  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), give no hints: before it they counted with the gate ServiceTopology, off by default, and are read by no release since.';
+export const GONE_KEYS =
+  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), give no hints: before it they counted with the gate ServiceTopology, off by default, and are read by no release since. For kubernetes.io/hostname trafficDistribution has PreferSameNode (1.34 and newer).';
 
 /** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
 const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
