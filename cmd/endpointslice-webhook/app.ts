@@ -61,8 +61,7 @@ const listen = async (
   const budget = createBudget({ maxRequests: config.server.maxInFlightRequests });
   const routes = admissionRoutes(surroundings);
   const paths = routes.map(({ path }) => path);
-  const app = createApp({
-    routes,
+  const app = createApp(routes, {
     budget,
     metrics: createAdmissionMetrics({ metrics, budget, certificateNotAfter: () => certificates.notAfter, paths }),
     // A line for each write of a slice: bounded by namespace, whatever its owners write. Metrics count all.

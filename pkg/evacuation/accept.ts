@@ -108,16 +108,6 @@ export interface SliceSubject {
   readonly labels: StringMap;
 }
 
-/** What admission does to slices that no leader has marked yet. */
-export interface Joining {
-  /** Zones whose endpoints are evacuated with the write that adds them, oldest evacuation first. */
-  readonly zones: readonly string[];
-  /** Zones with Nodes, as the leader wrote them into the status. */
-  readonly clientZones: readonly string[];
-  /** Some routers may leave clients without endpoints where hints miss their zone: it was forced. */
-  readonly forced: boolean;
-}
-
 /** The leader does it. */
 export const isAccepted = ({ status }: ZoneEvacuation): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Accepted' && value === 'True') === true;
@@ -140,18 +130,20 @@ const isByName = (selector: LabelSelector | undefined): boolean =>
 export const takesWholeZone = ({ spec: { percent, namespaceSelector } }: ZoneEvacuation): boolean =>
   percent >= 100 && isByName(namespaceSelector);
 
-/** The part of `running` that is about a slice; undefined where there is none. */
-export const joiningOf = (
-  running: readonly ZoneEvacuation[],
-  { namespace: name, service, labels }: SliceSubject,
-): Joining | undefined => {
+/** What admission does to slices that no leader has marked yet: the part of `running` that is about a slice; undefined where there is none. */
+export const joiningOf = (running: readonly ZoneEvacuation[], { namespace: name, service, labels }: SliceSubject) => {
   const subject = { key: `${name}/${service}`, labels, namespace: { [LABEL_NAMESPACE_NAME]: name } };
   const found = running.filter((one) => isAccepted(one) && takesWholeZone(one) && concerns(one, subject)).sort(byAge);
   const clientZones = found.flatMap(({ status }) => status?.clientZones ?? []);
   if (clientZones.length === 0) return undefined;
   return {
+    /** Zones whose endpoints are evacuated with the write that adds them, oldest evacuation first. */
     zones: [...new Set(found.map(({ spec }) => spec.zone))],
+    /** Zones with Nodes, as the leader wrote them into the status. */
     clientZones: [...new Set(clientZones)].sort(),
+    /** Some routers may leave clients without endpoints where hints miss their zone: it was forced. */
     forced: found.some(({ spec }) => spec.force),
   };
 };
+
+export type Joining = Readonly<NonNullable<ReturnType<typeof joiningOf>>>;

@@ -12,16 +12,6 @@ export interface ZoneRequest {
   readonly rounding: 'Up' | 'Down';
 }
 
-/** The Service stays as it is: never is one left without endpoints. */
-export interface Stays {
-  readonly kind: 'stays';
-  readonly reason: 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
-  readonly message: string;
-}
-
-/** `untouched`: it has no endpoint that would leave. */
-type ServiceDecision = Stays | { readonly kind: 'untouched' } | ({ readonly kind: 'moved' } & Evacuated);
-
 interface ServiceInput {
   /** Of the Service; those without endpoints or of host names do not matter. */
   readonly slices: readonly EndpointSlice[];
@@ -31,15 +21,7 @@ interface ServiceInput {
   readonly requests: readonly ZoneRequest[];
 }
 
-interface Seen {
-  readonly endpoint: Endpoint;
-  /** Its Pod, so that the families of one leave together; else its address. */
-  readonly name: string;
-  /** Endpoints that stand in for each other: of one family, with the same ports. */
-  readonly group: string;
-  readonly zones: readonly string[];
-}
-
+/** Of endpoints that stand in for each other: of one family, with the same ports. */
 const groupOf = ({ addressType, ports }: EndpointSlice): string =>
   JSON.stringify([addressType, (ports ?? []).map(({ name, port }) => `${name ?? ''}=${port ?? ''}`).sort()]);
 
@@ -54,16 +36,19 @@ export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, numb
   return found;
 };
 
-const seenIn = (slice: EndpointSlice): Seen[] => {
+const seenIn = (slice: EndpointSlice) => {
   const mark = markOf(slice);
   const group = groupOf(slice);
   return (slice.endpoints ?? []).filter(isEndpointReady).map((endpoint) => ({
     endpoint,
+    /** Its Pod, so that the families of one leave together; else its address. */
     name: endpoint.targetRef?.name ?? endpoint.addresses[0] ?? '',
     group,
     zones: zonesIn(baseUnder(endpoint, mark)),
   }));
 };
+
+type Seen = ReturnType<typeof seenIn>[number];
 
 /** FNV-1a: an order that has nothing to do with names, and stays when endpoints come and go. */
 const hashOf = (text: string): number => {
@@ -101,7 +86,14 @@ const toCover = (seen: readonly Seen[], staying: readonly Seen[], clientZones: r
   return clientZones.filter((zone) => !served.has(zone));
 };
 
-const stays = (reason: Stays['reason'], message: string): Stays => ({ kind: 'stays', reason, message });
+/** The Service stays as it is: never is one left without endpoints. */
+const stays = (reason: 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones', message: string) =>
+  ({ kind: 'stays', reason, message }) as const;
+
+type Stays = ReturnType<typeof stays>;
+
+/** `untouched`: it has no endpoint that would leave. */
+type ServiceDecision = Stays | { readonly kind: 'untouched' } | ({ readonly kind: 'moved' } & Evacuated);
 
 const decideService = ({ slices, clientZones, requests }: ServiceInput): ServiceDecision => {
   const seen = slices.filter(({ addressType }) => addressType !== 'FQDN').flatMap(seenIn);
@@ -128,14 +120,9 @@ const decideService = ({ slices, clientZones, requests }: ServiceInput): Service
   return { kind: 'moved', evacuated, alsoServe: [...alsoServe].sort() };
 };
 
-export interface OrderedDecision {
-  readonly decision: ServiceDecision;
-  /** By zone: evacuations that this Service does not follow, and why. */
-  readonly refused: ReadonlyMap<string, Stays>;
-}
-
 /** Where not all requests can be met, those that came first count: a second evacuation never brings connections back to the first. */
-export const decideInOrder = ({ requests, ...input }: ServiceInput): OrderedDecision => {
+export const decideInOrder = ({ requests, ...input }: ServiceInput) => {
+  /** By zone: evacuations that this Service does not follow, and why. */
   const refused = new Map<string, Stays>();
   const followed: ZoneRequest[] = [];
   let decision: ServiceDecision = { kind: 'untouched' };
@@ -151,3 +138,5 @@ export const decideInOrder = ({ requests, ...input }: ServiceInput): OrderedDeci
   const [first] = refused.values();
   return { decision: decision.kind === 'untouched' && first !== undefined ? first : decision, refused };
 };
+
+export type OrderedDecision = ReturnType<typeof decideInOrder>;

@@ -15,22 +15,17 @@ export interface MeasuredFlow extends Route {
 /** Connections to endpoints by their own addresses, a second; an endpoint of several Services counts for each. */
 export type DirectFlow = Route & { readonly connections: number };
 
-/** What went past Services, and on how many Nodes that is visible: not where a socket load balancer translates before the kernel does. */
-export interface Direct {
-  readonly nodes: number;
-  /** What all of these Nodes cover. */
-  readonly seconds: number;
-  readonly flows: readonly DirectFlow[];
-}
-
 export interface Measured {
   /** Who measured, for people: `traffic-meter`, `traffic-meter (topology_traffic_bytes_total in Prometheus)`. */
   readonly by: string;
   /** Time that the averages are of, seconds; the longest, where parts differ. */
   readonly seconds: number;
   readonly flows: readonly MeasuredFlow[];
-  /** Undefined where the source does not count it. */
-  readonly direct?: Direct;
+  /**
+   * What went past Services, and on how many Nodes that is visible: not where a socket load balancer translates before the kernel does.
+   * Undefined where the source does not count it. `seconds`: what all of these Nodes cover.
+   */
+  readonly direct?: { readonly nodes: number; readonly seconds: number; readonly flows: readonly DirectFlow[] };
   /** What is missing, in sentences. */
   readonly notes: readonly string[];
 }
@@ -79,15 +74,8 @@ export const directFlows = (flows: Iterable<MeasuredFlow>): DirectFlow[] =>
     connections === null || connections === 0 ? [] : [{ service, source, destination, connections }],
   );
 
-/** A second, over so many seconds. */
-export interface StillSeen {
-  readonly seconds: number;
-  readonly throughServices: number;
-  /** By address, or to Services that the meters do not know: hints decide nothing of it. */
-  readonly pastServices: number;
-}
-
-export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen => {
+/** A second, over so many seconds; `pastServices`: by address, or to Services that the meters do not know, of which hints decide nothing. */
+export const stillSeen = ({ flows, seconds }: Measured, zone: string) => {
   const there = Map.groupBy(
     flows.filter(({ destination }) => destination === zone),
     isOfService,
@@ -95,6 +83,8 @@ export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen
   const connections = (through: boolean): number => sumBy(there.get(through) ?? [], (flow) => flow.connections ?? 0);
   return { seconds, throughServices: connections(true), pastServices: connections(false) };
 };
+
+export type StillSeen = ReturnType<typeof stillSeen>;
 
 /** A second; null where the source counts none. */
 export const connectionsOf = (flows: readonly Pick<MeasuredFlow, 'connections'>[]): number | null =>

@@ -3,7 +3,7 @@
 import { defined, firstFew, sumBy } from '../apis/values.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Series } from './ledger.ts';
-import { type Direct, type Measured, addUp, directFlows } from './measured.ts';
+import { type Measured, addUp, directFlows } from './measured.ts';
 import type { OutcomeCounts, ServiceCounts } from './proof.ts';
 
 interface ExposedSample {
@@ -58,25 +58,6 @@ export const parseExposition = (text: string, names: readonly string[]): Map<str
   return samples;
 };
 
-export interface MeterReading {
-  readonly node: string;
-  /** Since it began to count. */
-  readonly seconds: number;
-  /** `Measuring`, `AccountingOff`, `Unsupported`, ...; empty where it does not say. */
-  readonly state: string;
-  /** By reason. */
-  readonly lost: Readonly<Record<string, number>>;
-  readonly rows: readonly Readonly<Series>[];
-  /** Connections past Services; undefined where they are not visible, or an older meter does not count them. */
-  readonly direct?: readonly Readonly<Series>[];
-  /** It counts them, and cannot see them here. */
-  readonly hidesDirect?: true;
-  /** New connections against the hints of their moment. */
-  readonly judged: ServiceCounts;
-  /** Services whose flows the Node's kernel does not track. */
-  readonly unsupported: readonly string[];
-}
-
 export const METER_METRICS = {
   bytes: 'topology_traffic_bytes_total',
   connections: 'topology_traffic_connections_total',
@@ -98,7 +79,10 @@ const ZEROS = { connections: 0, requestBytes: 0, responseBytes: 0 };
 
 const keyOfRow = ({ service, source, destination }: Series): string => JSON.stringify([service, source, destination]);
 
-const rowsOf = (connections: readonly ExposedSample[], bytes: readonly ExposedSample[]): Series[] => {
+const rowsOf = (
+  connections: readonly ExposedSample[],
+  bytes: readonly ExposedSample[],
+): readonly Readonly<Series>[] => {
   const rows = new Map<string, Series>();
   const add = ({ labels, value }: ExposedSample, counter: keyof typeof ZEROS): void => {
     const { source_zone: source = '', destination_zone: destination = '' } = labels;
@@ -124,7 +108,7 @@ const judgedOf = (samples: readonly ExposedSample[]): ServiceCounts => {
 };
 
 /** Undefined where the text is not a meter's, or it has not started counting. */
-export const readMeter = (node: string, text: string): MeterReading | undefined => {
+export const readMeter = (node: string, text: string) => {
   const samples = parseExposition(text, Object.values(METER_METRICS));
   if (samples === undefined) return undefined;
   const of = (name: keyof typeof METER_METRICS): readonly ExposedSample[] => samples.get(METER_METRICS[name]) ?? [];
@@ -133,18 +117,27 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
   const visible = of('directVisible')[0]?.value;
   return {
     node,
+    /** Since it began to count. */
     seconds,
+    /** `Measuring`, `AccountingOff`, `Unsupported`, ...; empty where it does not say. */
     state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
+    /** By reason. */
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
     rows: rowsOf(of('connections'), of('bytes')),
     ...defined({
+      /** Connections past Services; undefined where they are not visible, or an older meter does not count them. */
       direct: visible === 1 ? rowsOf(of('direct'), []) : undefined,
+      /** It counts them, and cannot see them here. */
       hidesDirect: visible === 0 ? (true as const) : undefined,
     }),
+    /** New connections against the hints of their moment. */
     judged: judgedOf(of('judged')),
+    /** Services whose flows the Node's kernel does not track. */
     unsupported: of('unsupported').map(({ labels }) => serviceOf(labels)),
   };
 };
+
+export type MeterReading = Readonly<NonNullable<ReturnType<typeof readMeter>>>;
 
 const STATES: Readonly<Record<string, string>> = {
   Unsupported: 'not measured: the data plane keeps its flows out of the kernel',
@@ -204,7 +197,7 @@ const ratesOf = ({ before, now }: ReadingPair) => {
 };
 
 /** Of the meters that see them; undefined where none does. */
-const directOf = (rates: readonly ReturnType<typeof ratesOf>[]): Direct | undefined => {
+const directOf = (rates: readonly ReturnType<typeof ratesOf>[]): Measured['direct'] => {
   const seeing = rates.flatMap(({ direct, seconds }) => (direct === undefined ? [] : [{ direct, seconds }]));
   if (seeing.length === 0) return undefined;
   return {

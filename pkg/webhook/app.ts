@@ -11,10 +11,6 @@ import { type CertificateSource, contextOptions } from './certificates/pair.ts';
 import { type ExchangeOptions, createReviewExchange, send } from './exchange.ts';
 import { createTurns } from './body.ts';
 
-export interface AppOptions extends ExchangeOptions {
-  routes: readonly AdmissionRoute[];
-}
-
 const refuse = (status: number, message: string, extra: Readonly<Record<string, string>> = {}): RequestHandler => {
   const text = statusText(status, message);
   // The body, if there is one, is not read: the connection ends with the answer.
@@ -27,7 +23,7 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
   send(response, 400, statusText(400, 'the request cannot be read'), { connection: 'close' });
 };
 
-export const createApp = ({ routes, ...options }: AppOptions): Express => {
+export const createApp = (routes: readonly AdmissionRoute[], options: ExchangeOptions): Express => {
   const app = bareApp();
   const takeTurn = createTurns(options.cpuMs);
   for (const route of routes) {

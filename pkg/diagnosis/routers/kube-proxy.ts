@@ -35,14 +35,6 @@ export const flagValue = (args: readonly string[], key: string): string | undefi
   return next === '' || next.startsWith('-') ? 'true' : next;
 };
 
-export interface Found {
-  /** Undefined: no object says, and nothing documents what that means. */
-  readonly value: string | undefined;
-  readonly evidence: readonly Evidence[];
-  /** The value is taken to be its default because the object that would say otherwise is not there. */
-  readonly missing?: string;
-}
-
 /** Where settings are looked for. */
 export interface Scope {
   readonly node: Node;
@@ -71,7 +63,11 @@ const valuesOf = ({ places }: Setting, { node, agents, objects }: Scope): Eviden
     );
   });
 
-export const settingValue = (setting: Setting, scope: Scope): Found => {
+/**
+ * Without a value no object says it, and nothing documents what that means; `missing`: it is taken to be its default because the object that
+ * would say otherwise is not there.
+ */
+export const settingValue = (setting: Setting, scope: Scope) => {
   const [first] = valuesOf(setting, scope);
   if (first !== undefined) return { value: first.value, evidence: [first] };
   // Objects that hold the default by leaving the setting out.

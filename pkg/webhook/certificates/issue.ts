@@ -84,15 +84,8 @@ export const ipBytes = (address: string): Buffer => {
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
 };
 
-/** A value found in encoded bytes. */
-interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
-  /** The value with tag and length. */
-  readonly whole: Buffer;
-}
-
-const readElement = (bytes: Buffer): Element => {
+/** A value found in encoded bytes; `whole`: with tag and length. */
+const readElement = (bytes: Buffer) => {
   const [tag, first] = bytes;
   if (tag === undefined || first === undefined) throw new RangeError('DER value is cut off');
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
@@ -104,8 +97,8 @@ const readElement = (bytes: Buffer): Element => {
 };
 
 /** The values that follow each other in `bytes`. Throws RangeError if they do not end where the bytes do. */
-export const readElements = (bytes: Buffer): Element[] => {
-  const elements: Element[] = [];
+export const readElements = (bytes: Buffer) => {
+  const elements: ReturnType<typeof readElement>[] = [];
   for (let rest = bytes; rest.length > 0;) {
     const element = readElement(rest);
     elements.push(element);

@@ -24,53 +24,25 @@ export interface StoredFacts {
   readonly server?: ServerFacts;
 }
 
-/** All in milliseconds. */
-export interface RotationPolicy {
-  readonly authorityLifetimeMs: number;
-  readonly serverLifetimeMs: number;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** In milliseconds; lifetimes as Gardener's secrets manager uses them for webhook certificates. */
+export const DEFAULT_POLICY = {
+  authorityLifetimeMs: 30 * DAY,
+  serverLifetimeMs: 30 * DAY,
   /** Part of a lifetime after which a certificate is renewed, 0..1. */
-  readonly renewAt: number;
+  renewAt: 2 / 3,
   /**
    * How long a new authority is published before it signs, so that callers trust it before they meet it. Longer than
    * two check intervals: the replica that registers the webhook must have seen it.
    */
-  readonly propagationMs: number;
-  /** How long the previous authority stays published after it was replaced, so that all replicas have changed over. */
-  readonly retentionMs: number;
-}
-
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
-
-/** Lifetimes as Gardener's secrets manager uses them for webhook certificates. */
-export const DEFAULT_POLICY: RotationPolicy = {
-  authorityLifetimeMs: 30 * DAY,
-  serverLifetimeMs: 30 * DAY,
-  renewAt: 2 / 3,
   propagationMs: 15 * MINUTE,
+  /** How long the previous authority stays published after it was replaced, so that all replicas have changed over. */
   retentionMs: DAY,
 };
 
-export type RotationDecision =
-  | { readonly kind: 'Keep' }
-  | {
-      readonly kind: 'RotateAuthority';
-      readonly reason: 'AuthorityMissing' | 'AuthorityNotYetValid' | 'AuthorityExpiring';
-      readonly message: string;
-    }
-  | {
-      readonly kind: 'IssueServer';
-      readonly signer: 'current' | 'previous';
-      readonly reason:
-        | 'ServerMissing'
-        | 'ServerNotYetValid'
-        | 'NamesChanged'
-        | 'ForeignIssuer'
-        | 'ServerExpiring'
-        | 'AuthorityChanged';
-      readonly message: string;
-    }
-  | { readonly kind: 'DropPrevious'; readonly message: string };
+export type RotationPolicy = Readonly<typeof DEFAULT_POLICY>;
 
 const issuedAt = ({ notBefore }: Validity): number => notBefore + BACKDATE_MS;
 
@@ -92,13 +64,10 @@ const previousSignsUntil = (
   return now < until && previous.notAfter > until ? until : undefined;
 };
 
-type IssueReason = Extract<RotationDecision, { kind: 'IssueServer' }>['reason'];
+/** One CamelCase word, and a sentence. */
+type Why = readonly [reason: string, message: string];
 
-const whyIssueServer = (
-  stored: StoredFacts,
-  policy: RotationPolicy,
-  now: number,
-): [IssueReason, string] | undefined => {
+const whyIssueServer = (stored: StoredFacts, policy: RotationPolicy, now: number): Why | undefined => {
   const { server } = stored;
   if (server === undefined) return ['ServerMissing', 'there is no usable server certificate'];
   if (isNotYetValid(server, now))
@@ -126,31 +95,25 @@ const whyIssueServer = (
  * published beside the old, after `propagationMs` it signs the server certificate, and after `retentionMs` the old
  * one is withdrawn.
  */
-export const decideRotation = (
-  stored: StoredFacts,
-  now: number,
-  policy: RotationPolicy = DEFAULT_POLICY,
-): RotationDecision => {
+export const decideRotation = (stored: StoredFacts, now: number, policy = DEFAULT_POLICY) => {
   const { current, previous, server } = stored;
-  if (current === undefined) {
-    return { kind: 'RotateAuthority', reason: 'AuthorityMissing', message: 'there is no usable certificate authority' };
-  }
-  if (isNotYetValid(current, now)) {
-    const message = `the certificate authority is not valid before ${day(current.notBefore)}`;
-    return { kind: 'RotateAuthority', reason: 'AuthorityNotYetValid', message };
-  }
-  if (now >= renewalAt(current, policy)) {
-    const message = `the certificate authority expires ${day(current.notAfter)}`;
-    return { kind: 'RotateAuthority', reason: 'AuthorityExpiring', message };
-  }
+  const rotate = (reason: string, message: string) => ({ kind: 'RotateAuthority', reason, message }) as const;
+  if (current === undefined) return rotate('AuthorityMissing', 'there is no usable certificate authority');
+  if (isNotYetValid(current, now))
+    return rotate('AuthorityNotYetValid', `the certificate authority is not valid before ${day(current.notBefore)}`);
+  if (now >= renewalAt(current, policy))
+    return rotate('AuthorityExpiring', `the certificate authority expires ${day(current.notAfter)}`);
   const why = whyIssueServer(stored, policy, now);
   if (why !== undefined) {
     const signer = previousSignsUntil(stored, policy, now) === undefined ? 'current' : 'previous';
-    return { kind: 'IssueServer', signer, reason: why[0], message: why[1] };
+    return { kind: 'IssueServer', signer, reason: why[0], message: why[1] } as const;
   }
   if (previous !== undefined && server?.issuer === 'current') {
     const overdue = now >= issuedAt(current) + policy.retentionMs || now >= previous.notAfter;
-    if (overdue) return { kind: 'DropPrevious', message: 'the previous certificate authority is no longer needed' };
+    if (overdue)
+      return { kind: 'DropPrevious', message: 'the previous certificate authority is no longer needed' } as const;
   }
-  return { kind: 'Keep' };
+  return { kind: 'Keep' } as const;
 };
+
+export type RotationDecision = ReturnType<typeof decideRotation>;
