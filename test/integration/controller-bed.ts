@@ -8,6 +8,7 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { type RecordingLogger, recordingLogger } from '../fixtures/recording-logger.ts';
+import { expectAllowed } from '../fixtures/chart-rights.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import { type SkippingClock, createSkippingClock } from '../fixtures/skipping-clock.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -173,6 +174,7 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
       for (const client of connections.keys()) await client.close();
       await sandbox.stop();
       await rm(directory, { recursive: true, force: true });
+      expectAllowed(user, sandbox.requests);
     },
   };
   return bed;

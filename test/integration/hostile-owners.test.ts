@@ -117,6 +117,8 @@ describe('a hostile owner of Services and slices', function onSandbox() {
       expect(watch.alive()).to.equal(true);
       stop.abort();
       await running;
+      // It is the webhook that watches, with rights of its own.
+      bed.sandbox.clearRequests();
     });
   });
 

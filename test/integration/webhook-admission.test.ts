@@ -10,6 +10,7 @@ import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
 import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../pkg/apis/resources.ts';
 import { microTime } from '../../pkg/kubernetes/lease.ts';
+import { expectAllowed } from '../fixtures/chart-rights.ts';
 import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -21,6 +22,7 @@ import type { Sandbox } from '../sandbox/types.ts';
 
 const NAME = 'gardener-extension-topology-aware-routing';
 const OWN = 'garden-system';
+const USER = `system:serviceaccount:${OWN}:endpointslice-webhook`;
 const main = resolve(import.meta.dirname, '../../cmd/endpointslice-webhook/main.ts');
 const HEADER =
   'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: EndpointSliceWebhookConfiguration\n';
@@ -81,7 +83,7 @@ describe('endpointslice-webhook on a cluster', () => {
         spec: lease,
       } as object,
     ]);
-    kubeconfig = folder.write('kubeconfig', sandbox.kubeconfig(`system:serviceaccount:${OWN}:endpointslice-webhook`));
+    kubeconfig = folder.write('kubeconfig', sandbox.kubeconfig(USER));
     // The registration names the port, so it is taken first and given again.
     const probe = createServer().listen(0, '127.0.0.1');
     await once(probe, 'listening');
@@ -108,6 +110,7 @@ describe('endpointslice-webhook on a cluster', () => {
     webhook.child.kill('SIGKILL');
     await webhook.ended;
     await sandbox.stop();
+    expectAllowed(USER, sandbox.requests);
   });
 
   it('registers itself with a certificate authority of its own', () => {

@@ -1,27 +1,16 @@
 // What chart and example spell again of the code: resources, names and keys that roles and guards let the components use. A name that is
 // missing here would be Forbidden in a cluster, where no quick test looks.
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import * as names from '../../../pkg/apis/names.ts';
 import * as resources from '../../../pkg/apis/resources.ts';
 import { SLOTS } from '../../../pkg/routing/slots.ts';
 import { secretNames } from '../../../pkg/webhook/certificates/secrets.ts';
+import { CHART, readTemplate, rulesOf, templates } from '../../fixtures/chart-rights.ts';
 import { root } from '../../support/docs/markdown.ts';
 
-const CHART = 'charts/gardener-extension-topology-aware-routing/templates';
-const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8').replaceAll("'", '"');
-const templates = globSync(`${CHART}/**/*.{yaml,tpl}`, { cwd: root }).map((file) => ({ file, text: read(file) }));
-const example = read('example/plain/topology-aware-routing.yaml');
-
-const RULE = /- apiGroups: \[(.*)\]\n +resources: \[(.*)\]\n(?: +resourceNames: \[(.*)\]\n)? +verbs: \[(.*)\]/g;
-const words = (list = ''): string[] => list.split(', ').map((word) => word.replaceAll('"', ''));
-const rulesOf = (text: string) =>
-  [...text.matchAll(RULE)].map(([, group = '', plurals, only, verbs]) => ({
-    resources: words(plurals).map((plural) => `${plural}.${words(group).join()}`),
-    verbs: words(verbs),
-    only: only === undefined ? [] : words(only),
-  }));
+const example = readTemplate('example/plain/topology-aware-routing.yaml');
 const rules = templates.flatMap(({ file, text }) => rulesOf(text).map((rule) => ({ file, ...rule })));
 
 describe('the rights that the chart gives', () => {
@@ -107,7 +96,7 @@ describe('keys of this project in chart and examples', () => {
     const values = names.STRATEGIES.map((strategy) => `${names.GROUP}/${strategy}`);
     const ours = new Set<unknown>([...Object.values(names), ...values]);
     const files = [
-      ...globSync('example/**/*.yaml', { cwd: root }).map((file) => ({ file, text: read(file) })),
+      ...globSync('example/**/*.yaml', { cwd: root }).map((file) => ({ file, text: readTemplate(file) })),
       ...templates,
     ];
     const stray = files.flatMap(({ file, text }) =>
