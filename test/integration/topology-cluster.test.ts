@@ -4,7 +4,11 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { CLUSTER_ROLES, resource as resourceOf } from '../../pkg/apis/resources.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
+import { listObjects } from '../../cmd/kubectl-topology/input/cluster.ts';
+import { NAMING_CONFIGS } from '../../cmd/kubectl-topology/input/resources.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { stubDefinition } from '../fixtures/crds.ts';
 import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';
 import { useFolder } from '../fixtures/temporary-folder.ts';
@@ -113,6 +117,37 @@ describe('kubectl topology, on a cluster', function onCluster() {
       const isRead = asked.some(({ namespace }) => namespace === 'istio-system');
       expect(isRead, `rule: ${isThere}`).to.equal(isThere);
     }
+  });
+
+  it('reads ConfigMaps of the namespace that is asked about, but for authorities', async () => {
+    await topologyJson<Explanation>(['explain', 'shop/web', ...access]);
+    const asked = sandbox.requests.filter(({ resource }) => resource === 'configmaps');
+    expect(asked.map(({ namespace }) => namespace).sort()).to.deep.equal(['kube-system', 'shop']);
+    expect(selectorsOf('configmaps').at(-1)).to.contain('metadata.name!=kube-root-ca.crt,');
+  });
+
+  it('asks for no further page of ConfigMaps once so much came, and knows that there are more', async () => {
+    const config = (at: number) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `c-${at}`, namespace: 'shop' },
+      data: { 'a.conf': 'url: http://web' },
+    });
+    sandbox.seed(Array.from({ length: 1_700 }, (_, at) => config(at)));
+    const kubeconfig = folder.write('direct', sandbox.kubeconfig('reader'));
+    const transport = sandbox.connect();
+    const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: 'test', transport });
+    const read = async (most: number): Promise<readonly [boolean, number]> => {
+      const taken: unknown[] = [];
+      const options = { namespace: 'shop', signal: new AbortController().signal };
+      const isAll = await listObjects(client, { ...NAMING_CONFIGS, most }, (object) => taken.push(object), options);
+      return [isAll, taken.length];
+    };
+    expect([await read(10_000), await read(NAMING_CONFIGS.most ?? 0)]).to.deep.equal([
+      [false, 1_000],
+      [true, 1_700],
+    ]);
+    await client.close();
   });
 
   const READING: readonly (readonly string[])[] = [

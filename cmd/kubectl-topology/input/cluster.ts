@@ -1,16 +1,24 @@
 // Reads a snapshot from a cluster: paged lists over one connection; what may not be read is named and left out.
-import { defined } from '../../../pkg/apis/values.ts';
+import { defined, sumBy } from '../../../pkg/apis/values.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { type Collector, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import { FieldError, stringsIn } from '../../../pkg/diagnosis/project/fields.ts';
 import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './documents.ts';
-import { FIRST_SOURCES, MESH_CONFIG, SOURCES, type Source, agentPods, withCertificates } from './resources.ts';
+import {
+  FIRST_SOURCES,
+  MESH_CONFIG,
+  NAMING_CONFIGS,
+  SOURCES,
+  type Source,
+  agentPods,
+  withCertificates,
+} from './resources.ts';
 
 /** Called with what is being read, and how many objects came so far. */
 export type OnProgress = (what: string, count: number) => void;
@@ -27,26 +35,36 @@ interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** A list whose pages grew too old begins anew: items that came already are replaced by themselves. */
+/** Characters of what a ConfigMap holds. */
+const sizeOf = (object: object): number => sumBy(Object.values(stringsIn(object, 'data')), ({ length }) => length);
+
+/** Whether all of it came. A list whose pages grew too old begins anew: items that came already are replaced by themselves. */
 export const listObjects = async (
   client: Client,
-  { resource, everywhere = false, optional = false, ...source }: Source,
+  { resource, everywhere = false, optional = false, most = Infinity, ...source }: Source,
   take: (object: unknown) => void,
   { namespace, signal }: Pick<ReadOptions, 'namespace' | 'signal'>,
-): Promise<void> => {
+): Promise<boolean> => {
   const { fieldSelector, labelSelector } = source;
   const within = resource.namespaced && !everywhere ? (source.namespace ?? namespace) : undefined;
   const options = defined({ namespace: within, fieldSelector, labelSelector });
-  const list = async (): Promise<void> => {
-    for await (const page of client.pages(resource, options, signal)) page.items.forEach(take);
+  const list = async (): Promise<boolean> => {
+    let size = 0;
+    for await (const page of client.pages(resource, options, signal)) {
+      if (size > most) return false;
+      page.items.forEach(take);
+      if (most < Infinity) size += sumBy(page.items, sizeOf);
+    }
+    return true;
   };
   try {
-    await list().catch((error: unknown) => {
+    return await list().catch((error: unknown) => {
       if (!isGone(error)) throw error;
       return list();
     });
   } catch (error) {
     if (!(optional && isNotFound(error))) throw error;
+    return true;
   }
 };
 
@@ -107,7 +125,15 @@ const watcherSources = (
     return sources.flatMap((source) => where.map((place) => ({ ...source, ...place, optional: true, evidence: true })));
   };
   return [
-    ['workloads', own === undefined ? [] : within(SOURCES.workloads, own)],
+    [
+      'workloads',
+      own === undefined
+        ? []
+        : within(
+            SOURCES.workloads.filter((each) => each !== NAMING_CONFIGS),
+            own,
+          ),
+    ],
     ['services', within(SOURCES.services, service === undefined ? own : undefined)],
   ];
 };
@@ -141,7 +167,8 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
       onProgress(name, count);
     };
     try {
-      await listObjects(client, source, take, options);
+      const isAll = await listObjects(client, source, take, options);
+      if (!isAll) partly.set(name, `there are more ${source.resource.plural} than are read`);
     } catch (error) {
       const why = readRefusalOf(error, source);
       if (why === undefined) throw error;

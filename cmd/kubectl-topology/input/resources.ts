@@ -33,6 +33,8 @@ export interface Source {
   readonly evidence?: boolean;
   /** Not every cluster serves it: where it is not served there are none. */
   readonly optional?: boolean;
+  /** No further page is asked for once their data have so many characters. */
+  readonly most?: number;
 }
 
 const inCluster = (apiVersion: string, kind: string, namespaced = false): Resource => {
@@ -71,6 +73,16 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
 /** What Istio as a whole makes of zones. */
 export const MESH_CONFIG: Source = { resource: CONFIG_MAPS, namespace: 'istio-system', ...EVIDENCE };
 
+/** What workloads read: authorities, of which every namespace has some, name nothing. */
+export const NAMING_CONFIGS: Source = {
+  resource: CONFIG_MAPS,
+  fieldSelector: ['kube-root-ca.crt', 'openshift-service-ca.crt', 'istio-ca-root-cert']
+    .map((name) => `metadata.name!=${name}`)
+    .join(),
+  most: 64 * 1024 * 1024,
+  ...EVIDENCE,
+};
+
 /** No cluster has all of them; webhooks are read by themselves. */
 const ENTRIES: readonly Source[] = ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration').map(
   ([apiVersion, kind, where]) => ({
@@ -88,7 +100,7 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   workloads: [
     { resource: DEPLOYMENTS, optional: true },
     { resource: inNamespaces('apps/v1', 'StatefulSet'), optional: true },
-    { resource: CONFIG_MAPS, ...EVIDENCE },
+    NAMING_CONFIGS,
   ],
   autoscalers: [
     { resource: inNamespaces('autoscaling/v2', 'HorizontalPodAutoscaler'), optional: true },

@@ -1,6 +1,6 @@
 // What variables, arguments and files of containers name: hosts that may be Services, and registries. Secrets may stand beside them.
 import type { Fields } from '../../apis/values.ts';
-import { flatYaml, listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
+import { listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 
 /** The host of an address, of three labels at most but for what follows `.svc`; users, passwords and paths are left out. */
 const ADDRESS =
@@ -13,8 +13,8 @@ const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
 /** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
 const REGISTRY_NAME =
-  /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry)/i;
-const REGISTRY_VALUE = /\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
+  /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry|^defaultZone$)/i;
+const REGISTRY_VALUE = /\bnacos\S*:8848\b|\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
 
 interface Text {
   readonly name: string;
@@ -70,22 +70,34 @@ export const configMapsIn = (podSpec: Fields): string[] => {
   return [...volumes.map((volume) => textIn(volume, 'configMap.name')), ...inside].filter((name) => name !== '');
 };
 
-/** Words of a file are no hosts, but addresses are, and what alone follows such a key. */
-const ENTRY =
-  /^(?!#|\/\/|;|--)(?:.*(?::\/\/|\.svc\b|[a-z]:\d{2,5}\b)|\W*[\w.-]*(?:host|addr|server|service|target|upstream|url|endpoint)\w*\W{1,4}[a-z][\w.-]*\W*$)/i;
+/** A line of a file: a key and what it is set to, or an item of a list. */
+const ENTRY = /^[-\s"']{0,8}([\w.-]{1,80})["']?\s{0,4}[:=\s]\s{0,8}(\S.*)$/;
+/** Words are no hosts, but addresses are, and what alone follows such a key. */
+const ADDRESSES = /:\/\/|\.svc\b|[a-z]:\d{2,5}\b/;
+const KEY = /(?:host|addr|server|service|target|upstream|url|endpoint)\w{0,20}$/i;
+const WORD = /^["']?[a-z][\w.-]*["';]*$/;
+/** Longer lines, and what comes later, are not looked at: the time for 1 MiB is bounded, whatever is in it. */
+const LONGEST_LINE = 400;
 const MOST_LINES = 2_000;
+const MOST_TEXT = 131_072;
+
+const entryIn = (line: string): Text[] => {
+  const [, name = '', value = ''] = (line.length < LONGEST_LINE && ENTRY.exec(line)) || [];
+  if (name !== '' && ADDRESSES.test(line)) return [{ name, value: line }];
+  return (KEY.test(name) && WORD.test(value)) || REGISTRY_NAME.test(name) ? [{ name, value }] : [];
+};
 
 /** What a ConfigMap names, in variables and in files of any format. */
 export const namesInConfig = (object: Fields, configMap: string) => {
   const by = `ConfigMap ${configMap}`;
-  const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]): Text[] => {
-    if (!value.includes('\n')) return [{ name, value }];
-    const lines = value
-      .split(/[\n,{}]+/, MOST_LINES)
-      .map((line) => ({ name: '', value: line.trim().slice(0, LONGEST) }));
-    const fields = Object.entries(flatYaml(value)).map(([path, own]) => ({ name: path, value: own }));
-    return [...lines.filter((line) => ENTRY.test(line.value)), ...fields.filter((own) => REGISTRY_NAME.test(own.name))];
-  });
+  const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]) =>
+    value.includes('\n')
+      ? value
+          .slice(0, MOST_TEXT)
+          .split(/[\n,{}]+/, MOST_LINES)
+          .flatMap(entryIn)
+      : [{ name, value }],
+  );
   const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));
   return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by };
 };
