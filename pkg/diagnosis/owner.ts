@@ -149,7 +149,7 @@ const USUAL: FieldsFor = {
 };
 
 /** What of its chart's values it is: by name where that was read, else what it probably is and how to see that. Empty: no chart is named. */
-const chartValue = ({ labels, about, distribution }: Question): string => {
+const chartValue = ({ labels, about, distribution, pointer }: Question): string => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
   if (chart === undefined) return '';
   const isField = about !== 'service' || distribution !== undefined;
@@ -157,7 +157,8 @@ const chartValue = ({ labels, about, distribution }: Question): string => {
   const known = isField ? CHART_VALUES[chart]?.[about] : undefined;
   if (known !== undefined) return ` (${known}${to})`;
   const part = labels['app.kubernetes.io/component'];
-  const usual = `${part === undefined ? '' : `${part}.`}${isField ? USUAL[about] : 'service.annotations'}`;
+  const plain = pointer.replace(/^\/(?:spec|metadata)\/(\w+).*$/, 'service.$1');
+  const usual = `${part === undefined ? '' : `${part}.`}${isField ? USUAL[about] : plain}`;
   return ` (probably ${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
 };
 

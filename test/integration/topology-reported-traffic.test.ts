@@ -552,7 +552,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through the one Node that announces its address \(MetalLB in layer 2 mode\).*, among Nodes with one of its Pods/,
-    /Local` the Pods of that Node serve it alone, under `Cluster` all share it/,
+    /Set `externalTrafficPolicy: Cluster` for Pods of all Nodes/,
   ],
   [
     'https://github.com/metallb/metallb/issues/1762',
@@ -736,7 +736,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through targets in any zone \(cross-zone load balancing is on\)$/,
-    /Cross-zone load balancing off and target type IP/,
+    /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
   ],
   [
     'https://github.com/XenitAB/terraform-modules/pull/871',

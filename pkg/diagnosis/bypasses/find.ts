@@ -117,6 +117,8 @@ const OUTSIDE: Partial<Client> = {
   setting: '',
 };
 
+const KEEPS = ' It keeps connections to Nodes, each to one Pod: with target type ip it balances Pods.';
+
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
   (index.byService.get(keyOfService(service)) ?? []).flatMap(({ entry }) => {
@@ -124,7 +126,7 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     if (client === undefined || !takesNodePorts(client, entry, service)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
-    const toPods = client.startsWith('aws-') ? ' With target type ip it balances Pods, not connections to Nodes.' : '';
+    const toPods = client.startsWith('aws-') ? KEEPS : '';
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
     return [{ enters, remedy, nodes: entry.nodes ?? [] }];
@@ -166,10 +168,10 @@ const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: Bypas
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
-/** Whether the AWS load balancer of a Service has cross-zone load balancing on. */
-export const isCrossZone = ({ metadata }: Service): boolean =>
+/** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
+export const isCrossZone = ({ metadata, spec }: Service): boolean =>
   Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
-    /cross[-_]zone[-_.]\S*?enabled=true/i.test(`${key}=${value}`),
+    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.]\S*?enabled=true/is.test(`${spec?.loadBalancerClass} ${key}=${value}`),
   );
 
 const byMarks = (service: Service, name: string): Found[] =>

@@ -10,7 +10,7 @@ export interface Kind {
   readonly blind?: string;
   /** In these versions of the data plane; default: all. */
   readonly blindIn?: RegExp;
-  /** Under the policy Local: what to do for a zone without Pods. Default: the load balancer leaves its Nodes out. */
+  /** Under the policy Local: what to do, also for a zone without Pods. Default: the load balancer leaves its Nodes out. */
   readonly reach?: string;
   /** Under the policy Local: what has it share traffic alike among Pods. */
   readonly evenly?: string;
@@ -30,6 +30,11 @@ export interface Family extends Kind {
 
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
+const SELECTS =
+  ' Or an annotation selects the Nodes that take it, as by `topology.kubernetes.io/zone=<zone>`: `load-balancer.hetzner.cloud/node-selector`, `loadbalancer.openstack.org/node-selector`, `oci.oraclecloud.com/node-label-selector`.';
+const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
+// awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
+const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
 const TO_PODS = 'send to Pods (target type IP)';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
@@ -37,28 +42,32 @@ export const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 /** By its health checks under the policy Local. */
-const anyNode = (who: string) => ({
+const anyNode = (who: string, more = '') => ({
   enters: `through any Node that ${who} picks`,
-  remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}`,
+  remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
 
 const oneNode = (who: string) => ({
   enters: `through the one Node that announces its address (${who})`,
   remedy:
-    'All traffic enters one zone: under `externalTrafficPolicy: Local` the Pods of that Node serve it alone, under `Cluster` all share it and see no addresses of clients. Over BGP several Nodes announce.',
+    'All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes may announce.',
+  reach:
+    'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
   announced: 'one' as const,
 });
 
 const overBgp = (who: string) => ({
   enters: `through Nodes that routers pick (${who})`,
-  remedy: 'Zones count where the routers prefer Nodes of their own zone.',
+  remedy:
+    'Zones count where the routers prefer Nodes of their own zone. With `externalTrafficPolicy: Local`, and a Pod on each Node that announces, it stays on the Node that takes it.',
   announced: 'all' as const,
-  reach: 'Run a Pod in every zone whose routers are to reach it.',
+  reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
 });
 
 /** Either of them. */
 const eitherWay = (who: string, layer2: string) => ({
   ...oneNode(''),
+  remedy: `In ${layer2} mode: ${oneNode('').remedy} Over BGP: ${overBgp('').remedy}`,
   enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
 });
 
@@ -84,6 +93,15 @@ export const TAILNET = {
   shown: /^tailscale(?:$|\.com\/expose\b)/,
   enters: 'through the Node of the proxy that the Tailscale operator runs for it',
   remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
+};
+
+/** kubernetes-sigs/external-dns source/service.go; #602, #1023 */
+export const PUBLISHED = {
+  shown: /^external-dns\.(?:alpha\.)?kubernetes\.io\/hostname$/,
+  enters: 'through Nodes that external-dns publishes',
+  remedy:
+    '`externalTrafficPolicy: Local` has external-dns publish Nodes with one of its Pods alone, and keeps there what enters; under `Cluster` it publishes all.',
+  announced: 'all' as const,
 };
 
 /** What runs in the cluster comes before what its provider would offer. */
@@ -117,7 +135,7 @@ export const FAMILIES: readonly Family[] = [
   },
   {
     shown: /^loadbalancer\.openstack\.org\//,
-    ...anyNode('Octavia'),
+    ...anyNode('Octavia', SELECTS),
     blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
@@ -125,15 +143,14 @@ export const FAMILIES: readonly Family[] = [
     shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
     label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
-    remedy:
-      'It keeps to zones. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on.',
-    reach:
-      'Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on: until then clients of its address in that zone fail.',
+    // kubernetes/cloud-provider-aws#206, #569
+    remedy: `It keeps to zones up to the Node. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
+    reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     modes: {
       'cross-zone': {
         enters: 'through targets in any zone (cross-zone load balancing is on)',
-        remedy: 'Cross-zone load balancing off and target type IP, with a Pod in every zone of the load balancer.',
+        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer.`,
         evenly: TO_PODS,
       },
     },
@@ -164,7 +181,7 @@ export const FAMILIES: readonly Family[] = [
       /^load-balancer\.hetzner\.cloud\/|^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud|oci)-load-?balancer-/,
     label:
       /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^oci\.oraclecloud\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
-    ...anyNode('the load balancer of the cloud'),
+    ...anyNode('the load balancer of the cloud', SELECTS),
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
@@ -176,7 +193,8 @@ export const FAMILIES: readonly Family[] = [
 ];
 
 /** By an annotation of this name. */
-export const namesBalancer = (annotation: string): boolean => FAMILIES.some(({ shown }) => shown?.test(annotation));
+export const namesBalancer = (annotation: string): boolean =>
+  [...FAMILIES, PUBLISHED].some(({ shown }) => shown?.test(annotation));
 
 export const OTHER_ENTRY: Kind = {
   enters: 'through the Node that its load balancer or client picks',

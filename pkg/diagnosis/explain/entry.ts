@@ -7,6 +7,7 @@ import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
 import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
 import { listIn } from '../project/fields.ts';
+import { ownerNote } from '../owner.ts';
 import { POOLS } from '../project/routers.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import type { RouterObject } from '../routers/types.ts';
@@ -19,6 +20,7 @@ import {
   MONITOR,
   NODE_PORT,
   OTHER_ENTRY,
+  PUBLISHED,
   TAILNET,
   uncheckedBy,
 } from './balancers.ts';
@@ -87,8 +89,8 @@ const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly
   return isBlind && blind !== undefined ? { ...kind, blind } : kind;
 };
 
-const exposureOf = ({ metadata }: Service) =>
-  Object.keys(metadata?.annotations ?? {}).find((key) => TAILNET.shown.test(key));
+const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
+  Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts): Entry | undefined => {
@@ -140,7 +142,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
   };
-  if (type === 'NodePort') return at(ports[0] ?? NODE_PORT);
+  if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
@@ -209,23 +211,34 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
 };
 
-/** Through which Nodes traffic from outside enters, and how they share it. */
-export const entryCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints } = facts;
+const FIELD = { pointer: '/spec/externalTrafficPolicy' };
+const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
+
+/** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
+export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
+  const { service, name, endpoints, clientZones } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
-  if (entry === undefined) return [];
-  const say = (evidence: string, remedy: string) => [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
+  const stage = wanted || [NODE_PORT.remedy, OTHER_ENTRY.remedy].includes(entry.remedy) ? 'prerequisite' : 'effective';
+  const note = stage === 'effective' && ownerNote(service.metadata ?? {}, FIELD, facts.version);
+  const say = (evidence: string, remedy: string) => [
+    { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },
+  ];
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
-  if (externalTrafficPolicy !== 'Local')
-    return say(`${outside} is routed by the zone of the Node through which it enters: ${entry.enters}.`, entry.remedy);
+  if (externalTrafficPolicy !== 'Local') {
+    const on = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
+    const later = wanted || entry.announced === 'one' ? '' : ASKS;
+    return say(`${outside} enters ${entry.enters}, and from there ${on}.`, `${entry.remedy}${later}`);
+  }
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);
-  if (uneven.length > 0) return uneven;
+  if (uneven.length > 0 || clientZones.length < 2) return uneven.map((each) => ({ ...each, stage }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
-  const isSaid = (entry.announced !== undefined || type === 'NodePort') && !entry.isStranded;
-  return isSaid && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1 ? say(stays, entry.remedy) : [];
+  const isOnSeveral = !entry.isStranded && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1;
+  const isSaid = (entry.announced !== undefined || type === 'NodePort') && isOnSeveral;
+  return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
 };
 
 /** kubernetes/kubernetes#131765 for nftables: mended by #132456, and in 1.33 by #133969. */

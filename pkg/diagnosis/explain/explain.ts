@@ -113,6 +113,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
+  const outside = firstOfEach([...shutOut(facts), ...entryCauses(facts, wanted)]);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const balance = facts.loop?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
   // Proxies never look at hints of a headless Service or one with the policy Local.
@@ -129,6 +130,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
+    ...outside.filter(({ stage }) => stage === 'effective'),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) ? [] : asked),
     ...(inOneZone(facts) ? spread : []),
     // No client of a headless Service looks at hints, whether they are there or not.
@@ -138,9 +140,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
-    ...shutOut(facts),
     ...entry,
-    ...(clientZones.length > 1 ? entryCauses(facts) : []),
+    ...outside,
     ...stickyCauses(facts),
     ...crossingCauses(facts, effective),
   ];

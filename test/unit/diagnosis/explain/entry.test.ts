@@ -14,19 +14,26 @@ interface World {
   readonly beside?: string;
 }
 
-const entersAt = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: World): string => {
+const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: World) => {
   const own = service({ metadata: { name: 'web', namespace: 'shop', annotations }, spec });
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'speaker', namespace: beside } };
   const nodes = ['a', 'b'].map((zone) => node({ zone, metadata: { name: `n-${zone}`, labels } }));
-  const endpoints = ['a', 'b'].map((zone) => endpoint({ zone }));
+  const endpoints = ['a', 'b'].map((zone, at) =>
+    endpoint({ zone, nodeName: `n-${zone}`, addresses: [`198.18.0.${at}`] }),
+  );
   const slices = slice({ service: 'web', metadata: { namespace: 'shop' }, endpoints });
-  return explain(snapshotOf(...nodes, own, slices, pod), own, { now: 0 }).scope.enters;
+  return explain(snapshotOf(...nodes, own, slices, pod), own, { now: 0 });
 };
 
+const entersAt = (world: World): string => explained(world).scope.enters;
+
 const LB = { type: 'LoadBalancer' };
+const HETZNER = { 'csi.hetzner.cloud/location': 'a' };
 const EKS = { 'eks.amazonaws.com/nodegroup': 'a' };
 const PICKED = 'through the Node that its load balancer or client picks';
 const DROPPED = '; Nodes without one of its Pods drop it (externalTrafficPolicy Local)';
+const PUBLISHED = { 'external-dns.alpha.kubernetes.io/hostname': 'web.example.com' };
+const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor';
 const LOCAL_LB = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 
@@ -39,6 +46,16 @@ describe('where traffic from outside enters', () => {
       'by node ports of some Nodes',
       { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } },
       `through the Node whose port the client picks${DROPPED}`,
+    ],
+    [
+      'by Nodes in a record of external-dns',
+      { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' }, annotations: PUBLISHED },
+      'through Nodes that external-dns publishes, among Nodes with one of its Pods (externalTrafficPolicy Local)',
+    ],
+    [
+      'by a load balancer of EKS Auto Mode, which does not read that',
+      { spec: { ...LB, loadBalancerClass: 'eks.amazonaws.com/nlb' }, annotations: { [CROSS_ZONE]: 'true' } },
+      /cross-zone load balancing is off/,
     ],
     ['by what is not known', { spec: LB }, PICKED],
     [
@@ -111,6 +128,25 @@ describe('where traffic from outside enters', () => {
     it(name, () => {
       if (typeof enters === 'string') expect(entersAt(world)).to.equal(enters);
       else expect(entersAt(world)).to.match(enters);
+    });
+  }
+});
+
+describe('the first cause of a Service that takes traffic from outside and asks for nothing', () => {
+  const ENTERS = 'LoadBalancerTraffic';
+  const rows: readonly (readonly [name: string, world: World, reason: string, remedy: RegExp])[] = [
+    ['any Node', { spec: LB, labels: HETZNER }, ENTERS, /`load-balancer\.hetzner\.cloud\/node-selector`/],
+    ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later get nothing until the Service changes/],
+    ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
+    ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
+    ['what is not known', { spec: LB }, 'NotRequested', /^Set/],
+    ['the Node that a client picks', { spec: { type: 'NodePort' } }, 'NotRequested', /^Set/],
+  ];
+  for (const [name, world, reason, remedy] of rows) {
+    it(`by ${name}: ${reason}`, () => {
+      const [first] = explained(world).causes;
+      expect(first?.reason).to.equal(reason);
+      expect(first?.remedy).to.match(remedy);
     });
   }
 });
