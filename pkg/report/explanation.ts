@@ -136,7 +136,9 @@ const missedText = (report: Explanation): string => {
   const { effective } = report;
   const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
   const share = shareText(report, limits.length === 0 ? '' : ' through its cluster IP');
-  return clean(`${[`${share}${failingText(effective)}`, ...limits].join('; ')}${entersText(report)}`);
+  const isSticky = report.causes.some(({ reason }) => reason === 'StickyClients');
+  const kept = isSticky ? ['its clients may keep to one endpoint (StickyClients)'] : [];
+  return clean(`${[`${share}${failingText(effective)}`, ...kept, ...limits].join('; ')}${entersText(report)}`);
 };
 
 /** A setting that this version does not act on is there, and named. */

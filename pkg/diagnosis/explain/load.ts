@@ -86,7 +86,7 @@ const unevenCauses = (facts: Facts): Cause[] =>
 export const balanceCauses = (facts: Facts): Cause[] =>
   [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));
 
-const HTTP2 = /^(?:grpc|h2c|http2)(?:-|$)|^kubernetes\.io\/(?:h2c|wss?)$/;
+const HTTP2 = /(?:^|-)(?:grpc|h2c|http2)(?:-|$)|^kubernetes\.io\/(?:h2c|wss?)$/;
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
 const SCHEDULER_REMEDY =
