@@ -93,41 +93,33 @@ export const spreadOut: Fix = (facts) =>
     return spec === undefined ? [] : [patchSpec(spec, workload)];
   });
 
-/** Why no command makes a zone get Pods, and what would. */
-export const whyNotSpread: Fix = (facts) => {
-  const { workloads, clientZones, endpoints, nodes, index, version } = facts;
+/** Why no command makes a zone get Pods of the workload, and what would; undefined: nothing is known. */
+const whyNone = (workload: Workload, facts: Facts): string | undefined => {
+  const { clientZones, endpoints, version } = facts;
+  const { kind, volumes = false, replicas } = workload;
+  const who = workloadTitle(workload);
   const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
-  return workloads.flatMap((workload) => {
-    const who = workloadTitle(workload);
-    const { kind, volumes = false, replicas } = workload;
-    const room = roomByZone(workload, { nodes, podsOn: index.podsOn });
-    const closed = empty.filter((zone) => !room.has(zone));
-    if (closed.length > 0)
-      return [
-        `# no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`,
-      ];
-    const full = empty.filter((zone) => room.get(zone) === 0);
-    if (full.length > 0)
-      return [`# no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`];
-    if (volumes)
-      return [
-        kind === 'StatefulSet'
-          ? `# volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`
-          : `# the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`,
-      ];
-    const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
-    if (constraint?.whenUnsatisfiable === 'DoNotSchedule') return [];
-    if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
-      return [
-        `# the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`,
-      ];
-    if (kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE))
-      return [
-        `# a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`,
-      ];
-    return [];
-  });
+  const room = roomByZone(workload, facts);
+  const closed = empty.filter((zone) => !room.has(zone));
+  const full = empty.filter((zone) => room.get(zone) === 0);
+  if (closed.length > 0)
+    return `no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`;
+  if (full.length > 0) return `no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`;
+  if (volumes)
+    return kind === 'StatefulSet'
+      ? `volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`
+      : `the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`;
+  const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
+  if (constraint?.whenUnsatisfiable === 'DoNotSchedule') return undefined;
+  if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
+    return `the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
+  return kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE)
+    ? `a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`
+    : undefined;
 };
+
+export const whyNotSpread: Fix = (facts) =>
+  facts.workloads.flatMap((workload) => whyNone(workload, facts) ?? []).map((why) => `# ${why}`);
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), whyNotSpread];

@@ -20,10 +20,6 @@ import { selects } from '../bypasses/watchers.ts';
 import { hasUnknown } from './used.ts';
 import { sourceClusters } from './wanted.ts';
 
-/** Of several, the first whose changes help, or that has none. */
-const firstOf = (...fixes: readonly (Fix | string)[]): readonly Fix[] =>
-  fixes.map((fix) => (typeof fix === 'string' ? () => [fix] : fix));
-
 /** Who writes them, and when they did. */
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
 const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
@@ -173,21 +169,21 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
 };
 
-/** Every cause but those where nothing is wrong, and where nothing helps. */
-const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readonly Fix[]>>> = {
+/** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
+const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>>> = {
   ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
-  Headless: firstOf(
+  Headless: [
     exposeBeside,
     'kubectl get service {name} -n {namespace} -o yaml   # without a selector its author has to write a second Service',
-  ),
+  ],
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
-  NoSelector: firstOf(
+  NoSelector: [
     ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),
     (facts) =>
       sourceClusters(facts).length > 0 || facts.endpoints.every(({ zone }) => zone === '') ? [SHOW_SLICES] : [],
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'EndpointSlice')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
-  ),
+  ],
   AnnotationRemoved: ask,
   AnnotationWins: useField,
   HintsControllerGateOff: GATES_OF_ALL,
@@ -195,24 +191,21 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   RouterNotOptedIn: annotate,
   ProxyNeedsAnnotation: annotate,
   InsufficientNodeInformation: useField,
-  ControlPlaneNodes: firstOf(useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'),
-  OverloadThreshold: firstOf(useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread),
-  TooFewEndpoints: firstOf(useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)),
-  HintsLost: firstOf(useField, () => [TOUCH_SERVICE]),
+  ControlPlaneNodes: [useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'],
+  OverloadThreshold: [useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
+  TooFewEndpoints: [useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
+  HintsLost: [useField, () => [TOUCH_SERVICE]],
   HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
     TOUCH_SERVICE,
   ],
   EndpointWithoutHint: [SHOW_SLICES],
   NodeNotHinted: [SHOW_SLICES],
-  NodeWithoutCpu: firstOf(
-    useField,
-    'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu',
-  ),
-  NodeWithoutZone: firstOf(both(labelNode, useField), labelNode),
+  NodeWithoutCpu: [useField, 'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu'],
+  NodeWithoutZone: [both(labelNode, useField), labelNode],
   ClientNodeWithoutZone: labelNode,
   EndpointWithoutZone: labelNode,
-  WebhookMissing: firstOf(useField, `# ${installChart} -n topology-aware-routing --create-namespace`),
+  WebhookMissing: [useField, `# ${installChart} -n topology-aware-routing --create-namespace`],
   WebhookWithoutEndpoint: webhookPods('kubectl describe pods'),
   WebhookCertificateExpired: webhookPods('# if its authority is built in: kubectl rollout restart deployment'),
   WebhookDoesNotSelect: [
@@ -243,8 +236,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   RouterUnknown: (facts) => (hasUnknown(facts) ? [SNAPSHOT, NAME_IT] : [MEASURE_IT]),
   UnreadyForZone: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
-  TerminatingForZone: firstOf(...SPREADING, showPods),
-  NoBackendForZone: firstOf(...SPREADING, showPods),
+  TerminatingForZone: [...SPREADING, showPods],
+  NoBackendForZone: [...SPREADING, showPods],
   CiliumServiceTopologyOff: switchCiliumTopologyOn,
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
@@ -253,15 +246,15 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   SingleEndpoint: MORE_PODS,
   PodsNotSpread: MORE_PODS,
   PortOfSomePods: ['kubectl get {slices}'],
-  HintedForOtherZone: firstOf(useField, SHOW_SLICES),
-  UnevenLoad: firstOf(
+  HintedForOtherZone: [useField, SHOW_SLICES],
+  UnevenLoad: [
     (facts) => {
       const weights = [...(callersOf(facts)?.zones ?? [])].map(([zone, count]) => `${zone}=${count}`);
       return weights.length === 0 ? [] : [`${SIMULATE} --weights ${weights.join(',')}`];
     },
     spreadOut,
     SIMULATE,
-  ),
+  ],
   StickyClients: ({ service }) => (service.spec?.sessionAffinity === 'ClientIP' ? [UNSTICK] : []),
   NoGrowth: growth,
   PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
@@ -270,24 +263,25 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly Step[] | readon
   ProxyMissedItsZone: ['# where its log says so: kubectl rollout restart daemonset kube-proxy -n kube-system'],
 };
 
-const isFixes = (fixes: readonly (Step | Fix)[]): fixes is readonly Fix[] => typeof fixes[0] === 'function';
+const isFix = (fix: Step | Fix): fix is Fix => typeof fix === 'function';
 
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   // A wish of which nothing comes is asked in other words.
-  const fix = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? ask : []));
-  const tries: readonly Fix[] = typeof fix === 'function' ? [fix] : isFixes(fix) ? fix : [() => fix];
+  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? ask : []));
+  const fixes = typeof found === 'function' ? [found] : found;
+  const tries = fixes.slice(0, 1).every(isFix) ? fixes.map((fix) => [fix]) : [fixes];
   let later: readonly Step[] = [];
   for (const attempt of tries) {
-    const steps = attempt(facts) ?? [];
+    const steps = attempt.flatMap((each) => (isFix(each) ? (each(facts) ?? []) : [each]));
     const changes = steps.filter(isChange);
     if (steps.length === 0) continue;
-    const found = changes.length === 0 ? 'helps' : tryOut(changes);
+    const tried = changes.length === 0 ? 'helps' : tryOut(changes);
     // Lines that show something come after what would help.
-    if (found === 'helps') return changes.length === 0 && later.length > 0 ? later : steps;
-    if (found !== 'useless' && later.length === 0)
+    if (tried === 'helps') return changes.length === 0 && later.length > 0 ? later : steps;
+    if (tried !== 'useless' && later.length === 0)
       later = [
-        `# not before its Pods are where its clients are: one would carry ${found.overload.toFixed(1)} times an even share`,
+        `# not before its Pods are where its clients are: one would carry ${tried.overload.toFixed(1)} times an even share`,
         ...steps.map(asAdvice),
       ];
   }

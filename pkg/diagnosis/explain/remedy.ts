@@ -126,7 +126,6 @@ const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Cha
 type Places = ReadonlyMap<string, Zones>;
 
 const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] | undefined => {
-  const cluster = { nodes: facts.nodes, known: itemsOf(facts.snapshot.nodes), podsOn: facts.index.podsOn };
   const lie = zonesOfPods(facts);
   const ready = facts.families[0]?.endpoints.length;
   let all: readonly Places[] = [new Map()];
@@ -139,7 +138,7 @@ const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] |
     const moves = renewed && movesAll(workload) && (old.kind === 'Deployment' || facts.workloads.length === 1);
     const staying = moves ? new Map<string, number>() : lie?.[at];
     if (staying === undefined || (renewed && !moves)) return undefined;
-    const ways = placements(workload, cluster, staying, workload.replicas);
+    const ways = placements(workload, facts, staying);
     if (ways === undefined || ways.length * all.length > MOST_PLACES) return undefined;
     all = all.flatMap((places) => ways.map((way) => new Map([...places, [titleOf(old), way]])));
   }

@@ -70,63 +70,42 @@ export const waitingText = (facts: Facts): string => {
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
   if (pending.length === 0) return '';
   const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
+  const zones = facts.clientZones.length;
   const vain = countedInVain(facts);
   const apart = facts.workloads.find(
-    (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > facts.clientZones.length,
+    (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > zones,
   );
   const reasons = [
-    ...(wanted > facts.clientZones.length
-      ? [`minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`]
-      : []),
-    ...(apart === undefined
-      ? []
-      : [`its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`]),
-    ...(vain.length === 0
-      ? []
-      : [
-          `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away, as long as it has no nodeTaintsPolicy: Honor (Kubernetes 1.26 and newer)`,
-        ]),
+    wanted > zones && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`,
+    apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
+    vain.length > 0 &&
+      `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away, as long as it has no nodeTaintsPolicy: Honor (Kubernetes 1.26 and newer)`,
     // kubernetes/kubernetes#109364
-    ...facts.workloads.flatMap((workload) => {
+    ...facts.workloads.map((workload) => {
       const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
-      return hard.length > 1 ? [text] : [];
+      return hard.length > 1 && text;
     }),
-    ...(facts.workloads.some(({ volumes }) => volumes === true)
-      ? ['its volume may hold it to a zone without room, or where a constraint lets none in']
-      : []),
-  ];
+    facts.workloads.some(({ volumes }) => volumes === true) &&
+      'its volume may hold it to a zone without room, or where a constraint lets none in',
+  ].filter(Boolean);
   return ` Pod ${listed(pending.map(({ name }) => name))} waits for a Node${reasons.length === 0 ? '' : ': '}${reasons.join('; ')}.`;
 };
 
 /** Pods by zone. */
 export type Zones = ReadonlyMap<string, number>;
 
-export interface Cluster {
-  /** Ready ones. */
-  readonly nodes: readonly Node[];
-  /** Those that are not ready as well: their zones count. */
-  readonly known: readonly Node[];
-  /** By Node, of every namespace, as far as they were seen. */
-  readonly podsOn: ReadonlyMap<string, readonly PodSummary[]>;
-}
-
 /** Beyond so many ways nothing is certain. */
 const MOST_WAYS = 64;
 
 /** Own Pods that the Node has room for, by the CPU that they and others request: at most so many. */
-const roomOn = (
-  node: Node,
-  { requestMilliCpu = 0, podLabels, namespace }: Workload,
-  podsOn: Cluster['podsOn'],
-): number => {
+const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workload, { index }: Facts): number => {
   const allocatable = nanoOf(node.status?.allocatable?.['cpu']);
   if (requestMilliCpu === 0 || allocatable === undefined) return Infinity;
-  const others = (podsOn.get(nameOf(node)) ?? []).filter(
-    ({ phase, namespace: own, labels }) =>
-      phase !== 'Succeeded' &&
-      phase !== 'Failed' &&
-      !(own === namespace && matchesSelector({ matchLabels: podLabels }, labels)),
+  const others = (index.podsOn.get(nameOf(node)) ?? []).filter(
+    ({ phase, ...pod }) =>
+      !['Succeeded', 'Failed'].includes(phase) &&
+      !(pod.namespace === namespace && matchesSelector({ matchLabels: podLabels }, pod.labels)),
   );
   const left = milliFromNano(allocatable) - sumBy(others, (pod) => pod.requestMilliCpu ?? 0);
   return Math.max(0, Math.floor(left / requestMilliCpu));
@@ -137,16 +116,12 @@ export const allows = (node: Node, { allowedZones, nodeTerms = [] }: Workload): 
   selectsNode({ nodes: nodeTerms }, node) && allowedZones?.includes(zoneOfNode(node)) !== false;
 
 /** Nodes that take Pods of the workload, by zone, and how many of them there is room for. */
-export const roomByZone = (
-  workload: Workload,
-  { nodes, podsOn }: Omit<Cluster, 'known'>,
-  onePerNode = false,
-): Zones => {
-  const open = nodes.filter((node) => allows(node, workload) && barrier(node, workload) === undefined);
+export const roomByZone = (workload: Workload, facts: Facts, onePerNode = false): Zones => {
+  const open = facts.nodes.filter((node) => allows(node, workload) && barrier(node, workload) === undefined);
   const most = onePerNode ? 1 : Infinity;
   const zones = Map.groupBy(open, zoneOfNode);
   return new Map(
-    [...zones].map(([zone, own]) => [zone, sumBy(own, (node) => Math.min(most, roomOn(node, workload, podsOn)))]),
+    [...zones].map(([zone, own]) => [zone, sumBy(own, (node) => Math.min(most, roomOn(node, workload, facts)))]),
   );
 };
 
@@ -155,26 +130,25 @@ export const hardSpread = ({ spread }: Pick<Workload, 'spread'>): readonly Sprea
   spread.filter(({ whenUnsatisfiable, selectsOwn }) => whenUnsatisfiable === 'DoNotSchedule' && selectsOwn);
 
 /**
- * Every way in which `replicas` Pods may come to lie, where those of `staying` do not move; undefined where some may stay pending, where
+ * Every way in which its replicas may come to lie, where those of `staying` do not move; undefined where some may stay pending, where
  * rules are not modelled, and where there are too many ways.
  */
-export const placements = (
-  workload: Workload,
-  cluster: Cluster,
-  staying: Zones,
-  replicas: number,
-): readonly Zones[] | undefined => {
+export const placements = (workload: Workload, facts: Facts, staying: Zones): readonly Zones[] | undefined => {
   const hard = hardSpread(workload);
   const apart = workload.apart ?? [];
   const keys = [...hard.map(({ topologyKey }) => topologyKey), ...apart];
   if (keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME)) return undefined;
   const zonal = hard.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  const room = roomByZone(workload, cluster, keys.includes(LABEL_HOSTNAME));
+  const room = roomByZone(workload, facts, keys.includes(LABEL_HOSTNAME));
   // Nodes without the label are left out by a constraint on it, and without one a Pod there has no zone.
   if (zonal.length === 0 && room.has('')) return undefined;
   const zones = [...room.keys()].filter((zone) => zone !== '');
   // Nodes that bar the Pods count as a domain all the same, unless that is said (nodeTaintsPolicy): an empty one holds the others down.
-  const all = new Set(cluster.known.filter((node) => allows(node, workload)).map(zoneOfNode));
+  const all = new Set(
+    itemsOf(facts.snapshot.nodes)
+      .filter((node) => allows(node, workload))
+      .map(zoneOfNode),
+  );
   const least = (counts: Zones, { honorsTaints = false, minDomains = 1 }: SpreadConstraint): number => {
     const domains = honorsTaints ? zones : [...all].filter((zone) => zone !== '');
     return domains.length < minDomains ? 0 : Math.min(...domains.map((zone) => counts.get(zone) ?? 0));
@@ -188,7 +162,7 @@ export const placements = (
     );
   };
   let ways: readonly Zones[] = [staying];
-  for (let placed = sumOf(staying.values()); placed < replicas; placed += 1) {
+  for (let placed = sumOf(staying.values()); placed < workload.replicas; placed += 1) {
     const next = new Map<string, Zones>();
     for (const counts of ways) {
       const open = zones.filter((zone) => takes(counts, zone));
