@@ -33,7 +33,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
         /1 slice would be written, about \d+ B as JSON; the proxies of 3 Nodes receive about [\d.]+ kB/,
       );
       expect(out.replaceAll('\n', ' ')).to.contain(
-        'answers with 1 write that changes nothing: 0.1 s of its 20 requests a second',
+        'answers with 1 write that changes nothing: 0.05 s of its 20 requests a second',
       );
       expect(out).to.contain('Dry run: the API server accepts it');
       expect(await all()).to.deep.equal([]);

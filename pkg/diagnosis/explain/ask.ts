@@ -23,9 +23,8 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
 };
 
 /** By what a Service asks so that the control plane and all data planes here understand it. */
-export const settingsFor = ({ version, options, index: { groups, routers } }: Facts) => {
-  // Once for Nodes that are alike: thousands of Services ask.
-  const routings = groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node).routing);
+export const settingsFor = ({ version, options, index }: Facts) => {
+  const routings = index.answers.map(({ routing }) => routing);
   const onlyClose = routings.some(
     ({ proxy }) =>
       proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),

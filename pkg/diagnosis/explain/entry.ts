@@ -28,13 +28,6 @@ import type { Facts } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { PINNED_REMEDY, isPinned, whyEmpty } from './spread.ts';
 
-interface Entry extends Kind {
-  /** Ready Nodes through which it may enter. */
-  readonly takers: readonly Node[];
-  /** Under the policy Local: all its endpoints are on other Nodes. */
-  readonly isStranded: boolean;
-}
-
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
@@ -93,7 +86,7 @@ const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof 
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
-export const entryOf = (facts: Facts): Entry | undefined => {
+export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
   const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
   const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
@@ -107,7 +100,7 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
   ].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const at = ({ blind, daemonSet, ...kind }: Kind): Entry => {
+  const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets
       .filter(({ name }) => daemonSet?.test(name))
@@ -132,15 +125,20 @@ export const entryOf = (facts: Facts): Entry | undefined => {
     const isLocal = externalTrafficPolicy === 'Local';
     // What is on a Node that was not seen may be on one of these.
     const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
+    /** With the ready Nodes through which it may enter, and whether under the policy Local all its endpoints are on others. */
     const entry = { ...kind, takers, isStranded };
-    if (!isLocal) return entry;
+    if (!isLocal) return { ...entry, blind: undefined };
     const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = isBlind
       ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
       : `, among Nodes with one of its Pods${rest}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    return { ...entry, ...(isBlind ? { blind } : {}), enters: `${kind.enters}${local} (externalTrafficPolicy Local)` };
+    return {
+      ...entry,
+      blind: isBlind ? blind : undefined,
+      enters: `${kind.enters}${local} (externalTrafficPolicy Local)`,
+    };
   };
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);

@@ -192,9 +192,7 @@ export const diagnose = (
   const facts = gatherFacts(snapshot, service, options, index);
   const wanted = wantedReport(facts);
   const effective = effectiveReport(facts);
-  const certainty = leastCertain(
-    index.groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => index.routers.of(node).certainty),
-  );
+  const certainty = leastCertain(index.answers.map((answer) => answer.certainty));
   const verdict = ((): Verdict => {
     // Under an evacuation every Service has hints, also one that asks for none.
     if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';

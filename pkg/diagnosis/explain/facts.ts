@@ -21,6 +21,7 @@ import {
   type ReadyEndpoint,
   controlPlaneVersion,
   familiesOf,
+  hasSelector,
   noZonesOf,
   readyEndpoints,
   serviceKeyOfRef,
@@ -54,11 +55,14 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
   const routers = routersOf(snapshot, stated);
   const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
+  const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
   return {
     slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
     shares: zoneShares(itemsOf(snapshot.nodes)),
     readyNodes,
-    groups: groupNodes(readyNodes, (node) => routers.keyOf(node)),
+    groups,
+    /** One for Nodes that are alike: thousands of Services ask. */
+    answers: groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node)),
     routers,
     bypasses: bypassIndex(snapshot),
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
@@ -129,9 +133,8 @@ const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonl
 
 /** Labels that slices of the Service have in the end: the controller gives them those of the Service. */
 export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Readonly<Record<string, string>> => {
-  const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
   const own = slices.map(({ metadata }) => metadata?.labels ?? {}).find((labels) => strategyOf(labels) !== undefined);
-  return { ...own, ...(managed ? service.metadata?.labels : {}) };
+  return { ...own, ...(hasSelector(service) ? service.metadata?.labels : {}) };
 };
 
 /** What drains the endpoints, as the beginning of a sentence. */
@@ -143,12 +146,9 @@ export const UNDRAIN = 'Take the annotation off the slice once it may serve agai
 export type FamilyFacts = ReturnType<typeof familyFacts>[number];
 
 /** Whether every data plane leaves slices of weight 0 alone: then their endpoints serve no new connection, ready or not. */
-const isDraining = ({ groups, routers }: SnapshotIndex): boolean =>
-  groups.length > 0 &&
-  groups.every(([node]) => {
-    const proxy = node === undefined ? undefined : routers.of(node).routing.proxy;
-    return proxy?.kind === 'cilium' && drainsSlices(proxy.ciliumVersion);
-  });
+const isDraining = ({ answers }: SnapshotIndex): boolean =>
+  answers.length > 0 &&
+  answers.every(({ routing: { proxy } }) => proxy.kind === 'cilium' && drainsSlices(proxy.ciliumVersion));
 
 /** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
 const familyFacts = (service: Service, slices: readonly EndpointSlice[], index: SnapshotIndex) => {

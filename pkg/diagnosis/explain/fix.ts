@@ -5,6 +5,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
+import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { DRUID_NOTE, type Fix, annotate, ask, askingNote } from './ask.ts';
 import { isTooOld, settingsFor, useField } from './ask.ts';
@@ -74,12 +75,10 @@ const labelNode: Fix = (facts) => {
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
 
-const hasSelector = ({ service }: Facts): boolean => Object.keys(service.spec?.selector ?? {}).length > 0;
-
 /** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
 const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
-  if (!hasSelector(facts)) return [];
+  if (!hasSelector(facts.service)) return [];
   const beside = itemsOf(facts.snapshot.services)
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
     .map(nameOf);
@@ -220,7 +219,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
   NoEndpoints: (facts) =>
-    isAnsweredOnNodes(facts) || !hasSelector(facts) ? [] : ['kubectl get pods -n {namespace} --show-labels'],
+    isAnsweredOnNodes(facts) || !hasSelector(facts.service) ? [] : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,

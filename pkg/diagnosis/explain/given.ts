@@ -3,12 +3,12 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import { type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { nameOf } from '../../apis/values.ts';
+import { byText, nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
-import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
+import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
-import { type ReadyEndpoint, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { type ReadyEndpoint, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
@@ -36,10 +36,7 @@ const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): 
     const key = serviceKeyOfRef(service);
     const slices = index.slices.get(key);
     // Files may leave out the webhook's own Service; a cluster was asked for its slices.
-    const judged =
-      slices !== undefined ||
-      snapshot.version !== undefined ||
-      itemsOf(snapshot.services).some((each) => serviceKeyOfRef(serviceRefOf(each)) === key);
+    const judged = slices !== undefined || snapshot.version !== undefined;
     if (judged && ['IPv4', 'IPv6'].every((family) => readyEndpoints(slices ?? [], family).length === 0))
       return given('WebhookWithoutEndpoint', `Service ${key} behind ${named(webhook)} has no ready endpoint.`);
   }
@@ -106,7 +103,8 @@ export const sharesText = ({ shares }: Facts): string =>
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
 
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
-const sharesCause = ({ shares, nodes }: Facts): Cause[] => {
+const sharesCause = (facts: Facts): Cause[] => {
+  const { shares, nodes } = facts;
   if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
   if (shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
@@ -114,19 +112,21 @@ const sharesCause = ({ shares, nodes }: Facts): Cause[] => {
     const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
     return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
-  const workers = new Set(nodes.filter((node) => !isControlPlane(node)).map(zoneOfNode));
-  const others = nodes.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
+  const others = uncounted(facts);
   const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
   return others.length === 0
-    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`)
+    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(facts.index.workerZones.size, 'zone')}.`)
     : given('ControlPlaneNodes', only);
 };
 
-/** Zones that have an endpoint and a Node, but no share of the CPU because the Nodes are of the control plane. */
-const uncountedZones = ({ shares, endpoints, nodes }: Facts): Cause[] => {
-  if (shares.kind === 'unknown') return [];
-  const zones = new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '' && !shares.ratios.has(zone)));
-  const owners = nodes.filter((node) => zones.has(zoneOfNode(node)) && isControlPlane(node));
+/** Ready Nodes of zones without a share of the CPU, because all their Nodes are of the control plane. */
+const uncounted = ({ nodes, index }: Facts): readonly Node[] =>
+  nodes.filter((node) => !index.workerZones.has(zoneOfNode(node)));
+
+/** Zones that have an endpoint and a Node, but no share of the CPU. */
+const uncountedZones = (facts: Facts): Cause[] => {
+  const zones = new Set(facts.shares.kind === 'known' ? facts.endpoints.map(({ zone }) => zone) : []);
+  const owners = uncounted(facts).filter((node) => zoneOfNode(node) !== '' && zones.has(zoneOfNode(node)));
   if (owners.length === 0) return [];
   const what = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${listed(owners.map(nameOf))}) have the label of the control plane: the zone gets no share.`;
   return given('ControlPlaneNodes', what);
@@ -189,11 +189,10 @@ const allocationCauses = (
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */
 export const lastEvent = ({ snapshot, ref }: Facts): string => {
-  const last = itemsOf(snapshot.events)
+  const own = itemsOf(snapshot.events)
     .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
-    .filter(({ reason }) => reason.startsWith('TopologyAwareHints'))
-    .sort((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1))
-    .at(-1);
+    .filter(({ reason }) => reason.startsWith('TopologyAwareHints'));
+  const last = own.sort((a, b) => byText(a.lastSeen, b.lastSeen)).at(-1);
   if (last === undefined) return '';
   return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;
 };
@@ -236,7 +235,7 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 
 export const givenCauses = (facts: Facts): Cause[] => {
   const { service, wish, strategy, expected } = facts;
-  const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
+  const managed = hasSelector(service);
   // Whatever is asked for instead, no hint can be without zones.
   if (strategy === undefined && (wish.mode === 'none' || !managed))
     return managed && facts.nodes.every((node) => zoneOfNode(node) === '') ? zonelessCause(facts, facts.endpoints) : [];

@@ -154,23 +154,21 @@ const ROLE_REMEDY =
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
-  const unlike = (labels: StringMap): string[] =>
-    selector.flatMap(([key, value]) => (labels[key] === value ? [] : [key]));
-  if (own === undefined && pods.length > 0 && selector.length > 1)
-    return (
-      (index.pods.get(ref.namespace) ?? [])
-        .map(({ labels }) => unlike(labels))
-        .find(({ length }) => length > 0 && length < selector.length)
-        ?.at(-1) ?? ''
-    );
+  /** By which key others differ that have some of these labels. */
+  const differing = (others: readonly StringMap[]): string =>
+    others
+      .map((labels) => selector.flatMap(([key, value]) => (labels[key] === value ? [] : [key])))
+      .find(({ length }) => length > 0 && length < selector.length)
+      ?.at(-1) ?? '';
+  if (own === undefined && pods.length > 0)
+    return differing((index.pods.get(ref.namespace) ?? []).map(({ labels }) => labels));
   // Members that an operator makes as a workload each, alike but for their names.
   const ownerOf = ({ marks }: Workload): string | undefined => marks?.ownerReferences?.[0]?.name;
   if (own === undefined || ownerOf(own) === undefined || more.length > 0 || own.replicas > 1) return '';
   const members = (index.workloads.get(ref.namespace) ?? []).filter(
     (each) => ownerOf(each) === ownerOf(own) && each.images.join() === own.images.join(),
   );
-  const names = members.map(({ podLabels }) => unlike(podLabels));
-  return names.find(({ length }) => length > 0 && length < selector.length)?.at(-1) ?? '';
+  return differing(members.map(({ podLabels }) => podLabels));
 };
 
 /** What would give the zones Pods; undefined: what the code says. */

@@ -55,9 +55,7 @@ const OF_RELEASE: ReadonlySet<Reason> = new Set(['HintsIgnored', 'CiliumNotOpted
 const updateOf = ({ index, service, wish }: Facts): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
-  const updates = index.groups.flatMap(([node]) => {
-    if (node === undefined) return [];
-    const { router, title, version, behaviour } = index.routers.of(node);
+  const [update] = index.answers.flatMap(({ router, title, version, behaviour }) => {
     const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '', isRead);
     const how =
       behaviour.hints === 'none'
@@ -65,7 +63,7 @@ const updateOf = ({ index, service, wish }: Facts): string | undefined => {
         : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer${how}`];
   });
-  return updates[0];
+  return update;
 };
 
 /** Nothing names the data plane of some Node: more objects may. */

@@ -10,7 +10,7 @@ import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
-import { editDistance } from '../models/lookup.ts';
+import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { presentAnnotation, settingsFor } from './ask.ts';
@@ -86,7 +86,7 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
-  const unwritten = Object.keys(service.spec?.selector ?? {}).length === 0 ? UNWRITTEN_REMEDY : undefined;
+  const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const remedy = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten;
   if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
@@ -141,13 +141,13 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
     return [cause('wanted', 'NoSelector', evidence, 'See the Services that its Gateway or Ingress sends to.')];
   }
-  const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
+  const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
   const members = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
-  if (Object.keys(selector ?? {}).length === 0 && endpoints.length > 0 && !isHinted(facts)) {
+  if (!hasSelector(service) && endpoints.length > 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
     const isMirrored = facts.slices.some(

@@ -28,6 +28,9 @@ export const serviceKeyOfRef = ({ namespace, name }: ServiceRef): string => `${n
 
 export const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
 
+/** Else nothing but their author writes its slices. */
+export const hasSelector = ({ spec }: Service): boolean => Object.keys(spec?.selector ?? {}).length > 0;
+
 /** All Services, or those of the namespace, in the order of their full names. */
 export const sortedServices = (snapshot: ClusterSnapshot, namespace?: string): readonly Service[] =>
   itemsOf(snapshot.services)
