@@ -9,19 +9,8 @@ import {
 } from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
-import {
-  type Column,
-  type Screen,
-  type Style,
-  clean,
-  countText,
-  moneyText,
-  overloadText,
-  percentText,
-  screenFor,
-  tableOf,
-  volumeText,
-} from './text.ts';
+import { countText, moneyText, overloadText, percentText, volumeText } from './figures.ts';
+import { type Column, type Screen, type Style, clean, screenFor, tableOf } from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
 
 const part = ({ count, of }: Part): string => (of === 0 ? '-' : `${count}/${of}`);

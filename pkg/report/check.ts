@@ -1,7 +1,8 @@
 // A check of manifests as text, a paragraph a finding, as compilers print them; and as SARIF 2.1.0, which code scanning takes.
 import { objectTitle } from '../apis/values.ts';
 import { type CheckReport, type Finding, SEVERITIES, type Severity } from '../diagnosis/check/check.ts';
-import { type Screen, type Style, clean, countText, renderJson, screenFor } from './text.ts';
+import { countText } from './figures.ts';
+import { type Screen, type Style, clean, renderJson, screenFor } from './text.ts';
 
 /** Paths in a URI: relative ones stay relative, as code scanning wants them. */
 const uriOf = (file: string): string => file.replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/');

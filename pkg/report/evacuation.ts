@@ -3,7 +3,8 @@ import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
 import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
 import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
-import { type Column, type Screen, type Style, countText, percentText, screenFor, tableOf } from './text.ts';
+import { bytesText, countText, percentText, threeDigits } from './figures.ts';
+import { type Column, type Screen, type Style, screenFor, tableOf } from './text.ts';
 
 type SurvivalSum = SurvivalReport['sum'];
 
@@ -99,23 +100,9 @@ export const renderSurvival = (report: SurvivalReport, style: Style): string => 
   ].join('');
 };
 
-/** `3.4`, `12`. */
-const shortNumber = (value: number): string =>
-  value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
-
-const KILO = 1000;
-
-/** `820 B`, `12 kB`, `3.4 MB`: powers of ten. */
-const bytesText = (bytes: number): string => {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let [value, unit] = [bytes, 0];
-  while (value >= KILO && unit < units.length - 1) [value, unit] = [value / KILO, unit + 1];
-  return `${shortNumber(value)} ${units[unit] ?? ''}`;
-};
-
 /** What the control plane does because of it. */
 const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: EvacuationCheck['writes']): string =>
-  `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${shortNumber(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
+  `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${threeDigits(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
 
 /** What becomes of the Services in scope, in one sentence. */
 const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {

@@ -4,19 +4,9 @@ import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { LoopReport } from '../diagnosis/explain/facts.ts';
 import type { MeasuredPast } from '../diagnosis/measured.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
-import {
-  type Column,
-  type Screen,
-  type Style,
-  clean,
-  indented,
-  percentText,
-  screenFor,
-  tableOf,
-  zoneText,
-} from './text.ts';
-import { explainedTraffic, measuredAlso } from './measured.ts';
-import { ageText } from './status.ts';
+import { percentText } from './figures.ts';
+import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
+import { explainedTraffic, measuredAlso, metersText } from './measured.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
 
 type UsedReport = Explanation['used'][number];
@@ -89,8 +79,8 @@ const entersText = ({ scope: { enters } }: Explanation): string =>
 /** What meters saw go past the cluster IP, with where they would see it; empty where nothing was measured. */
 export const pastText = (past: MeasuredPast | undefined): string => {
   if (past === undefined) return '';
-  const { connections, crossing, share, seconds, seenOn } = past;
-  const over = `${ageText(Math.max(1, Math.round(seconds)))}, meters on ${seenOn.count} of ${seenOn.of} Nodes`;
+  const { connections, crossing, share } = past;
+  const over = metersText(past);
   if (share === null) return `no connection was measured, through it or past it (${over})`;
   if (connections === 0) return `nothing measured past it (${over})`;
   const crosses = crossing === 0 ? 'none of them' : `${percentText(crossing / connections)} of these`;

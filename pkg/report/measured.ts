@@ -1,10 +1,11 @@
 // Measured traffic as text: zone by zone and the Services that carry most of it, what it comes to, and whether Services can save it.
 import { byText, firstFew, sumBy } from '../apis/values.ts';
 import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
-import type { MeasuredPart } from '../diagnosis/measured.ts';
+import type { MeasuredPart, MeasuredPast } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
+import { moneyText, percentText, rateText, spanText, volumeText } from './figures.ts';
 import {
   type Column,
   type Screen,
@@ -12,16 +13,11 @@ import {
   clean,
   indented,
   largestOf,
-  moneyText,
-  percentText,
-  rateText,
   renderTable,
   screenFor,
   tableOf,
-  volumeText,
   zoneText,
 } from './text.ts';
-import { ageText } from './status.ts';
 
 /** By what a Service asks. */
 export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
@@ -33,7 +29,7 @@ export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
 
 /** `traffic-meter, averages of 9 d`. */
 const measuredBy = ({ by, seconds }: Pick<Measured, 'by' | 'seconds'>): string =>
-  clean(`${by}, averages of ${ageText(Math.max(1, Math.round(seconds)))}`);
+  clean(`${by}, averages of ${spanText(seconds)}`);
 
 /** Rows of the sum, with their names; those of nothing are left out. */
 export const measuredRows = ({ measured, prices }: AuditReport): readonly (readonly string[])[] => {
@@ -82,13 +78,15 @@ const contradictions = ({ services }: AuditReport): string => {
   return `More traffic crosses than predicted for ${firstFew(named, MAX_NAMED)}: ${WHY_MORE}.`;
 };
 
+export const metersText = ({ seconds, seenOn }: Pick<MeasuredPast, 'seconds' | 'seenOn'>): string =>
+  `${spanText(seconds)}, meters on ${seenOn.count} of ${seenOn.of} Nodes`;
+
 /** Services whose Pods were measured to be reached past them, the most first; and on how many Nodes that would be seen. */
 const pastSentence = ({ services }: AuditReport): string => {
   const seeing = services.flatMap(({ scope: { past }, ...ref }) => (past === undefined ? [] : [{ ...ref, past }]));
   const [first] = seeing;
   if (first === undefined) return '';
-  const { seconds, seenOn } = first.past;
-  const where = `(${ageText(Math.max(1, Math.round(seconds)))}, meters on ${seenOn.count} of ${seenOn.of} Nodes)`;
+  const where = `(${metersText(first.past)})`;
   const found = seeing
     .filter(({ past }) => past.connections > 0)
     .sort((a, b) => b.past.connections - a.past.connections);

@@ -2,19 +2,8 @@
 import { type Matrix, type Outcome, boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
 import { amountOf } from '../flow/types.ts';
-import {
-  type Column,
-  type Screen,
-  type Style,
-  clean,
-  countText,
-  indented,
-  moneyText,
-  overloadText,
-  screenFor,
-  tableOf,
-  zoneText,
-} from './text.ts';
+import { countText, moneyText, overloadText } from './figures.ts';
+import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
 import { routerHead, routersText } from './routers.ts';
 
 const INDENT = '  ';

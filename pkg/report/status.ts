@@ -1,4 +1,5 @@
 // The status of installations on one screen.
+import { timeText } from '../apis/values.ts';
 import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
 import type {
   ComponentStatus,
@@ -7,20 +8,9 @@ import type {
   WebhookStatus,
 } from '../diagnosis/status/installations.ts';
 import type { StatusReport } from '../diagnosis/status/status.ts';
-import { type Column, type Screen, type Style, clean, countText, indented, screenFor, tableOf } from './text.ts';
+import { ageText, countText } from './figures.ts';
+import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf } from './text.ts';
 import { routersText } from './routers.ts';
-
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** `4 s`, `12 min`, `3 h`, `9 d`; a dash for what is not known. */
-export const ageText = (seconds: number | null): string => {
-  if (seconds === null) return '-';
-  if (seconds < 2 * MINUTE) return `${seconds} s`;
-  if (seconds < 2 * HOUR) return `${Math.floor(seconds / MINUTE)} min`;
-  return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
-};
 
 /** What follows the repository's path: `controller:v1`, `controller@sha256:0123456789ab`. */
 export const imageText = (image: string): string =>
@@ -186,7 +176,7 @@ const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: fa
 const evacuationsText = ({ evacuations }: StatusReport, screen: Screen): string => {
   if (evacuations === null) return '';
   const running = evacuations.running.map(({ zone, until, phase, services, reason }) => {
-    const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
+    const end = until === undefined ? '' : ` until ${timeText(until)}`;
     const why = reason === '' ? '' : ` (${reason})`;
     const how = [phase === '' ? 'not begun' : phase, services].filter((text) => text !== '').join(', ');
     return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, screen);

@@ -1,4 +1,4 @@
-// What all reports are written with: colours or none, sentences of one width, tables, and figures as people read them.
+// What all reports are written with: colours or none, sentences of one width, and tables.
 import { styleText } from 'node:util';
 
 /** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
@@ -123,56 +123,6 @@ export const screenFor = ({ color, wide = false, columns }: Style) => {
 };
 
 export type Screen = ReturnType<typeof screenFor>;
-
-const HUNDRED = 100;
-/** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */
-const SMALL = 0.1;
-
-/** `57 %`, `3.4 %`; a dash for what is not known. */
-export const percentText = (fraction: number | null): string => {
-  if (fraction === null) return '-';
-  const percent = fraction * HUNDRED;
-  const digits = fraction > 0 && fraction < SMALL ? 1 : 0;
-  return `${percent.toFixed(digits).replace(/\.0$/, '')} %`;
-};
-
-/** Above the fair share: `+200 %`, `0 %`. */
-export const overloadText = (overload: number | null): string => {
-  const text = percentText(overload === null ? null : Math.round(overload * HUNDRED) / HUNDRED);
-  return overload !== null && overload * HUNDRED >= 0.5 ? `+${text}` : text;
-};
-
-/** `1 Service`, `1,204 Services`. */
-export const countText = (count: number, noun: string): string =>
-  `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
-
-/** Above this digits are no longer counted one by one. */
-const MANY = 1e15;
-
-/** Three digits that count, without an exponent below `MANY`. */
-const threeDigits = (value: number): string => {
-  if (!(value < MANY)) return value.toPrecision(3);
-  const digits = value <= 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value)));
-  return value.toLocaleString('en-US', { maximumFractionDigits: Math.min(digits, 6) });
-};
-
-/** Gigabytes: `812`, `0.04`. */
-export const volumeText = (gigabytes: number): string => threeDigits(gigabytes);
-
-const UNITS = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
-const KILO = 1_000;
-
-/** Bytes a second: `0 B/s`, `1.25 MB/s`. */
-export const rateText = (bytes: number): string => {
-  const power = bytes < KILO ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return `${threeDigits(bytes / KILO ** power)} ${UNITS[power] ?? ''}`;
-};
-
-const CENTS = 2;
-
-/** Two decimals, thousands apart, the currency behind: `1,204.50 EUR`. */
-export const moneyText = (amount: number, currency: string): string =>
-  `${amount.toFixed(CENTS).replace(/\B(?=(?:\d{3})+\.)/g, ',')} ${currency}`;
 
 /** Two spaces of indentation and a final line break, keys in the order they were given. */
 export const renderJson = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value, null, 2))}\n`;

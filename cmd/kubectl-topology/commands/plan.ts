@@ -4,7 +4,8 @@ import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/dia
 import { type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
-import { percentText, renderTable } from '../../../pkg/report/text.ts';
+import { percentText } from '../../../pkg/report/figures.ts';
+import { renderTable } from '../../../pkg/report/text.ts';
 import { flag, type FlagsOf, requiredFlag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 import { loadService } from '../session.ts';

@@ -10,7 +10,7 @@ import { isRunning } from '../../../pkg/evacuation/accept.ts';
 import { isAlreadyExists, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../../../pkg/report/evacuation.ts';
-import { countText } from '../../../pkg/report/text.ts';
+import { countText } from '../../../pkg/report/figures.ts';
 import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
 import {

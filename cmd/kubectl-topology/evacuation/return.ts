@@ -3,7 +3,7 @@ import { errorText, nameOf } from '../../../pkg/apis/values.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { ifFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { countText } from '../../../pkg/report/text.ts';
+import { countText } from '../../../pkg/report/figures.ts';
 import type { FlagsOf } from '../command.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
 import { deleteEvacuation, listEvacuations, unlessLeft } from './session.ts';

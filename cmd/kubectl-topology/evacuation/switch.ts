@@ -14,7 +14,7 @@ import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { isConflict } from '../../../pkg/kubernetes/errors.ts';
 import { listKept } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { countText } from '../../../pkg/report/text.ts';
+import { countText } from '../../../pkg/report/figures.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { isOurs } from '../../../pkg/webhook/register.ts';
 import type { ExitCode, Io } from '../io.ts';

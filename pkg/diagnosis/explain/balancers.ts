@@ -1,4 +1,10 @@
-// Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones.
+// Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
+import { defined } from '../../apis/values.ts';
+import { isCrossZone } from '../bypasses/find.ts';
+import { POOLS } from '../project/routers.ts';
+import type { RouterObject } from '../routers/types.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { Facts } from './facts.ts';
 
 /** What a load balancer does with traffic from outside. */
 export interface Kind {
@@ -19,7 +25,7 @@ export interface Kind {
 }
 
 /** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
-export interface Family extends Kind {
+interface Family extends Kind {
   /** An annotation or the class of the Service, a label that the provider's Nodes have, and the namespace of its Pods. */
   readonly shown?: RegExp;
   readonly label?: RegExp;
@@ -38,7 +44,7 @@ const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-loa
 const TO_PODS = 'send to Pods (target type IP)';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
-export const ELECTION = 'svc_election';
+const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 /** By its health checks under the policy Local. */
@@ -105,7 +111,7 @@ export const PUBLISHED = {
 };
 
 /** What runs in the cluster comes before what its provider would offer. */
-export const FAMILIES: readonly Family[] = [
+const FAMILIES: readonly Family[] = [
   TAILNET,
   {
     // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
@@ -204,3 +210,47 @@ export const OTHER_ENTRY: Kind = {
 /** What of it is not known. */
 export const uncheckedBy = (blind: string): string =>
   blind === OTHER_ENTRY.blind ? ', unless its load balancer leaves them out by their health' : '';
+
+/** The pool that MetalLB took the address from. */
+const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
+
+/** What announces addresses of the Service: of every pool, where it or the Service names none. */
+export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
+  const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
+  return itemsOf(snapshot.routers).filter(
+    ({ kind, settings: { [POOLS]: pools = '' } }) =>
+      FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind)) &&
+      (pool === '' || pools === '' || pools.split(',').includes(pool)),
+  );
+};
+
+/** By its class or annotations, by what announces its address, else by what runs in the cluster. */
+export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
+  const byClass = service.spec?.loadBalancerClass ?? '';
+  const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
+  const isInternal = own.some((each) => each.endsWith('/load-balancer-type=Internal'));
+  const { daemonSets, labels } = index.bypasses;
+  const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
+  const signs = new Set([
+    ...announcers.map(({ kind }) => kind),
+    ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
+    ...(isCrossZone(service) ? ['cross-zone'] : []),
+    ...(isInternal && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
+  ]);
+  const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
+    labels.some((key) => label?.test(key)) ||
+    daemonSets.some(({ name }) => daemonSet?.test(name)) ||
+    itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
+    Object.keys(modes).some((sign) => signs.has(sign));
+  const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
+  // A class belongs to one controller, whatever else runs in the cluster.
+  if (named === undefined && byClass !== '')
+    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
+  const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
+  const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
+  const [mode] = modes.length === 1 ? modes : [];
+  const { blind, blindIn, ...kind }: Kind = { ...defined({ daemonSet: family.daemonSet }), ...(mode?.[1] ?? family) };
+  const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
+  const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
+  return isBlind && blind !== undefined ? { ...kind, blind } : kind;
+};

@@ -1,35 +1,30 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { defined, nameOf } from '../../apis/values.ts';
+import { nameOf } from '../../apis/values.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
-import { isCrossZone, nodePortEntries } from '../bypasses/find.ts';
+import { nodePortEntries } from '../bypasses/find.ts';
 import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
-import { POOLS } from '../project/routers.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
-import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import {
-  ELECTION,
-  FAMILIES,
-  type Family,
   type Kind,
   MONITOR,
   NODE_PORT,
   OTHER_ENTRY,
   PUBLISHED,
   TAILNET,
+  announcersOf,
+  kindOf,
   uncheckedBy,
 } from './balancers.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { PINNED_REMEDY, isPinned, whyEmpty } from './spread.ts';
 
-/** The pool that MetalLB took the address from. */
-const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
@@ -41,46 +36,6 @@ const nodesByAnnotation = ({ metadata }: Service) =>
     .filter(([key, text]) => NODES_OF_BALANCER.test(key) && PAIRS.test(text))
     .map(([, text]) => Object.fromEntries(text.split(',').map((pair) => pair.split('='))) as StringMap)
     .map((matchLabels) => ({ nodes: [{ matchLabels }] }));
-
-/** What announces addresses of the Service: of every pool, where it or the Service names none. */
-const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
-  const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
-  return itemsOf(snapshot.routers).filter(
-    ({ kind, settings: { [POOLS]: pools = '' } }) =>
-      FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind)) &&
-      (pool === '' || pools === '' || pools.split(',').includes(pool)),
-  );
-};
-
-const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
-  const byClass = service.spec?.loadBalancerClass ?? '';
-  const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
-  const isInternal = own.some((each) => each.endsWith('/load-balancer-type=Internal'));
-  const { daemonSets, labels } = index.bypasses;
-  const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
-  const signs = new Set([
-    ...announcers.map(({ kind }) => kind),
-    ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
-    ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternal && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
-  ]);
-  const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
-    labels.some((key) => label?.test(key)) ||
-    daemonSets.some(({ name }) => daemonSet?.test(name)) ||
-    itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
-    Object.keys(modes).some((sign) => signs.has(sign));
-  const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
-  // A class belongs to one controller, whatever else runs in the cluster.
-  if (named === undefined && byClass !== '')
-    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
-  const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
-  const [mode] = modes.length === 1 ? modes : [];
-  const { blind, blindIn, ...kind }: Kind = { ...defined({ daemonSet: family.daemonSet }), ...(mode?.[1] ?? family) };
-  const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
-  const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
-  return isBlind && blind !== undefined ? { ...kind, blind } : kind;
-};
 
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
@@ -164,7 +119,10 @@ const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
 };
 
 /** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several. */
-const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Entry): Cause[] => {
+const unevenEntry = (
+  { name, endpoints }: Facts,
+  { announced, evenly }: Pick<Kind, 'announced' | 'evenly'>,
+): Cause[] => {
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
   if (announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];

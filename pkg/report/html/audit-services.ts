@@ -3,7 +3,7 @@ import { AUDIT_GROUPS, type Part, type ServiceAudit, isEffectiveInPart } from '.
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import { GROUP_TITLES } from '../audit.ts';
-import { moneyText, overloadText, percentText, volumeText } from '../text.ts';
+import { moneyText, overloadText, percentText, volumeText } from '../figures.ts';
 import { MEASURED_HEADERS, WANTED_TEXT, measuredRows, measuredSentences } from '../measured.ts';
 import { type Content, type Markup, NOTHING, card, markup, sentence } from './document.ts';
 

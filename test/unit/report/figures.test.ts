@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { countText, overloadText, percentText, rateText, volumeText } from '../../../pkg/report/text.ts';
+import { countText, overloadText, percentText, rateText, volumeText } from '../../../pkg/report/figures.ts';
 
 describe('report: figures', () => {
   const percentages: readonly (readonly [number | null, string])[] = [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { moneyText } from '../../../pkg/report/text.ts';
+import { moneyText } from '../../../pkg/report/figures.ts';
 
 describe('moneyText', () => {
   const cases: readonly [number, string][] = [

@@ -3,7 +3,8 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { StatusEvidence } from '../../../pkg/diagnosis/status/evidence.ts';
 import { status } from '../../../pkg/diagnosis/status/status.ts';
-import { ageText, imageText, renderStatus } from '../../../pkg/report/status.ts';
+import { ageText } from '../../../pkg/report/figures.ts';
+import { imageText, renderStatus } from '../../../pkg/report/status.ts';
 import { changed, statusEvidence } from '../../fixtures/status-evidence.ts';
 
 const PLAIN = { color: false, wide: false, columns: 100 };
