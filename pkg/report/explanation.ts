@@ -92,9 +92,9 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   const measured = pastText(past);
   return [
     ...(measured === '' ? [] : [measured]),
-    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints }) => {
+    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
-      const how = byHints === true ? ', by the same hints' : '';
+      const how = byHints === true ? ', by the same hints' : keeps === true && !possible ? ' and keeps to zones' : '';
       return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
     }),
     ...(around.length > 2 ? [`${around.length - 2} more do, or may`] : []),
@@ -105,6 +105,7 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
 const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
+  ['StickyClients', 'clients keep to one endpoint (StickyClients)'],
 ];
 
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */

@@ -740,7 +740,7 @@ const ROWS: readonly Row[] = [
     { spec: GRPC, plane: cilium('1.17.6', { 'enable-service-topology': 'true' }) },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 %/,
+    /^✓ effective: 100 % .*; clients keep to one endpoint \(StickyClients\)$/,
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
   ],
   [

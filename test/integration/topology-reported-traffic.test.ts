@@ -952,7 +952,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/4702',
     { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
     around('istio'),
-    /Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
+    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',
@@ -1178,7 +1178,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
+    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',

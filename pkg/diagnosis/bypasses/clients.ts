@@ -18,16 +18,12 @@ export interface Client {
   readonly unless?: readonly [key: string, value: RegExp];
   /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
   readonly kept?: RegExp;
-  /** From this version on it keeps to `internalTrafficPolicy: Local`, as the Service's proxies do. */
-  readonly localSince?: KubernetesVersion;
-  /** From this version on it follows hints. */
-  readonly hintsSince?: KubernetesVersion;
-  /** From this version on `spec.trafficDistribution` makes it prefer its zone. */
-  readonly fieldSince?: KubernetesVersion;
-  /** So does the annotation `topology-mode`. */
+  /** It keeps to its zone already. */
+  readonly keeps?: boolean;
+  /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
+  readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
+  /** So they do by the annotation `topology-mode`. */
   readonly readsMode?: true;
-  /** The same, for values of it other than `PreferClose`. */
-  readonly namesSince?: KubernetesVersion;
   /** Images that show its version. */
   readonly image?: RegExp;
   /** Those of the edition that has the setting. */
@@ -41,8 +37,9 @@ const ISTIO_SETTING =
   '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting` and `outlierDetection`';
 
 /** istio/istio#54715, #56042 */
-const ISTIO = { image: /\/(?:pilot|proxyv2|ztunnel):/, namesSince: { major: 1, minor: 27 } };
-const ISTIO_ENVOY = { ...ISTIO, fieldSince: { major: 1, minor: 25 }, byRule: 'DestinationRule' } as const;
+const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
+const ISTIO_SINCE = { field: { major: 1, minor: 25 }, names: { major: 1, minor: 27 } };
+const ISTIO_ENVOY = { image: ISTIO, since: ISTIO_SINCE, byRule: 'DestinationRule' } as const;
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
@@ -147,7 +144,7 @@ export const CLIENTS = clients({
   contour: { decides: 'Envoy sees all endpoints as one locality', source: 'projectcontour/contour#2859 (open)' },
   'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
-    fieldSince: { major: 1, minor: 4 },
+    since: { field: { major: 1, minor: 4 } },
     readsMode: true,
     image: /envoyproxy\/gateway:/,
     byRule: 'BackendTrafficPolicy',
@@ -252,8 +249,8 @@ export const CLIENTS = clients({
   },
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
-    ...ISTIO,
-    fieldSince: { major: 1, minor: 23 },
+    image: ISTIO,
+    since: { ...ISTIO_SINCE, field: { major: 1, minor: 23 } },
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
@@ -262,7 +259,7 @@ export const CLIENTS = clients({
     decides: "the sidecar's Envoy chooses, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
     setting: ISTIO_SETTING,
     ...ISTIO_ENVOY,
-    localSince: { major: 1, minor: 17 },
+    since: { ...ISTIO_SINCE, local: { major: 1, minor: 17 } },
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
   kmesh: { decides: 'it chooses in the kernel, by what istiod sends', source: 'kmesh-net/kmesh#418, #574' },
@@ -270,13 +267,13 @@ export const CLIENTS = clients({
     decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
     byHints: true,
     image: /linkerd\/(?:proxy|controller):/,
-    hintsSince: { major: 2, minor: 12 },
-    localSince: { major: 2, minor: 13 },
+    since: { hints: { major: 2, minor: 12 }, local: { major: 2, minor: 13 } },
     source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
   },
   'linkerd/hazl': {
     decides:
       'HAZL (-ext-endpoint-zone-weights) keeps HTTP and gRPC requests in their zone, whatever the Service asks for, and adds other zones under load',
+    keeps: true,
     source: 'docs.buoyant.io "HAZL"; linkerd/linkerd2 controller/cmd/destination/main.go',
   },
   'linkerd-mirror': {

@@ -108,7 +108,9 @@ const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service
 const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
   const all = annotations.flatMap((own) => Object.entries(own ?? {}));
   const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
-  return isKept ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '' } : {};
+  return isKept
+    ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
+    : {};
 };
 
 const OUTSIDE: Partial<Client> = {
@@ -223,19 +225,20 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const row: Client = CLIENTS[client];
     const pods = all.filter((own) => !leaves(service, own.leftPorts) && (!isLocal || underLocal(row, own.meshImage)));
     const near = pods.filter((each) => each.namespace === namespace);
-    const pod = pods.find(callOf) ?? near.find((each) => !isOwn(each)) ?? near[0] ?? pods[0];
+    const pod = pods.find(callOf) ?? [...near, ...pods].find((each) => !isOwn(each)) ?? near[0];
     if (pod === undefined) return [];
     const { namespace: from, meshImage: image } = pod;
     const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };
-    const bare = isOwn(pod) ? meshes.get(undefined)?.flatMap((each) => callOf(each) ?? [])[0] : undefined;
+    const isAlone = near.every(isOwn) && callOf(pod) === undefined;
+    const bare = isAlone ? meshes.get(undefined)?.flatMap((each) => callOf(each) ?? [])[0] : undefined;
     const outside = bare && {
       decides: `${objectTitle(bare.runner)} (${bare.by} names this Service) has no such sidecar and takes the cluster IP: each chooses for what its own Pod sends`,
       setting: 'the sidecar in Pods of clients too',
       byHints: false,
     };
     const own = outside ?? (isLocal ? underLocal(row, image) : {});
-    const possible = bare !== undefined || (from !== namespace && callOf(pod) === undefined);
+    const possible = bare !== undefined || (near.length === 0 && callOf(pod) === undefined);
     return [{ client, evidence, possible, image, controller: image, from, own }];
   });
   const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
@@ -269,13 +272,14 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
-    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false } = row;
+    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
       decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : ''}`,
       unsure,
       byHints,
+      keeps,
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replaceAll('{service}', name)
@@ -289,15 +293,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       source,
     };
   });
-  return [
-    ...known,
-    ...watchersOf(
-      service,
-      index.watchers,
-      (index.members.callers.get(key) ?? []).map(({ runner }) => runner),
-    ),
-    ...aliasesOf(service, index.members),
-  ].sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
+  const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);
+  return [...known, ...watchersOf(service, index.watchers, callers), ...aliasesOf(service, index.members)].sort(
+    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
+  );
 };
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */

@@ -91,32 +91,29 @@ const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
 export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
-  const { setting = '', decides = BY_ITSELF, byRule, edition, hintsSince } = row;
+  const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
   const version = versionOf(image);
   const isAuto = row.readsMode === true && service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] === 'Auto';
   const wished = service.spec?.trafficDistribution ?? (isAuto ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
-  const since = asked === 'PreferClose' ? row.fieldSince : (row.namesSince ?? row.fieldSince);
+  const since = asked === 'PreferClose' ? field : names;
   if (!isZoned && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: '' };
-  if (hintsSince !== undefined && version !== undefined && compareVersions(version, hintsSince) < 0)
-    return {
-      decides: `${decides}; seen: ${image}`,
-      setting: 'an update: before it takes all endpoints',
-      byHints: false,
-    };
+  const update = 'an update: before it takes all endpoints';
+  if (hints !== undefined && version !== undefined && compareVersions(version, hints) < 0)
+    return { decides: `${decides}; seen: ${image}`, setting: update, byHints: false };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   const { rule, locality = '' } = ruleOf(row, service, seen);
   if (counts && wished !== undefined && BY_RULE[locality] === undefined)
-    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: '' };
+    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: '', keeps: true };
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (rule !== undefined && by !== undefined) {
     const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;
     const [ruled, set] = by.map((text) => text?.replace('{rule}', objectTitle(rule)));
-    return defined({ decides: ruled, setting: set && `${set}${owner}` });
+    return defined({ decides: ruled, setting: set && `${set}${owner}`, keeps: set === '' });
   }
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);
@@ -125,11 +122,11 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
-export const underLocal = ({ localSince }: Client, image = 'no image'): Partial<Client> | undefined => {
-  if (localSince === undefined) return {};
+export const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Partial<Client> | undefined => {
+  if (local === undefined) return {};
   const seen = versionOf(image);
-  if (seen !== undefined && compareVersions(seen, localSince) >= 0) return undefined;
-  const since = `from ${versionText(localSince)} on it keeps to the Node (internalTrafficPolicy)`;
+  if (seen !== undefined && compareVersions(seen, local) >= 0) return undefined;
+  const since = `from ${versionText(local)} on it keeps to the Node (internalTrafficPolicy)`;
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
 };
 

@@ -170,6 +170,8 @@ const scopeOf = (facts: Facts) => {
       possible: each.possible || ('unsure' in each && each.unsure),
       /** It follows the same hints. */
       ...('byHints' in each && each.byHints ? { byHints: true } : {}),
+      /** It keeps to its zone by a rule of its own. */
+      ...('keeps' in each && each.keeps ? { keeps: true } : {}),
       /** It is suspected for what it may watch. */
       ...('watches' in each && typeof each.watches === 'string' ? { watches: each.watches } : {}),
     })),

@@ -13,7 +13,7 @@ const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
 /** Client libraries that find others, and are found, in a registry: their variables, and what these and arguments may hold. */
 const REGISTRY_NAME =
-  /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry|^defaultZone$)/i;
+  /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry|orleans[._-]cluster|^defaultZone$)/i;
 const REGISTRY_VALUE = /\bnacos\S*:8848\b|\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
 
 interface Text {
