@@ -167,7 +167,7 @@ const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && labels['high-availability-config.resources.gardener.cloud/type'] !== undefined)
     return reverts(
-      "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for",
+      "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)",
     );
   if (origin === undefined && !managers.has('gardenlet')) return undefined;
   const by = origin === undefined ? 'gardenlet' : `gardener-resource-manager, from ManagedResource ${origin},`;

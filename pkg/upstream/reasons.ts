@@ -62,7 +62,7 @@ export const REASONS = {
   ),
   TrafficDistributionNotRecognized: controller(
     'Service {service} asks for trafficDistribution {value}, which Kubernetes {version} with its feature gates does not know.',
-    `${SINCE.join(', ')}, unless their gates are switched on earlier.`,
+    `${SINCE.join(', ')}, or their gates switched on from 1.30 (ServiceTrafficDistribution) and 1.33 (PreferSameTrafficDistribution): before, API servers refuse or drop the value.`,
   ),
   InsufficientNodeInformation: controller(
     'The CPU of each zone is unknown, so Service {service} gets no proportional hints: {cause}.',

@@ -94,7 +94,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['other-proxy', 'NotProxied', /label service\.kubernetes\.io\/service-proxy-name=mesh/],
     ['overload-threshold', 'OverloadThreshold', /4 ready .* With these Nodes 3, 6, 7, 9 endpoints would do/],
     ['pods-not-spread', 'PodsNotSpread', /eu-1c; .* eu-1a 2, eu-1b 1\. Deployment web has no topologySpreadConstraint/],
-    ['pods-not-spread-not-ready', 'PodsNotSpread', /Pod web-5d8 there is not ready/],
+    ['pods-not-spread-not-ready', 'ZoneNotHinted', /Pod web-5d8 there is not ready/],
     ['pods-not-spread-replicas', 'PodsNotSpread', /2 replicas for 3 zones/],
     [
       'pods-not-spread-scale-down',

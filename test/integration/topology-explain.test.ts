@@ -21,7 +21,6 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NotManaged: 'explain says why: NoSelector, or who wrote the slice',
   InsufficientNodeInformation: 'explain says more: NodeWithoutZone, NodeWithoutCpu, ControlPlaneNodes, NodesInOneZone',
   NoHints: 'what proxies do; explain says why there are none',
-  ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
   NodeIgnored: 'in topology-reported-services.test.ts',
   PodsWaiting: 'in topology-reported-services.test.ts',
@@ -233,7 +232,9 @@ describe('kubectl topology explain, on files', () => {
     expect(report.effective.clientZones).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c']);
     expect(report.effective.unserved).to.deep.equal(['eu-1c']);
     expect(report.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
-    expect(report.spread).to.equal('Deployment web: nothing spreads its Pods over zones');
+    expect(report.spread).to.equal(
+      'Deployment web: nothing spreads its Pods over zones; HorizontalPodAutoscaler web scales by the mean of all zones',
+    );
     expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'events', 'ingresses']);
   });
 

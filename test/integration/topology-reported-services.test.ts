@@ -513,7 +513,46 @@ const ROWS: readonly Row[] = [
     'Effective',
     'UnevenLoad',
     /^✓ .*100 % of connections stay in their zone/,
-    /in a gets 67 % of all connections, 4\.7 times an even share .*kubectl topology simulate/,
+    /in a gets 67 % of all connections, 4\.7 times an even share .*kubectl patch deployment/,
+  ],
+  [
+    'https://docs.aws.amazon.com/eks/latest/userguide/zone-shift.html',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        { ...WAITING, spec: { nodeName: 'node-2' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+      ],
+    },
+    'Ineffective',
+    'ZoneNotHinted',
+    /^✗ ineffective: 67 %/,
+    /Pod web-9 there is ready, and in no slice of the Service\. → On EKS a zonal shift/,
+    /PodsNotSpread/,
+  ],
+  [
+    'https://github.com/kubernetes/website/issues/41564',
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'a:a', 'b:b', 'b:b'], extra: [DOWN] },
+    'Effective',
+    '',
+    /^✓ effective: 100 % of connections stay in their zone; no Node of c is ready$/,
+    /2 of 2 client zones/,
+  ],
+  [
+    'https://github.com/kubernetes/enhancements/pull/2434',
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'b:b', 'b:b', 'c:c'] },
+    'Effective',
+    'UnevenLoad',
+    /^✓ .*; its endpoints get uneven shares \(UnevenLoad\)$/,
+    /1\.7 times an even share .* → 5 Pods cannot lie more evenly in 3 zones: run a multiple of 3\./,
+  ],
+  [
+    'https://github.com/gardener/gardener/issues/8066',
+    { endpoints: ['b', 'b'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'b' } } },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: .* 33 %/,
+    /may run in b only/,
   ],
   // Nodes, Pods and data planes of other kinds.
   [
@@ -725,7 +764,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/kubernetes/kubernetes/pull/133969',
     {
-      nodes: ['a', 'b', 'c', 'a'],
+      nodes: ['a', 'b', 'c', 'a', 'b', 'c'],
       spec: { ...AFFINE, ...LOCAL_ENTRY },
       plane: [kubeProxy('1.33.6'), proxyConfig('mode: nftables\n')],
     },

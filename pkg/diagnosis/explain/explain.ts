@@ -1,11 +1,11 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
-import type { Service } from '../../apis/core.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf } from '../snapshot.ts';
 import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
 import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
@@ -92,6 +92,10 @@ const effectiveReport = (facts: Facts) => {
      * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
      */
     inZoneShare,
+    /** Zones none of whose Nodes is ready. */
+    downZones: [...new Set(itemsOf(facts.snapshot.nodes).map(zoneOfNode))]
+      .filter((zone) => zone !== '' && !facts.index.zones.has(zone))
+      .sort(byText),
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };
@@ -131,17 +135,18 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) ? [] : asked),
     ...(inOneZone(facts) ? spread : []),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) ? [] : asked),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     ...(isRouted ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
     ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
+    // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
+    ...outside,
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...entry,
-    ...outside,
     ...stickyCauses(facts),
     ...crossingCauses(facts, effective),
   ];

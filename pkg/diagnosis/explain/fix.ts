@@ -32,7 +32,6 @@ const NAME_IT = '# kubectl topology explain {namespace}/{name} -f cluster.json -
 const MEASURE_IT = '# with traffic-meters on its Nodes: kubectl topology explain {namespace}/{name} --measured';
 const SIMULATE = 'kubectl topology simulate {namespace}/{name}';
 const UNSTICK = `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`;
-
 const MOST_NODES = 10;
 
 /** A zone by another label: the older one, or that of a storage driver. */
@@ -234,6 +233,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   // What is named is not known any better with more objects.
   RouterUnknown: (facts) => (hasUnknown(facts) ? [SNAPSHOT, NAME_IT] : [MEASURE_IT]),
   UnreadyForZone: showPods,
+  ZoneNotHinted: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: [...SPREADING, showPods],
   NoBackendForZone: [...SPREADING, showPods],

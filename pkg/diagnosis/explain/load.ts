@@ -9,14 +9,15 @@ import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { workloadTitle, zoneConstraint } from './scheduler.ts';
+import { waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
 import { byZone, idlePods, placedRemedy } from './spread.ts';
 
-const MUCH = 2;
+/** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
+const MUCH = 1.5 - 1e-9;
 
 /**
  * Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no
- * endpoint idles or gets twice an even share, or others send to it as well.
+ * endpoint idles or gets much more than an even share, or others send to it as well.
  */
 export const callersOf = ({ index, endpoints, routes, bypasses, service, name }: Facts) => {
   if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
@@ -57,29 +58,31 @@ const lentCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'HintedForOtherZone', evidence)];
 };
 
-const IDLE_REMEDY =
-  'See why Pods there are not ready. As long as one is, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
+const SPILLS_NOT =
+  ' As long as one is ready, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
 
-/** Where Pods lie less evenly than what places them would have it; undefined: what the code says. */
-const unplacedRemedy = (facts: Facts): string | undefined => {
+/** Where Pods lie less evenly than what places them would have it, or their number does not let them; undefined: what the code says. */
+const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undefined => {
   const { endpoints, workloads, clientZones } = facts;
   const counts = countBy(endpoints, ({ zone }) => zone);
   const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
   const [own] = workloads.length === 1 ? workloads : [];
+  if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)
+    return `${endpoints.length} Pods cannot lie more evenly in ${clientZones.length} zones: run a multiple of ${clientZones.length}.`;
   return own && skew > (zoneConstraint(own)?.maxSkew ?? Infinity) ? placedRemedy(own, [], facts) : undefined;
 };
 
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {
     if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
-    // Twice its even share (most Services exceed upstream's limit of 20 % without complaints); sums of shares are not exact.
-    if (worstOverload(traffic, count) < 1 - 1e-9) return [];
+    if (1 + worstOverload(traffic, count) < MUCH) return [];
     const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
-    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle}`;
-    return [cause('prerequisite', 'UnevenLoad', evidence, idle === '' ? unplacedRemedy(facts) : IDLE_REMEDY)];
+    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingText(facts)}`;
+    const remedy = idle ? `${idle.remedy}${SPILLS_NOT}` : unplacedRemedy(facts, zone, load);
+    return [cause('prerequisite', 'UnevenLoad', evidence, remedy)];
   });
 
 /** Hints that are followed and still cost something. */
@@ -95,7 +98,7 @@ const SCHEDULER_REMEDY =
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const REUSE_REMEDY =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE; API servers: `--goaway-chance`, `goAwayChance` of gardenerAPIServer in a Garden), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are. */
 export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypasses, index }: Facts): Cause[] => {
@@ -105,7 +108,9 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
     ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
-  const reused = ports.find((port) => HTTP2.test(port.name ?? '') || HTTP2.test(port.appProtocol ?? ''));
+  // gardener/gardener#11551
+  const isReused = (text = ''): boolean => HTTP2.test(text) || name.endsWith('apiserver');
+  const reused = ports.find((port) => isReused(port.name) || isReused(port.appProtocol));
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const answers = nodes.map((node) => index.routers.of(node));
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).

@@ -112,7 +112,7 @@ export const DIAGNOSIS_REASONS = {
     `Run as many endpoints in each zone as its share of the CPU asks for. ${USE_FIELD} CPU and hints each endpoint for its own zone.`,
   ),
   UnevenLoad: says(
-    'Traffic that stays in its zone makes one endpoint carry at least twice an even share, because its zone has many clients and few endpoints.',
+    'Traffic that stays in its zone makes one endpoint carry at least 1.5 times an even share, because its zone has many clients and few endpoints.',
     'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
   ),
   StickyClients: says(

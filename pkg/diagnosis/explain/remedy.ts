@@ -275,7 +275,9 @@ export const tryChanges = (
     const cluster = changed(facts, changes, places);
     if (cluster === undefined) return 'useless';
     const after = judge(cluster.service, cluster.index);
-    if (after.causes.some((cause) => cause.reason === reason)) return 'useless';
+    // Load is uneven by degrees.
+    const isLess = reason === 'UnevenLoad' && overloadOf(after) < overloadOf(before) - ROUNDING;
+    if (!isLess && after.causes.some((cause) => cause.reason === reason)) return 'useless';
     const worse = worseOf(before, after);
     if (worse === 'overloads') return { overload: 1 + overloadOf(after) };
     if (worse !== undefined) return 'useless';

@@ -32,9 +32,13 @@ const spreadBy = (workload: Workload): string => {
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
+const scaledBy = ({ kind, name }: Facts['autoscalers'][number]): string[] =>
+  kind === 'HorizontalPodAutoscaler' ? [`${kind} ${name} scales by the mean of all zones`] : [];
+
 export const spreadText = (facts: Facts): string => {
-  const { workloads, wish } = facts;
-  return [...workloads.map(spreadBy).sort(byText), ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
+  const { workloads, wish, autoscalers } = facts;
+  const found = [...workloads.map(spreadBy), ...autoscalers.flatMap(scaledBy)].sort(byText);
+  return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
 
 const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
@@ -100,12 +104,28 @@ const rollingText = (workload: Workload): string =>
     ? ''
     : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
 
-/** Pods that would serve the zone if they were ready. */
-export const idlePods = (facts: Facts, zones: readonly string[]): string => {
-  const { pods, index } = facts;
-  const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(index.zoneOf.get(nodeName) ?? ''));
-  const there = idle.length === 0 ? '' : ` Pod ${listed(idle.map(({ name }) => name))} there is not ready.`;
-  return `${there}${waitingText(facts)}`;
+/** kubernetes/kubernetes#82494 */
+const UNREADY = [
+  'not ready',
+  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.',
+] as const;
+/** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
+const UNLISTED = [
+  'ready, and in no slice of the Service',
+  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
+] as const;
+
+/** Pods in the zones that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
+export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
+  const targets = slices.flatMap((slice) => (slice.endpoints ?? []).map(({ targetRef }) => targetRef?.name));
+  const isServed = targets.includes(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
+  const there = pods.filter(({ nodeName }) => zones.includes(zoneOf.get(nodeName) ?? ''));
+  const unready = there.filter(({ ready }) => !ready);
+  const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.includes(name));
+  const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
+  if (idle.length === 0) return undefined;
+  const everywhere = zones.every((zone) => idle.some(({ nodeName }) => zoneOf.get(nodeName) === zone));
+  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
 };
 
 const UNSELECTED_REMEDY =
@@ -226,7 +246,11 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. ` : '';
-  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.${why || unseenMaker(facts)}${idlePods(facts, empty)}${chosen}`;
+  const none = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const idle = idlePods(facts, empty);
+  // Pods are where they should be.
+  if (idle?.everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${idle.text}`, idle.remedy)];
+  const evidence = `${none}${why || unseenMaker(facts)}${idle?.text ?? ''}${waitingText(facts)}${chosen}`;
   return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
 
@@ -247,8 +271,8 @@ export const spreadCauses = (facts: Facts): Cause[] =>
   facts.families.flatMap((family) => [...familySpread(facts, family), ...portCauses(facts, family)]);
 
 /** More than one, and clients elsewhere too. */
-export const inOneZone = ({ endpoints, clientZones }: Facts): boolean =>
-  endpoints.length > 1 && clientZones.length > 1 && new Set(endpoints.map(({ zone }) => zone)).size === 1;
+export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts): boolean =>
+  others.length > 0 && clientZones.length > 1 && first?.zone !== '' && others.every(({ zone }) => zone === first?.zone);
 
 /** Connections fail, whatever is asked for. */
 export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
