@@ -1,4 +1,4 @@
-// What every controller does as a command, whatever it controls: wrong flags, help, ports, and a dry run that only reads.
+// What every controller does as a command, whatever it controls: a missing flag, help, ports, and a dry run that only reads.
 import { expect } from 'chai';
 import { it } from 'mocha';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
@@ -6,42 +6,18 @@ import type { CommandProcess, Ended } from '../fixtures/command-process.ts';
 import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { type ControllerBed, eventually } from './controller-bed.ts';
 
-/** Arguments that end a command at once; read when the test runs. */
-export interface WrongArguments {
-  readonly name: string;
-  args(): readonly string[];
-  /** What standard error says. */
-  readonly says: RegExp;
-}
-
 /** Runs the command to its end, in this process. */
 type Run = (...args: string[]) => Promise<Ended>;
 
-/** `flags`: with which the command would run. */
-const alwaysWrong = (flags: () => readonly string[]): readonly WrongArguments[] => [
-  { name: 'no configuration', args: () => [], says: /--config/ },
-  { name: 'an unknown flag', args: () => [...flags(), '--nope'], says: /unknown option '--nope'/ },
-  { name: 'a port out of range', args: () => [...flags(), '--health-port', '70000'], says: /0 to 65535/ },
-  { name: 'a file that is not there', args: () => ['--config', '/nowhere/none.yaml'], says: /none\.yaml/ },
-];
-
-/** Each ends with code 2 and a sentence on standard error, without a stack and without output; so does the process. */
-export const refusesWrongArguments = (
-  run: Run,
-  start: (...args: string[]) => CommandProcess,
-  flags: () => readonly string[],
-  own: readonly WrongArguments[],
-): void => {
-  const expectRefusal = ({ code, stderr, stdout }: Ended, says: RegExp): void => {
-    expect(stderr).to.match(says);
+/** Its process ends with code 2 and a sentence on standard error, without a stack and without output. */
+export const refusesWrongArguments = (start: (...args: string[]) => CommandProcess): void => {
+  it('ends its process with 2 where its configuration is missing', async () => {
+    const { code, stderr, stdout } = await start().ended;
+    expect(stderr).to.match(/--config/);
     expect(stderr).not.to.match(/\n\s+at /);
     expect(stdout).to.equal('');
     expect(code).to.equal(2);
-  };
-  for (const { name, args, says } of [...alwaysWrong(flags), ...own]) {
-    it(`exits with 2 for ${name}`, async () => expectRefusal(await run(...args()), says));
-  }
-  it('ends its process with the exit code', async () => expectRefusal(await start().ended, /--config/));
+  });
 };
 
 /** `words`: what its help says beside what every help says. */

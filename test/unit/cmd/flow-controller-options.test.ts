@@ -6,8 +6,8 @@ import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 
 const HEAD = 'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: FlowControllerConfiguration\n';
 
-const flagsOf = (...args: string[]): Flags => {
-  const parsed = parseFlags(['--config', 'c.yaml', ...args]);
+const flagsOf = (): Flags => {
+  const parsed = parseFlags(['--config', 'c.yaml']);
   if (parsed.kind === 'exit') throw new Error(parsed.text);
   return parsed.flags;
 };
@@ -22,21 +22,6 @@ describe('the configuration of the flow-controller', () => {
     expect(status).to.deep.equal({ create: true, minIntervalSeconds: 60 });
     expect(metricSources.map(({ name, type }) => [name, type])).to.deep.equal([['metrics.k8s.io', 'ResourceMetrics']]);
     expect([namespaceSelector, excludedNamespaces]).to.deep.equal([{}, []]);
-  });
-
-  it('gives way to flags', () => {
-    const flags = flagsOf(
-      '--no-leader-elect',
-      '--leader-election-namespace',
-      'own',
-      '--metrics-port',
-      '0',
-      '--log-level',
-      'debug',
-    );
-    const config = configurationOf(flags, `${HEAD}metrics: {port: 9}\n`);
-    expect(config.leaderElection).to.deep.include({ enabled: false, namespace: 'own' });
-    expect([config.metrics.port, config.log.level]).to.deep.equal([0, 'debug']);
   });
 
   const wrong: { name: string; yaml: string; says: RegExp }[] = [

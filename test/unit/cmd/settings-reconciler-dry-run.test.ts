@@ -60,18 +60,6 @@ describe('dry run', () => {
     expect(report.unchanged).to.equal(1);
   });
 
-  it('renders a table that people read', () => {
-    const text = renderReport(report, 'table');
-    expect(text).to.match(/^NAMESPACE +OBJECT +FIELD +BEFORE +AFTER +REASON\n/);
-    expect(text).to.contain(
-      'Kubernetes 1.34: 1 Service(s) would be changed, 1 are up to date, 1 Etcd(s) would be hinted, 1 object(s) are refused. Nothing was written.\n',
-    );
-  });
-
-  it('renders JSON that programs read', () => {
-    expect(JSON.parse(renderReport(report, 'json'))).to.deep.equal(report);
-  });
-
   it('says so where nothing is to do and the version is not known', () => {
     const nothing = reportOf([], undefined);
     expect(renderReport(nothing, 'table')).to.equal(

@@ -27,11 +27,6 @@ describe('flags of the settings-reconciler', () => {
     expect(config.health.port).to.equal(0);
     expect(config.leaderElection.enabled).to.equal(false);
   });
-
-  it('are explained with examples', () => {
-    const parsed = parseFlags(['--help']);
-    expect(parsed.kind === 'exit' && parsed.text).to.match(/Examples:/);
-  });
 });
 
 describe('environment of the settings-reconciler', () => {

@@ -31,26 +31,6 @@ const cases: { name: string; overrides: Partial<ShootSnapshot>; reason: string }
     overrides: { seed: { seed: seed({ enabled: false }), source: 'garden' } },
     reason: 'SettingDisabled',
   },
-  {
-    name: 'there is one zone',
-    overrides: { seed: { seed: seed({ zones: ['a'] }), source: 'Cluster' } },
-    reason: 'SingleZone',
-  },
-  {
-    name: 'one zone is listed twice',
-    overrides: { seed: { seed: seed({ zones: ['a', 'a', ''] }), source: 'Cluster' } },
-    reason: 'DuplicateZones',
-  },
-  {
-    name: 'the shoot tolerates nodes only',
-    overrides: { cluster: cluster({ spec: { shoot: shoot({ failureTolerance: 'node' }) } }) },
-    reason: 'FailureToleranceNotZone',
-  },
-  {
-    name: 'the shoot is not highly available',
-    overrides: { cluster: cluster({ spec: { shoot: shoot({ failureTolerance: null }) } }) },
-    reason: 'FailureToleranceNotZone',
-  },
   { name: 'there is no Cluster', overrides: { cluster: undefined }, reason: 'SourceMissing' },
   { name: 'no Seed is known', overrides: { seed: { seed: undefined, source: 'none' } }, reason: 'SourceMissing' },
   { name: 'the shoot hosts itself', overrides: { selfHosted: true }, reason: 'SelfHostedShoot' },
