@@ -53,7 +53,7 @@ const BARRIERS: readonly (readonly [name: string, by: readonly [RegExp, string],
   [
     'a roll-out that is under way',
     [/(?<=kind: Deployment.*\n.*)\}$/gm, ', status: { replicas: 4, updatedReplicas: 1 } }'],
-    /A roll-out of Deployment web is under way \(1 of 3 updated\): look again when it is done\./,
+    /A roll-out of Deployment web is under way \(1 of 3 updated\): look again when it is done;/,
   ],
   ['all Pods in one zone', [/ zone: eu-1b/g, ' zone: eu-1a'], /^All 3 ready endpoints are in eu-1a\. /],
 ];

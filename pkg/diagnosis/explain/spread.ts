@@ -102,7 +102,7 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
 const rollingText = (workload: Workload): string =>
   workload.updatedReplicas === undefined
     ? ''
-    : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
+    : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done; with \`maxUnavailable: 0\` no Pod goes before another is ready.`;
 
 /** kubernetes/kubernetes#82494 */
 const UNREADY = [
@@ -243,14 +243,15 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, chosen === '' ? undefined : LEADER_REMEDY)];
   }
   if (empty.length === 0) return [];
-  const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join('');
+  const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}`).join('') || unseenMaker(facts);
+  const rolling = workloads.map(rollingText).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. ` : '';
   const none = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
-  const idle = idlePods(facts, empty);
+  const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
-  if (idle?.everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${idle.text}`, idle.remedy)];
-  const evidence = `${none}${why || unseenMaker(facts)}${idle?.text ?? ''}${waitingText(facts)}${chosen}`;
+  if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
+  const evidence = `${none}${why}${rolling}${text}${waitingText(facts)}${chosen}`;
   return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
 
