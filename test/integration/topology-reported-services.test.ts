@@ -716,11 +716,12 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/109364',
-    { spec: CLOSE, pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
+    { nodes: ['a', 'a'], endpoints: ['a'], pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
     'Effective',
-    'PodsWaiting',
+    'SingleZone',
     /^✓ effective: 100 %/,
     /waits for a Node: its DoNotSchedule constraints on kubernetes\.io\/hostname and .*\/zone may together leave no Node/,
+    /NotRequested/,
   ],
   [
     'https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/troubleshoot-uneven-traffic-distribution',

@@ -112,6 +112,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const single = `All ready worker Nodes are in ${listed(clientZones)}.`;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
+  const isSingle = clientZones.length === 1 && placed;
+  // In one zone nothing has to be asked for.
+  const isVain = isSingle && !wanted;
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
@@ -136,16 +139,17 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) ? [] : asked),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
-    ...(isRouted ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
+    ...(isRouted && !isVain ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
-    ...(clientZones.length === 1 && placed ? [cause('prerequisite', 'SingleZone', single)] : []),
+    ...(isSingle ? [cause('prerequisite', 'SingleZone', single)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,
-    ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
+    ...(wanted ? balance : []),
+    ...prerequisiteCauses(facts, wanted),
     ...entry,
     ...stickyCauses(facts),
     ...crossingCauses(facts, effective),

@@ -41,6 +41,7 @@ const zoneElsewhere = ({ metadata }: Node): readonly [key: string, zone: string]
 /** An invented zone is in no command. */
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
 
+const TAKE_OFF = '# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events';
 const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`;
 const RESTART_LATE = `# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`;
 
@@ -51,7 +52,7 @@ const labelNode: Fix = (facts) => {
   if (unlabelled.length === 0) return [SHOW_SLICES];
   const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
   const zoneless = endpoints.some(({ zone }) => zone === '');
-  const names = unlabelled.map(nameOf).sort();
+  const names = unlabelled.length > MOST_NODES ? ['<those of a zone>'] : unlabelled.map(nameOf).sort();
   const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
   const older = [...Map.groupBy(unlabelled, (node) => zoneElsewhere(node).join('='))];
   const isKnown = older.every(([shown]) => shown !== '=');
@@ -60,12 +61,9 @@ const labelNode: Fix = (facts) => {
         ([shown, own]) =>
           `# as their label ${shown} says: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${shown.replace(/^.*=/, '')}`,
       )
-    : names.length > MOST_NODES
-      ? [`kubectl get nodes -l '!${LABEL_ZONE}'`, `# kubectl label node <those of one zone> ${LABEL_ZONE}=<their zone>`]
-      : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=${names.length === 1 ? '<its zone>' : '<their zone>'}`];
+    : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=<its zone>`];
   return [
-    ...(vain ? ['# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events'] : []),
-    ...(vain ? [askingNote(facts)?.line ?? []].flat() : []),
+    ...(vain ? [TAKE_OFF, askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),
     ...(zoneless ? [WRITE_AGAIN] : []),
     ...(late ? [RESTART_LATE] : []),
@@ -142,7 +140,8 @@ const CILIUM_TOPOLOGY_ON = [
 
 /** Where another one installs Cilium, its values are set there. */
 const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
-  const { labels = {}, release: helm = 'cilium' } = bypasses.daemonSets.find(({ name }) => name === 'cilium') ?? {};
+  const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
+  const { labels = {}, release: helm = 'cilium' } = agent ?? {};
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
   if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
     return [
@@ -156,12 +155,12 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   if (release !== undefined)
     return [`# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}`];
   if (set !== undefined) return [`# Flux owns it: the same value in the source of Kustomization ${set}`];
-  // kubernetes/kops#12918
+  // kubernetes/kops#12918, docs.rke2.io/helm
   if (labels['app.kubernetes.io/managed-by'] === 'kops')
     return ['# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update'];
-  // docs.rke2.io/helm
   if (helm === 'rke2-cilium')
     return [`# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system`];
+  if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
   return helm === 'cilium'
     ? CILIUM_TOPOLOGY_ON
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];

@@ -287,10 +287,10 @@ export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Caus
 };
 
 /** What a Service needs beside hints, named where it is missing. */
-export const prerequisiteCauses = (facts: Facts): Cause[] => {
+export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { snapshot, workloads, autoscalers } = facts;
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
-  const isFixed = snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
+  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
   const off = itemsOf(snapshot.autoscalers).filter(
     (item) => item.off && scaled.some(({ name }) => name === item.targetName),
   );

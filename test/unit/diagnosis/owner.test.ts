@@ -68,12 +68,6 @@ describe('the owner of an object', () => {
       REPLICAS,
     ],
     [
-      'a chart with another value',
-      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'istiod-1.27.0' }),
-      /set it in the values/,
-      REPLICAS,
-    ],
-    [
       'Flux by a HelmRelease, before Helm',
       labels({ 'helm.toolkit.fluxcd.io/name': 'web', 'app.kubernetes.io/managed-by': 'Helm' }),
       /spec\.values of HelmRelease web, or .*postRenderers$/,
