@@ -142,24 +142,22 @@ type Question = ReturnType<typeof questionOf>;
 type By = (question: Question) => OwnerNote | undefined;
 
 /** As most charts name values, which is no rule (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415). */
-const USUAL: FieldsFor = {
-  service: 'service.trafficDistribution',
-  replicas: 'replicaCount',
-  template: 'topologySpreadConstraints',
+const usualValue = ({ about, pointer }: Question): string => {
+  if (about !== 'service') return about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints';
+  return `service.${pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations'}`;
 };
 
 /** What of its chart's values it is: by name where that was read, else what it probably is and how to see that. Empty: no chart is named. */
-const chartValue = ({ labels, about, distribution, pointer }: Question): string => {
+const chartValue = (question: Question): string => {
+  const { labels, about, distribution } = question;
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
   if (chart === undefined) return '';
-  const isField = about !== 'service' || distribution !== undefined;
-  const to = about === 'service' && isField ? `: ${distribution}` : '';
-  const known = isField ? CHART_VALUES[chart]?.[about] : undefined;
+  const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
+  const known = about === 'service' && to === '' ? undefined : CHART_VALUES[chart]?.[about];
   if (known !== undefined) return ` (${known}${to})`;
   const part = labels['app.kubernetes.io/component'];
-  const plain = pointer.replace(/^\/(?:spec|metadata)\/(\w+).*$/, 'service.$1');
-  const usual = `${part === undefined ? '' : `${part}.`}${isField ? USUAL[about] : plain}`;
-  return ` (probably ${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
+  const usual = `${part === undefined ? '' : `${part}.`}${usualValue(question)}${to}`;
+  return ` (probably ${usual}; see helm show values <repository>/${chart} --version ${version})`;
 };
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
