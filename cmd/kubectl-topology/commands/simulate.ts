@@ -84,10 +84,7 @@ export const simulate = topologyCommand({
     failOn: flag(
       '--fail-on <what>',
       'exit code 1 if "improvable" by another mode, or on these reasons for the mode in force (comma-separated)',
-      reasonsFlag(
-        [IMPROVABLE, ...Object.keys(VERDICT_REASONS), ...Object.keys(REASONS)],
-        `neither "${IMPROVABLE}" nor a reason`,
-      ),
+      reasonsFlag([IMPROVABLE, ...VERDICT_REASONS, ...Object.keys(REASONS)], `neither "${IMPROVABLE}" nor a reason`),
     ),
   },
   async run(io, flags, name = '') {

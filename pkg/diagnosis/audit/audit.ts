@@ -6,7 +6,7 @@ import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { type ExplainOptions, type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/facts.ts';
-import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf, says } from '../explain/reasons.ts';
+import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { keyOfService, serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import type { Tariff } from '../prices.ts';
@@ -25,14 +25,10 @@ import {
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
 export const AUDIT_REASONS = {
-  EndpointZoneDiffers: says(
-    'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
+  EndpointZoneDiffers:
     'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
-  ),
-  EndpointWatchers: says(
-    'Workloads may watch EndpointSlices or Endpoints, in the whole cluster or in a namespace: one that receives traffic of others may choose endpoints itself and go around the proxies.',
+  EndpointWatchers:
     'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
-  ),
 };
 
 export interface AuditOptions extends ExplainOptions {
@@ -125,7 +121,7 @@ const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices
       reason: 'EndpointZoneDiffers',
       certainty: 'seen',
       evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
-      remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
+      remedy: AUDIT_REASONS.EndpointZoneDiffers,
     }),
     // Nothing in the API shows it: the proxy read its Node before the label was set.
     ...when(raced.length > 0, {
@@ -138,7 +134,7 @@ const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices
       reason: 'EndpointWatchers',
       certainty: 'possible',
       evidence: watching,
-      remedy: AUDIT_REASONS.EndpointWatchers.remedy,
+      remedy: AUDIT_REASONS.EndpointWatchers,
     }),
   ];
 };

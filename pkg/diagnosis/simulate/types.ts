@@ -17,62 +17,27 @@ import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts'
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { DISTRIBUTION_NAMES, TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
 import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
-import { says } from '../explain/reasons.ts';
 import type { PriceTable } from '../prices.ts';
 import type { Stated } from '../routers/types.ts';
 
-export const VERDICT_REASONS = {
-  VersionTooOld: says(
-    'This Kubernetes version (or its feature gates) does not know the mode.',
-    'Upgrade, or choose a mode that it knows: the strategy `same-zone` works on every supported version.',
-  ),
-  DemandUnknown: says(
-    'The mode follows measured load; none was given, and no FlowPolicy observed any.',
-    'Give the demand of the clients of each zone with `--demand`, and `--capacity` where Pods have no CPU requests.',
-  ),
-  CapacityUnknown: says(
-    'The mode needs the capacity of an endpoint: none was given, and the Pods have no CPU requests.',
-    'Give it with `--capacity`, or give the Pods CPU requests.',
-  ),
-  ConnectionsFail: says(
-    'Some connections find no endpoint at all.',
-    'Remove `internalTrafficPolicy: Local`, or run a Pod on every Node with clients.',
-  ),
-  Spread: says(
-    'No hints: every endpoint serves clients of every zone alike.',
-    'Choose another mode if cost or latency matters.',
-  ),
-  PlanIsSpread: says(
-    'The planner found that no hints keep more traffic in its zone without overload, so it writes none.',
-    'Run more replicas, or run them where the clients are.',
-  ),
-  Overloads: says(
-    'Traffic stays in its zone at the price of an endpoint above the limit: 120 % of its fair share, or its target utilization.',
-    'Choose a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
-  ),
-  KeepsAll: says('All traffic stays in its zone and no endpoint is above the limit.', 'Nothing to do.'),
-  KeepsMost: says(
-    'No endpoint is above the limit; what stays in its zone is as much as the hints allow.',
-    'For more, run replicas where the clients are.',
-  ),
-};
+/** Stable codes; what each means and what to do stands in docs/reference/reasons.md. */
+export const VERDICT_REASONS = [
+  'VersionTooOld',
+  'DemandUnknown',
+  'CapacityUnknown',
+  'ConnectionsFail',
+  'Spread',
+  'PlanIsSpread',
+  'Overloads',
+  'KeepsAll',
+  'KeepsMost',
+] as const;
 
-export const RECOMMENDATION_REASONS = {
-  MostInZone: says(
-    'Of the modes within the limit, it keeps the most traffic in its zone; of equals it is the simplest.',
-    'Nothing to do.',
-  ),
-  LeastCost: says('Of the modes within the limit, it costs least; of equals it is the simplest.', 'Nothing to do.'),
-  LeastOverload: says('Every mode exceeds the limit; this one exceeds it least.', 'Run more replicas.'),
-  NothingToGain: says(
-    'No mode within the limit is noticeably better than no hints at all.',
-    'Run more replicas, or run them where the clients are.',
-  ),
-};
+export const RECOMMENDATION_REASONS = ['MostInZone', 'LeastCost', 'LeastOverload', 'NothingToGain'] as const;
 
 /** Stable code of a verdict: the rule of the models that decided, or one of these. */
-type VerdictReason = Reason | keyof typeof VERDICT_REASONS;
-export type RecommendationReason = keyof typeof RECOMMENDATION_REASONS;
+type VerdictReason = Reason | (typeof VERDICT_REASONS)[number];
+export type RecommendationReason = (typeof RECOMMENDATION_REASONS)[number];
 
 const FIELD_MODES = DISTRIBUTION_NAMES.filter((name) => TRAFFIC_DISTRIBUTIONS[name].mode !== 'none');
 

@@ -1,70 +1,27 @@
 // What is wrong with an installation, the gravest first: stable code, what it says, and the remedy.
 import { COMMANDS } from '../../apis/names.ts';
-import { says } from '../explain/reasons.ts';
 import { type StatusEvidence, identityOf, isUnseen, registrationsOf, waitingOf } from './evidence.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './installations.ts';
 
 export const STATUS_REASONS = {
-  ReplicasNotReady: says(
-    'A component has fewer ready or fewer updated replicas than desired.',
-    'See `kubectl describe` and the logs of its Pods.',
-  ),
-  ScaledToZero: says(
-    'A component is installed with zero replicas; a webhook removes its registration with its last replica.',
-    'Scale it up again if that was not intended.',
-  ),
-  ContainerNotRunning: says(
-    'A container of a component does not run.',
-    'See the logs of its last run: `kubectl logs --previous`.',
-  ),
-  VersionsDiffer: says(
-    'Components of one installation have different versions.',
-    'Let the upgrade finish, or install the chart again.',
-  ),
-  LeaseStale: says(
-    'The holder of a Lease has stopped renewing it, and no other replica has taken over.',
-    'See the logs of the component: it is down, hangs, or cannot reach the API server.',
-  ),
-  NoLeader: says(
-    'A component that works through one leader has none.',
-    'See why its Pods do not start, or whether they may write the Lease.',
-  ),
-  HintsNotCarried: says(
-    'The Lease of the flow-controller is older than ten minutes: admission no longer carries its plans over, so planned Services return to spread.',
-    'Bring the flow-controller back; it plans anew at once.',
-  ),
-  AdmissionMissing: says(
-    'No webhook of this extension serves EndpointSlices, although an endpointslice-webhook is installed.',
+  ReplicasNotReady: 'See `kubectl describe` and the logs of its Pods.',
+  ScaledToZero: 'Scale it up again if that was not intended.',
+  ContainerNotRunning: 'See the logs of its last run: `kubectl logs --previous`.',
+  VersionsDiffer: 'Let the upgrade finish, or install the chart again.',
+  LeaseStale: 'See the logs of the component: it is down, hangs, or cannot reach the API server.',
+  NoLeader: 'See why its Pods do not start, or whether they may write the Lease.',
+  HintsNotCarried: 'Bring the flow-controller back; it plans anew at once.',
+  AdmissionMissing:
     'See the log of the endpointslice-webhook: it registers itself, unless the chart does (`registration: chart`).',
-  ),
-  RegistrationWithoutInstallation: says(
-    'A MutatingWebhookConfiguration of this extension points to a Service for which no installation was found.',
-    'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
-  ),
-  AuthorityMissing: says(
-    'An entry of the MutatingWebhookConfiguration has no caBundle with a certificate, so API servers do not trust the webhook.',
-    'Check whether another writer empties the field; the webhook restores it at its next check.',
-  ),
-  AuthorityExpiring: says(
-    'The certificate authority that the MutatingWebhookConfiguration names expires soon or has expired.',
+  RegistrationWithoutInstallation: 'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
+  AuthorityMissing: 'Check whether another writer empties the field; the webhook restores it at its next check.',
+  AuthorityExpiring:
     'It should have been rotated: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
-  ),
-  NoReadyWebhook: says(
-    'The Service behind the registration has no ready endpoint.',
-    'See why the Pods of the endpointslice-webhook are not ready.',
-  ),
-  AdmissionNotActing: says(
-    'A slice that was written as a dry run came back without hints: API servers do not reach the webhook.',
+  NoReadyWebhook: 'See why the Pods of the endpointslice-webhook are not ready.',
+  AdmissionNotActing:
     'See whether API servers reach the Service of the webhook (network policies, firewall, its certificate), and its log.',
-  ),
-  AdmissionRefuses: says(
-    'A slice that was written as a dry run was refused: with `failurePolicy: Fail`, endpoints in the cluster do not change any more.',
-    'Bring the webhook back, or set `failurePolicy: Ignore` until it is back.',
-  ),
-  ServicesIneffective: says(
-    'Services that ask for routing by zone do not get it.',
-    'See `kubectl topology audit` for all of them, or `kubectl topology explain` for one.',
-  ),
+  AdmissionRefuses: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is back.',
+  ServicesIneffective: 'See `kubectl topology audit` for all of them, or `kubectl topology explain` for one.',
 };
 
 type StatusReason = keyof typeof STATUS_REASONS;
@@ -79,7 +36,7 @@ export const WARN_DAYS = 7;
 
 /** One finding where `applies`, else none. */
 const when = (applies: boolean, reason: StatusReason, message: string) =>
-  applies ? [{ reason, message, remedy: STATUS_REASONS[reason].remedy }] : [];
+  applies ? [{ reason, message, remedy: STATUS_REASONS[reason] }] : [];
 
 export type StatusFinding = ReturnType<typeof when>[number];
 

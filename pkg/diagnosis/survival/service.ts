@@ -11,38 +11,26 @@ import {
 } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
-import { counted, says } from '../explain/reasons.ts';
+import { counted } from '../explain/reasons.ts';
 import type { ExplainOptions, Facts } from '../explain/facts.ts';
 import { serviceKeyOfRef } from '../models/lookup.ts';
 import { capacityOf } from '../simulate/context.ts';
 import { readyForProxies } from '../simulate/verdict.ts';
 import { itemsOf } from '../snapshot.ts';
 
-/** Stable codes, in the order of a report: worst first. */
-export const ANSWERS = {
-  NoEndpointElsewhere: says(
-    'Every ready endpoint of the Service, or of one of its ports, is in the zone: it is down without the zone.',
-    'Run replicas in other zones (topology spread constraints with whenUnsatisfiable: DoNotSchedule). An evacuation leaves such a Service as it is.',
-  ),
-  Overloaded: says(
-    'The endpoints of the other zones get more than the limit.',
-    'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can handle more.',
-  ),
-  Survives: says('The endpoints of the other zones take over within the limit.', 'Nothing to do.'),
-  NoEndpointThere: says('No ready endpoint of the Service is in the zone: nothing changes for it.', 'Nothing to do.'),
-  LessThanOne: says(
-    'The share to evacuate is less than one endpoint and is rounded down: nothing moves.',
-    'Nothing to do, or `--round up`.',
-  ),
-  NotTouched: says(
-    'No prediction is possible, and no evacuation changes it: it has no endpoints, or it is the Service of the API server itself.',
-    'Nothing to do.',
-  ),
-};
+/** Stable codes, in the order of a report: worst first. What each means stands in docs/reference/reasons.md. */
+export const ANSWERS = [
+  'NoEndpointElsewhere',
+  'Overloaded',
+  'Survives',
+  'NoEndpointThere',
+  'LessThanOne',
+  'NotTouched',
+] as const;
 
-export type Answer = keyof typeof ANSWERS;
+export type Answer = (typeof ANSWERS)[number];
 
-const rankOf = (answer: Answer): number => Object.keys(ANSWERS).indexOf(answer);
+const rankOf = (answer: Answer): number => ANSWERS.indexOf(answer);
 
 export interface SurvivalOptions extends ExplainOptions {
   /** That are lost, at least one. */

@@ -175,7 +175,7 @@ describe('verdicts of a simulation', () => {
   }
 
   it('codes are not those of the models', () => {
-    const own = [...Object.keys(VERDICT_REASONS), ...Object.keys(RECOMMENDATION_REASONS)];
+    const own = [...VERDICT_REASONS, ...RECOMMENDATION_REASONS];
     expect(own.filter((reason) => Object.hasOwn(REASONS, reason))).to.deep.equal([]);
     expect(new Set(own).size).to.equal(own.length);
   });
