@@ -37,6 +37,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
+    pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
     watchers,
     members: memberIndex(services, watchers.runners),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
@@ -204,41 +205,42 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
 };
 
 /** The proxies of a mesh connect to it by its cluster IP. */
-const CONTROL_PLANE = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
+const CONTROLS = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
 
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
-  const { meshes, daemonSets, members, steering } = index;
-  const runners = members.near.get(namespace) ?? [];
-  if (runners.some((own) => selects(service, own) && CONTROL_PLANE.test(own.images.join()))) return [];
+  const { meshes, pods, daemonSets, members, steering } = index;
+  if (members.near.get(namespace)?.some((own) => selects(service, own) && CONTROLS.test(own.images.join()))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const isOwn = (pod: PodSummary) => selects(service, { ...pod, podLabels: pod.labels });
-  const callers = members.callers.get(keyOfService(service)) ?? [];
-  const callOf = (pod: PodSummary) =>
-    callers.find(
-      ({ runner: { namespace: from, podLabels: matchLabels } }) =>
-        pod.namespace === from && !isOwn(pod) && matchesSelector({ matchLabels }, pod.labels),
-    );
+  const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
+  const callers = (members.callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by }) =>
+    (pods.get(runner.namespace) ?? [])
+      .filter((pod) => isOther(pod) && matchesSelector({ matchLabels: runner.podLabels }, pod.labels))
+      .map((pod) => ({ runner, by, pod })),
+  );
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
     const client = mesh === 'linkerd' && steering.includes('zone-weights') ? 'linkerd/hazl' : mesh;
     const row: Client = CLIENTS[client];
-    const pods = all.filter((own) => !leaves(service, own.leftPorts) && (!isLocal || underLocal(row, own.meshImage)));
-    const near = pods.filter((each) => each.namespace === namespace);
-    const pod = pods.find(callOf) ?? [...near, ...pods].find((each) => !isOwn(each)) ?? near[0];
+    const counts = (own: PodSummary) =>
+      own.mesh === mesh &&
+      !leaves(service, own.leftPorts) &&
+      (!isLocal || underLocal(row, own.meshImage) !== undefined);
+    const near = (pods.get(namespace) ?? []).filter(counts);
+    const caller = callers.find((each) => counts(each.pod))?.pod;
+    const pod = caller ?? near.find(isOther) ?? all.find((each) => isOther(each) && counts(each)) ?? near[0];
     if (pod === undefined) return [];
     const { namespace: from, meshImage: image } = pod;
-    const value = `${pods.length} Pod${pods.length === 1 ? '' : 's'} with its sidecar`;
+    const value = `${all.length} Pod${all.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };
-    const isAlone = near.every(isOwn) && callOf(pod) === undefined;
-    const bare = isAlone ? meshes.get(undefined)?.flatMap((each) => callOf(each) ?? [])[0] : undefined;
+    const bare = caller || near.some(isOther) ? undefined : callers.find((each) => each.pod.mesh === undefined);
     const outside = bare && {
       decides: `${objectTitle(bare.runner)} (${bare.by} names this Service) has no such sidecar and takes the cluster IP: each chooses for what its own Pod sends`,
       setting: 'the sidecar in Pods of clients too',
       byHints: false,
     };
     const own = outside ?? (isLocal ? underLocal(row, image) : {});
-    const possible = bare !== undefined || (near.length === 0 && callOf(pod) === undefined);
+    const possible = bare !== undefined || (near.length === 0 && caller === undefined);
     return [{ client, evidence, possible, image, controller: image, from, own }];
   });
   const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
