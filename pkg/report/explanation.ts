@@ -102,19 +102,22 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   ];
 };
 
-/** Causes that a tick is not to hide. */
+/** Causes that neither a tick nor a missing setting is to hide. */
 const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
   ['StickyClients', 'clients keep to one endpoint (StickyClients)'],
 ];
 
+const limitTexts = ({ causes }: Explanation): string[] =>
+  LIMITS.flatMap(([cause, text]) => (causes.some(({ reason }) => reason === cause) ? [text] : []));
+
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
 const scopedText = (report: Explanation, alone: string): string => {
   const { around, unseen, past } = report.scope;
   const enters = entersText(report);
   const limits = [
-    ...LIMITS.flatMap(([cause, text]) => (report.causes.some(({ reason }) => reason === cause) ? [text] : [])),
+    ...limitTexts(report),
     ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];
@@ -128,9 +131,8 @@ const missedText = (report: Explanation): string => {
   const { effective } = report;
   const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
   const share = shareText(report, limits.length === 0 ? '' : ' through its cluster IP');
-  const isSticky = report.causes.some(({ reason }) => reason === 'StickyClients');
-  const kept = isSticky ? ['its clients may keep to one endpoint (StickyClients)'] : [];
-  return clean(`${[`${share}${failingText(effective)}`, ...kept, ...limits].join('; ')}${entersText(report)}`);
+  const texts = [`${share}${failingText(effective)}`, ...limitTexts(report), ...limits];
+  return clean(`${texts.join('; ')}${entersText(report)}`);
 };
 
 /** A setting that this version does not act on is there, and named. */

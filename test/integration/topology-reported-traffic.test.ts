@@ -1122,7 +1122,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/sercand/kuberesolver/issues/21',
     { extra: [running('client', { env: [{ name: 'CATALOG', value: 'kubernetes:///web.shop:http' }] })] },
     around('resolver'),
-    /resolver \(Deployment shop\/client\): its gRPC library takes addresses of Pods .*→ `dns:\/\/\/` in its place/,
+    /resolver \(Deployment shop\/client\): its library takes addresses of Pods .*→ `dns:\/\/\/` in its place/,
   ],
   [
     'https://github.com/apache/dubbo/issues/9673',

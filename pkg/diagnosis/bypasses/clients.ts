@@ -214,8 +214,7 @@ export const CLIENTS = clients({
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
   },
   resolver: {
-    decides: 'its gRPC library takes addresses of Pods from the API server or a control plane, and chooses among them',
-    setting: '`dns:///` in its place keeps to the cluster IP',
+    decides: 'its library takes addresses of Pods from the API server or a control plane, and chooses among them',
     source: 'sercand/kuberesolver; grpc/proposal A27',
   },
   registry: {

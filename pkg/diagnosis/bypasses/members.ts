@@ -15,11 +15,13 @@ const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|m
 const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 
+const BY_RING =
+  'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too. */
-const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true, decides?: string])[] = [
+const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: boolean, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
   [BESIDE, 'a Service of replicas for reads', true, 'its Pods connect to the database, in whatever zone it is'],
@@ -31,6 +33,8 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true,
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
   [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
+  // grafana/mimir#10214
+  [/ingester|store-gateway/, 'none is known: writes go to as many zones as there are replicas', false, BY_RING],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', true],
   [
     /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
@@ -204,8 +208,12 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
     .map(({ runner, by, host, scheme }) => ({
       client: 'resolver',
       evidence: { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` },
-      // authzed/spicedb#526
-      own: selects(service, runner) ? { decides: OF_PEERS, setting: '' } : {},
+      // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
+      own: selects(service, runner)
+        ? { decides: OF_PEERS, setting: '' }
+        : {
+            setting: `\`${scheme?.includes('+') === true ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/'}//\` in its place keeps to the cluster IP`,
+          },
     }));
 
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */

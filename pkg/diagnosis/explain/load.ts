@@ -89,7 +89,8 @@ const unevenCauses = (facts: Facts): Cause[] =>
 export const balanceCauses = (facts: Facts): Cause[] =>
   [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));
 
-const HTTP2 = /(?:^|-)(?:grpc|h2c|http2)(?:-|$)|^kubernetes\.io\/(?:h2c|wss?)$/;
+/** By name, application protocol, or the number that gRPC's own examples have. */
+const HTTP2 = /(?:^|-)(?:grpc|h2c|http2)(?:-|$)|^50051$|^kubernetes\.io\/(?:h2c|wss?)$/;
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
 const SCHEDULER_REMEDY =
@@ -110,7 +111,7 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   // gardener/gardener#11551
   const isReused = (text = ''): boolean => HTTP2.test(text) || name.endsWith('apiserver');
-  const reused = ports.find((port) => isReused(port.name) || isReused(port.appProtocol));
+  const reused = ports.find((port) => [port.name, port.appProtocol, `${port.port}`].some(isReused));
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const answers = nodes.map((node) => index.routers.of(node));
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
