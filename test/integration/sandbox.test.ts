@@ -1,12 +1,9 @@
-// What the sandbox offers to tests beyond the contract: the request log, direct access, its controllers, and its speed.
+// What the sandbox offers to tests beyond the contract: faults, and watches that are cut.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
-import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { ENDPOINT_SLICES, ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
-import { list, text, type Api, createApi } from '../contract/api.ts';
-import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
+import { ETCDS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
+import { type Api, createApi } from '../contract/api.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { NAMESPACE, SERVICES_PATH, ZONES, aPod, aService, openSeededSandbox } from './sandbox-objects.ts';
 import { describeContract } from '../contract/suite.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
@@ -21,122 +18,16 @@ import { etcdCrd, CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { etcd } from '../fixtures/gardener.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-describe('the sandbox', () => {
-  let sandbox: Sandbox;
-  let api: Api;
-  before(async () => {
-    ({ sandbox, api } = await openSeededSandbox());
-  });
-  afterEach(() => sandbox.clearFaults());
-  after(() => sandbox.stop());
+const SERVICES_PATH = '/api/v1/namespaces/seed/services';
 
-  describe('admission and the EndpointSlice controller together', () => {
-    const LABEL = 'example.com/hint';
-    let webhook: WebhookServer;
-    before(async () => {
-      webhook = await startWebhookServer();
-    });
-    after(() => webhook.close());
-    const slicesOf = (name: string): EndpointSlice[] =>
-      sandbox
-        .list<EndpointSlice>(ENDPOINT_SLICES, NAMESPACE)
-        .filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name);
-
-    it('calls a webhook through its Service, keeps its hints and does not loop', async () => {
-      webhook.on('/hints', (request) =>
-        patching(
-          list(request['object']!['endpoints']).map((endpoint, index) => ({
-            op: 'add',
-            path: `/endpoints/${index}/hints`,
-            value: { forZones: [{ name: endpoint['zone'] }] },
-          })),
-        ),
-      );
-      const port = Number(new URL(webhook.url).port);
-      // Behind a Service without selector: the slice is ours, as for a process outside the cluster.
-      await sandbox.apply({ ...aService('hook'), spec: { ports: [{ port: 443 }] } });
-      await sandbox.apply({
-        apiVersion: 'discovery.k8s.io/v1',
-        kind: 'EndpointSlice',
-        metadata: { name: 'hook', namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': 'hook' } },
-        addressType: 'IPv4',
-        endpoints: [{ addresses: ['127.0.0.1'] }],
-        ports: [{ name: '', port }],
-      });
-      const configuration = (failurePolicy: string) => ({
-        apiVersion: 'admissionregistration.k8s.io/v1',
-        kind: 'MutatingWebhookConfiguration',
-        metadata: { name: 'hints' },
-        webhooks: [
-          {
-            name: 'hints.example.com',
-            clientConfig: {
-              service: { namespace: NAMESPACE, name: 'hook', path: '/hints' },
-              caBundle: webhook.caBundle,
-            },
-            rules: [
-              {
-                apiGroups: ['discovery.k8s.io'],
-                apiVersions: ['v1'],
-                resources: ['endpointslices'],
-                operations: ['CREATE', 'UPDATE'],
-              },
-            ],
-            objectSelector: { matchLabels: { [LABEL]: 'yes' } },
-            failurePolicy,
-            sideEffects: 'None',
-            admissionReviewVersions: ['v1'],
-          },
-        ],
-      });
-      await sandbox.apply(configuration('Fail'));
-      await sandbox.apply(aService('early', { [LABEL]: 'yes' }));
-      await sandbox.settled();
-      // The certificate is for 127.0.0.1, not for hook.seed.svc: the call fails, and the event says how.
-      expect(slicesOf('early')).to.deep.equal([]);
-      const { body } = await api.get(
-        `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=${encodeURIComponent('involvedObject.name=early')}`,
-      );
-      expect(text(list(body['items'])[0]?.['message'])).to.include(
-        'failed calling webhook "hints.example.com": failed to call webhook: Post "https://hook.seed.svc:443/hints?timeout=10s": tls: failed to verify certificate',
-      );
-
-      const direct = configuration('Fail');
-      direct.webhooks[0]!.clientConfig = {
-        url: `${webhook.url}/hints`,
-        caBundle: webhook.caBundle,
-      } as unknown as (typeof direct.webhooks)[0]['clientConfig'];
-      await sandbox.apply(direct);
-      await sandbox.apply(aService('hinted', { [LABEL]: 'yes' }));
-      for (const [index, zone] of ZONES.entries()) await sandbox.apply(aPod('hinted', zone, index));
-      await sandbox.settled();
-      const [slice] = slicesOf('hinted');
-      expect(slice?.endpoints?.map(({ zone, hints }) => [zone, hints])).to.deep.equal(
-        ZONES.map((zone) => [zone, { forZones: [{ name: zone }] }]),
-      );
-      const calls = webhook.received.length;
-      const version = slice?.metadata?.resourceVersion;
-      await sandbox.settled();
-      expect(webhook.received.length).to.equal(calls);
-      // The controller strips, the webhook puts back: the stored object does not move.
-      await sandbox.apply(aService('hinted', { [LABEL]: 'yes' }));
-      await api.patch(`${SERVICES_PATH}/hinted`, 'merge', { metadata: { annotations: { touched: 'yes' } } });
-      await sandbox.settled();
-      expect(webhook.received.length).to.be.greaterThan(calls);
-      expect(slicesOf('hinted')[0]?.metadata?.resourceVersion).to.equal(version);
-      await sandbox.remove(
-        {
-          group: 'admissionregistration.k8s.io',
-          version: 'v1',
-          kind: 'MutatingWebhookConfiguration',
-          plural: 'mutatingwebhookconfigurations',
-          namespaced: false,
-        },
-        { name: 'hints' },
-      );
-    });
-  });
-});
+/** With a namespace, two Nodes and a user; the caller stops it. */
+const openSeededSandbox = async (): Promise<{ sandbox: Sandbox; api: Api }> => {
+  const sandbox = await startSandbox({ bookmarkSeconds: 1 });
+  const api = await createApi(sandbox.kubeconfig('alice', ['team']));
+  await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'seed' } });
+  for (const name of ['node-a', 'node-b']) await sandbox.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  return { sandbox, api };
+};
 
 describe('the sandbox with injected faults', () => {
   let sandbox: Sandbox;

@@ -40,16 +40,6 @@ describe('assessEffectiveness', () => {
   const cases: { name: string; input: Partial<AssessInput>; state: string; says?: RegExp }[] = [
     { name: 'every ready endpoint hinted, every zone served', input: {}, state: 'Effective' },
     {
-      name: 'endpoints in several slices',
-      input: { slices: [of([hinted('a')]), of([hinted('b')])] },
-      state: 'Effective',
-    },
-    {
-      name: 'an endpoint hinted for two zones',
-      input: { slices: [of([hinted('a', { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } })])] },
-      state: 'Effective',
-    },
-    {
       name: 'unready endpoints do not count',
       input: { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] },
       state: 'Effective',
@@ -95,7 +85,6 @@ describe('assessEffectiveness', () => {
       input: { slices: [of([hinted('a'), hinted('b', notReady)])] },
       state: 'ZoneNotServed',
     },
-    { name: 'no slice', input: { slices: [] }, state: 'NoReadyEndpoints' },
     { name: 'endpoints null', input: { slices: [slice({ endpoints: null })] }, state: 'NoReadyEndpoints' },
     { name: 'none ready', input: { slices: [of([hinted('a', notReady)])] }, state: 'NoReadyEndpoints' },
     {
@@ -123,39 +112,10 @@ describe('assessEffectiveness', () => {
       says: /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/,
     },
     {
-      name: 'Cilium 1.19 and a name of the value that it does not read',
-      input: {
-        clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
-        service: service({ spec: { trafficDistribution: 'PreferSameZone' } }),
-      },
-      state: 'HintsNotFollowed',
-    },
-    {
-      name: 'Cilium 1.19 and the older name',
-      input: {
-        clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
-        service: service({ spec: { trafficDistribution: 'PreferClose' } }),
-      },
-      state: 'Effective',
-    },
-    {
-      name: 'Cilium 1.17, and an external traffic policy',
-      input: {
-        clients: clientsOf(NODES, routerObjects(daemonSet('cilium', 'cilium:v1.17.6', CILIUM), CILIUM_TOPOLOGY)),
-        service: service({ spec: { trafficDistribution: 'PreferClose', externalTrafficPolicy: 'Local' } }),
-      },
-      state: 'HintsNotFollowed',
-    },
-    {
       name: 'no object that shows who routes',
       input: { clients: clientsOf(NODES) },
       state: 'RouterAssumed',
       says: /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/,
-    },
-    {
-      name: 'k3s, which shows itself',
-      input: { clients: clientsOf([node({ zone: 'a', kubeletVersion: 'v1.34.1+k3s1' })]) },
-      state: 'Effective',
     },
     {
       name: 'a zone is evacuated',
@@ -214,27 +174,10 @@ describe('figures of a Service', () => {
   const shares: { name: string; endpoints: Endpoint[]; clients?: Node[]; share: number | undefined }[] = [
     { name: 'every zone served by its own endpoint', endpoints: ['a', 'b', 'c'].map((zone) => inZone(zone)), share: 1 },
     {
-      name: 'no hints: a third of the connections of three zones',
-      endpoints: ['a', 'b', 'c'].map((zone) => inZone(zone, [])),
-      share: 1 / 3,
-    },
-    {
-      name: 'one endpoint without a hint, which makes proxies ignore the others',
-      endpoints: [inZone('a'), inZone('b'), inZone('c', [])],
-      share: 1 / 3,
-    },
-    { name: 'a zone without an endpoint: its clients use all', endpoints: [inZone('a'), inZone('b')], share: 2 / 3 },
-    { name: 'an endpoint hinted for two zones', endpoints: [inZone('a'), inZone('b', ['b', 'c'])], share: 2 / 3 },
-    {
       name: 'zones weighted by their Nodes',
       endpoints: [inZone('a'), inZone('b', ['b', 'c'])],
       clients: [...nodes, ...['1', '2', '3'].map((name) => node({ zone: 'a', metadata: { name } }))],
       share: 5 / 6,
-    },
-    {
-      name: 'an endpoint that is not ready',
-      endpoints: [inZone('a'), inZone('b'), inZone('c', [], { conditions: { ready: false } })],
-      share: 2 / 3,
     },
     {
       name: 'a kube-proxy that looks at an annotation that is not there',
@@ -242,27 +185,9 @@ describe('figures of a Service', () => {
       clients: ['a', 'b', 'c'].map((zone) => node({ zone, kubeletVersion: 'v1.29.0' })),
       share: 1 / 3,
     },
-    {
-      name: 'Nodes without zone, whose clients are never inside',
-      endpoints: [inZone('a')],
-      clients: [node({ zone: 'a' }), node({ zone: '' })],
-      share: 1 / 2,
-    },
     { name: 'no endpoint', endpoints: [], share: undefined },
     { name: 'no client', endpoints: [inZone('a')], clients: [], share: undefined },
     { name: 'no endpoint with a zone', endpoints: [inZone('', []), inZone('', [])], share: undefined },
-    {
-      name: 'a Node whose zone is a number of Azure',
-      endpoints: [inZone('0')],
-      clients: [node({ zone: '0', metadata: { labels: { 'kubernetes.azure.com/cluster': 'mc' } } })],
-      share: undefined,
-    },
-    {
-      name: 'no ready Node',
-      endpoints: [inZone('a')],
-      clients: [node({ zone: 'a', status: { conditions: [{ type: 'Ready', status: 'False' }] } })],
-      share: undefined,
-    },
   ];
   for (const { name, endpoints, clients, share } of shares) {
     it(`predict the share in the zone: ${name}`, () => {
