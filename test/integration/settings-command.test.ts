@@ -47,6 +47,10 @@ describe('the settings-reconciler command', () => {
   });
 
   refusesWrongArguments(start);
+  it('exits with 2 for a version that is none', async () => {
+    const { code, stderr } = await run(...folder.flags, '--kubernetes-version', 'x');
+    expect([code, stderr]).to.deep.equal([2, stderr.match(/.*"x" is not a Kubernetes version.*\n/)?.[0]]);
+  });
   explainsItself(run, '--dry-run -o json');
 
   it('prints what it would change, as table and as JSON, and writes nothing', async () => {

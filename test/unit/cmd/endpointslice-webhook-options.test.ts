@@ -13,6 +13,7 @@ const HEADER =
 describe('the flags of endpointslice-webhook', () => {
   const wrong: { name: string; args: string[]; message: RegExp }[] = [
     { name: 'an unknown flag', args: ['--nope'], message: /unknown option '--nope'/ },
+    { name: 'a negative port', args: ['--metrics-port=-1'], message: /number from 0 to 65535/ },
     { name: 'a flag without its value', args: ['--cert-dir'], message: /argument missing/ },
   ];
   for (const { name, args, message } of wrong) {
