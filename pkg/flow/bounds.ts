@@ -9,24 +9,11 @@ const costOf = (problem: Problem, zone: number, kind: number): number => problem
 
 type Weight = typeof costOf;
 
-/** As a share of the whole demand; Infinity where a plan without overload does not exist. */
-export interface LowerBounds {
-  /** Least share of the demand that leaves its zone; what clients outside of any zone send is not in it. */
-  readonly crossing: number;
-  /** Least cost. */
-  readonly cost: number;
-}
-
-/** Costs of a zone that is served by so many endpoints, each of which carries an equal part of its demand. */
-interface Served {
-  /** The cheapest that can carry their part; Infinity if so many cannot. */
-  readonly all: number;
-  /** The same without one of them, at the same part each. */
-  readonly others: number;
-  readonly rate: number;
-}
-
-const servedAt = (problem: Problem, zone: number, count: number, weight: Weight): Served => {
+/**
+ * Costs of a zone that is served by so many endpoints, each of which carries an equal part of its demand: of all, Infinity if so many cannot,
+ * the cheapest that can; of the others without one of them, at the same part each.
+ */
+const servedAt = (problem: Problem, zone: number, count: number, weight: Weight) => {
   const rate = (problem.demand[zone] ?? 0) / count;
   let open = count;
   let [paid, others] = [0, Infinity];
@@ -58,23 +45,19 @@ export const fewestEndpoints = (problem: Problem, zone: number): number => {
 };
 
 /** By zone and number of endpoints; each is worked out once, when it is first asked for. */
-interface Costs {
-  readonly problem: Problem;
-  readonly weight: Weight;
-  at(zone: number, count: number): Served;
-}
-
-const costsOf = (problem: Problem, weight: Weight): Costs => {
-  const known = problem.demand.map((): Served[] => []);
+const costsOf = (problem: Problem, weight: Weight) => {
+  const known = problem.demand.map((): ReturnType<typeof servedAt>[] => []);
   return {
     problem,
     weight,
-    at(zone, count) {
+    at(zone: number, count: number) {
       const row = known[zone] ?? [];
       return (row[count] ??= servedAt(problem, zone, count, weight));
     },
   };
 };
+
+type Costs = ReturnType<typeof costsOf>;
 
 /** Least cost of a zone, whatever serves it. Classes are in the order of cost, and so are crossings: own zone first. */
 const leastOf = (costs: Costs, zone: number): number => {
@@ -144,13 +127,16 @@ const sumOf = (problem: Problem, weight: Weight): number => {
 
 /**
  * A zone that is served by n endpoints loads each with a whole n-th of its demand, so n must be large enough for that, and
- * those beyond the zone's own cross. Every endpoint serves some zone; the dearest of them counts on top.
+ * those beyond the zone's own cross. Every endpoint serves some zone; the dearest of them counts on top. Shares of the whole demand; Infinity
+ * where a plan without overload does not exist. What clients outside of any zone send does not count as crossing.
  */
-export const integralityBounds = (problem: Problem): LowerBounds => {
+export const integralityBounds = (problem: Problem) => {
   const crossing = sumOf(problem, crossingOf);
   const unit = problem.cost.every((row, zone) => row.every((cost, kind) => cost === crossingOf(problem, zone, kind)));
   return { crossing, cost: unit ? crossing : sumOf(problem, costOf) };
 };
+
+export type LowerBounds = ReturnType<typeof integralityBounds>;
 
 /**
  * What a zone has above its own endpoints' limits leaves it or is overload: the least share of the demand that leaves its

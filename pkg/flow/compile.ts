@@ -127,13 +127,7 @@ const poolsOf = (
 };
 
 /** Endpoints that count as alike, the largest of a pool first. */
-interface Alike {
-  readonly members: readonly FlowEndpoint[];
-  readonly smallest: number;
-  readonly largest: number;
-}
-
-const alikeIn = (pool: readonly FlowEndpoint[], most: number): Alike[] => {
+const alikeIn = (pool: readonly FlowEndpoint[], most: number) => {
   const capacities = capacityClasses(
     pool.map(({ capacity }) => capacity),
     most,
@@ -146,6 +140,8 @@ const alikeIn = (pool: readonly FlowEndpoint[], most: number): Alike[] => {
     largest: members.reduce((most_, { capacity }) => Math.max(most_, capacity), 0),
   }));
 };
+
+type Alike = ReturnType<typeof alikeIn>[number];
 
 /** Indices of the zones with clients that an endpoint is hinted for, in order; undefined if its hints reach no client at all. */
 const projected = (endpoint: FlowEndpoint, indexOf: ReadonlyMap<string, number>): number[] | undefined => {

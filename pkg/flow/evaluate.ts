@@ -19,15 +19,8 @@ const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint
   return byZone;
 };
 
-interface Tally {
-  readonly load: Map<string, number>;
-  readonly serving: Map<string, number>;
-  local: number;
-  cost: number;
-}
-
-const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: readonly string[]): Tally => {
-  const result: Tally = { load: new Map(), serving: new Map(), local: 0, cost: 0 };
+const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: readonly string[]) => {
+  const result = { load: new Map<string, number>(), serving: new Map<string, number>(), local: 0, cost: 0 };
   const hinted = hintedFor(endpoints);
   const prices = new Map<string, number>();
   for (const zone of zones) {

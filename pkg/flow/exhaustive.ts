@@ -2,22 +2,6 @@
 import { EPSILON, MAX_ZONES, compareFigures } from './problem.ts';
 import type { Figures, Group, Problem, Solution } from './problem.ts';
 
-interface Slot {
-  readonly kind: number;
-  readonly limit: number;
-  readonly idle: boolean;
-  /** Zones it is hinted for now, as bits; -1 for none. */
-  readonly current: number;
-}
-
-interface Distribution {
-  readonly overload: number;
-  readonly cost: number;
-  readonly changes: number;
-  /** By slot, zones as bits. */
-  readonly masks: readonly number[];
-}
-
 interface DistributionInput {
   readonly problem: Problem;
   readonly slots: readonly Slot[];
@@ -39,24 +23,15 @@ const CHANGE = EPSILON / 1000;
 const NOISE = CHANGE / 100;
 
 /** States: how many endpoints serve each zone so far, as one number; the last one is the goal. */
-interface Space {
-  readonly strides: readonly number[];
-  readonly size: number;
-  /** By state: zones that have all they need, as bits. */
-  readonly full: Uint32Array;
-  /** By state: the most that any zone still needs. */
-  readonly open: Uint16Array;
-}
-
-const spaceOf = (served: readonly number[]): Space => {
+const spaceOf = (served: readonly number[]) => {
   const strides: number[] = [];
   let size = 1;
   for (const count of served) {
     strides.push(size);
     size *= count + 1;
   }
-  const full = new Uint32Array(size);
-  const open = new Uint16Array(size);
+  /** By state: zones that have all they need, as bits; and the most that any zone still needs. */
+  const [full, open] = [new Uint32Array(size), new Uint16Array(size)];
   for (let state = 0; state < size; state += 1) {
     served.forEach((count, zone) => {
       const missing = count - (Math.floor(state / (strides[zone] ?? 1)) % (count + 1));
@@ -66,6 +41,8 @@ const spaceOf = (served: readonly number[]): Space => {
   }
   return { strides, size, full, open };
 };
+
+type Space = ReturnType<typeof spaceOf>;
 
 const bitsOf = (mask: number): number => {
   let bits = 0;
@@ -98,15 +75,12 @@ const optionsOf = (
 };
 
 /** Overload and price of the best way to each state. */
-interface Layer {
-  readonly overload: Float64Array;
-  readonly price: Float64Array;
-}
-
-const emptyLayer = (size: number): Layer => ({
+const emptyLayer = (size: number) => ({
   overload: new Float64Array(size).fill(Infinity),
   price: new Float64Array(size).fill(Infinity),
 });
+
+type Layer = ReturnType<typeof emptyLayer>;
 
 /** One endpoint more: `left` are still to come, this one included. Notes in `chosen` what it serves on the best way to each state. */
 const advance = (space: Space, before: Layer, usable: readonly Option[], left: number, chosen: Uint8Array): Layer => {
@@ -131,8 +105,8 @@ const advance = (space: Space, before: Layer, usable: readonly Option[], left: n
   return after;
 };
 
-/** Undefined if there is none, or with `within` none without overload. */
-const distribute = (input: DistributionInput): Distribution | undefined => {
+/** Undefined if there is none, or with `within` none without overload; `masks`: by slot, zones as bits. */
+const distribute = (input: DistributionInput) => {
   const { slots, served } = input;
   const space = spaceOf(served);
   const { size, strides } = space;
@@ -160,8 +134,8 @@ const distribute = (input: DistributionInput): Distribution | undefined => {
   return { overload, cost: (layer.price[size - 1] ?? 0) - changes * CHANGE, changes, masks };
 };
 
-/** Endpoints one by one; those of a class in the order of the hints in force. */
-const slotsOf = (problem: Problem, inForce: readonly Group[]): Slot[] =>
+/** Endpoints one by one; those of a class in the order of the hints in force. `current`: zones it is hinted for now, as bits; -1 for none. */
+const slotsOf = (problem: Problem, inForce: readonly Group[]) =>
   problem.classes.flatMap(({ count, limit, idle }, kind) => {
     const hinted = inForce
       .filter((group) => group.kind === kind)
@@ -170,6 +144,8 @@ const slotsOf = (problem: Problem, inForce: readonly Group[]): Slot[] =>
       );
     return Array.from({ length: count }, (_, index) => ({ kind, limit, idle, current: hinted[index] ?? -1 }));
   });
+
+type Slot = ReturnType<typeof slotsOf>[number];
 
 /** Least overload and cost if the zones are served by so many endpoints, whichever they are. */
 const leastFigures = (problem: Problem, served: readonly number[], limits: readonly number[]): Figures => {

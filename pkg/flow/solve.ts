@@ -150,15 +150,6 @@ export const localSearch = (problem: Problem, start: Solution, budget: number): 
   return best;
 };
 
-interface Solved {
-  readonly solution: Solution;
-  readonly exact: boolean;
-  /** The effort was spent before the search was at its end. */
-  readonly cutShort: boolean;
-  /** Least share of the demand that leaves its zone in any plan with no more overload, from clients with a zone. */
-  readonly crossing: { readonly transportation: number; readonly integrality: number };
-}
-
 interface SolveOptions {
   /** Hints in force, of the endpoints that have any: what changes are counted from. */
   readonly inForce?: readonly Group[] | undefined;
@@ -198,7 +189,7 @@ const refine = (problem: Problem, best: Solution): Solution =>
  * The search itself takes no notice of hints in force: planning twice must give the same. They only decide between plans that
  * are equally good, and only where all of them can be looked at.
  */
-export const solve = (problem: Problem, { inForce, stays, roomiest = problem }: SolveOptions = {}): Solved => {
+export const solve = (problem: Problem, { inForce, stays, roomiest = problem }: SolveOptions = {}) => {
   const bounds = integralityBounds(roomiest);
   const effort = problem.effort.left;
   const own = sameZoneGroups(problem);
@@ -221,6 +212,12 @@ export const solve = (problem: Problem, { inForce, stays, roomiest = problem }: 
   exact ||= meets(best, bounds);
   const transportation = transportationBound(roomiest, best.overload);
   const integrality = best.overload > EPSILON ? transportation : Math.max(bounds.crossing, transportation);
-  const cutShort = !exact && problem.effort.left <= 0;
-  return { solution: best, exact, cutShort, crossing: { transportation, integrality } };
+  return {
+    solution: best,
+    exact,
+    /** The effort was spent before the search was at its end. */
+    cutShort: !exact && problem.effort.left <= 0,
+    /** Least share of the demand that leaves its zone in any plan with no more overload, from clients with a zone. */
+    crossing: { transportation, integrality },
+  };
 };

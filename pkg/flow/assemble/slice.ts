@@ -179,23 +179,12 @@ export const hintsInForce = (slices: readonly FlowSlice[]): HintsInForce => {
   };
 };
 
-export type Ask =
-  /** Nothing, or hints that admission alone gives. */
-  | { readonly kind: 'none' }
-  | {
-      readonly kind: 'planned';
-      readonly strategy: PlannedStrategy;
-      /** Those that hints may be written to. */
-      readonly writable: readonly FlowSlice[];
-    }
-  | {
-      readonly kind: 'refused';
-      readonly strategy: PlannedStrategy;
-      readonly reason: 'ConflictingMode' | 'NotMirrored' | 'WaitingForSlices';
-      readonly message: string;
-    };
+const refused = <R extends string>(strategy: PlannedStrategy, reason: R, message: string) =>
+  ({ kind: 'refused', strategy, reason, message }) as const;
 
 /**
+ * `none`: nothing, or hints that admission alone gives; `writable`: slices that hints may be written to.
+ *
  * Only slices that carry the strategy label are planned: admission would not keep the hints of others. The EndpointSlice
  * controller copies the label from the Service within a second; for a Service without selector no controller does. While it is
  * only observed, slices without the label count as well: nothing will be written.
@@ -204,38 +193,37 @@ export const askOf = (options: {
   readonly service: Service;
   readonly slices: readonly FlowSlice[];
   readonly observeOnly: boolean;
-}): Ask => {
+}) => {
   const { service, slices, observeOnly } = options;
   const strategy = effectiveStrategy(service);
-  if (!isPlannedStrategy(strategy)) return { kind: 'none' };
+  if (!isPlannedStrategy(strategy)) return { kind: 'none' } as const;
   const { namespace, name } = refOf(service);
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {
     const message = `Service ${namespace}/${name} asks for ${strategy}, but ${conflict.field} is ${JSON.stringify(conflict.value)}: remove one of the two`;
-    return { kind: 'refused', strategy, reason: 'ConflictingMode', message };
+    return refused(strategy, 'ConflictingMode', message);
   }
   const carrying = observeOnly ? slices : slices.filter((slice) => slice.strategy === strategy);
   const bare = slices.filter((slice) => !carrying.includes(slice) && slice.endpoints.length > 0);
   const mirrored = service.spec?.selector !== undefined;
   // One endpoint without hint, and proxies use none: a part of the slices would be as good as nothing.
-  if (carrying.length > 0 && (mirrored || bare.length === 0)) return { kind: 'planned', strategy, writable: carrying };
+  if (carrying.length > 0 && (mirrored || bare.length === 0))
+    return { kind: 'planned', strategy, writable: carrying } as const;
   if (slices.length > 0 && !mirrored) {
     const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their owner has to set it on them, or on the Endpoints`;
-    return { kind: 'refused', strategy, reason: 'NotMirrored', message };
+    return refused(strategy, 'NotMirrored', message);
   }
   const message = `no EndpointSlice of Service ${namespace}/${name} carries its strategy label yet`;
-  return { kind: 'refused', strategy, reason: 'WaitingForSlices', message };
+  return refused(strategy, 'WaitingForSlices', message);
 };
 
-export interface ClientZones {
-  /** In name order. */
-  readonly zones: readonly string[];
-  /** By CPU of the Nodes, as upstream counts it; where that is unknown, by their number. */
-  readonly weights: Demand;
-}
+export type Ask = ReturnType<typeof askOf>;
 
-/** Clients are where ready Nodes are: a zone whose Nodes all died asks for nothing. */
-export const clientZonesOf = (nodes: readonly Node[]): ClientZones => {
+/**
+ * Clients are where ready Nodes are, in name order: a zone whose Nodes all died asks for nothing. Weights by CPU of the Nodes, as upstream counts
+ * it; where that is unknown, by their number.
+ */
+export const clientZonesOf = (nodes: readonly Node[]) => {
   const ready = nodes.filter(isNodeReady);
   const zones = zonesOfNodes(ready);
   const byCpu = zoneWeights({ nodes: ready, by: 'cpu' });
@@ -243,3 +231,5 @@ export const clientZonesOf = (nodes: readonly Node[]): ClientZones => {
   const weights = known.kind === 'known' ? known.weights : Object.fromEntries(zones.map((zone) => [zone, 1]));
   return { zones, weights: Object.fromEntries(zones.map((zone) => [zone, amountOf(weights, zone)])) };
 };
+
+export type ClientZones = ReturnType<typeof clientZonesOf>;

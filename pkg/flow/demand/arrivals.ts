@@ -109,15 +109,11 @@ const exceeds = (left: Arrivals, right: Arrivals): boolean =>
     return one - other > least + SURPRISE * Math.sqrt(deviation(one, left.window) + deviation(other, right.window));
   });
 
-interface SteadyRate {
-  readonly rates: Demand;
-  /** Some zone's newest window is above, or below, the ones before it by more than noise explains. */
-  readonly rose: boolean;
-  readonly fell: boolean;
-}
-
-/** The rates by client zone that hold now: the mean of the newest windows that agree with the newest. */
-export const steadyRate = (past: readonly Arrivals[]): SteadyRate | undefined => {
+/**
+ * The rates by client zone that hold now: the mean of the newest windows that agree with the newest; and whether some zone's newest window is
+ * above, or below, the ones before it by more than noise explains.
+ */
+export const steadyRate = (past: readonly Arrivals[]) => {
   const newest = past.at(-1);
   if (newest === undefined) return undefined;
   const taken: Arrivals[] = [];

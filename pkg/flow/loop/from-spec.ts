@@ -23,20 +23,6 @@ export const DEFAULT_LOOP_POLICY: LoopPolicy = {
 export type CapacitySource =
   { readonly from: 'Requests' } | { readonly from: 'Limits' } | { readonly from: 'Value'; readonly cores: number };
 
-/** How one Service's loop is run. */
-export interface FlowSettings {
-  /** `Observe` plans and reports, and writes nothing. */
-  readonly mode: 'Enforce' | 'Observe';
-  readonly loop: LoopPolicy;
-  readonly capacity: CapacitySource;
-  /** Name of the source of load; undefined: the first that is configured. */
-  readonly source: string | undefined;
-  /** PromQL for sources that take it. */
-  readonly query: string | undefined;
-  /** How often load is read, seconds; undefined: as often as the source has something new. */
-  readonly intervalSeconds: number | undefined;
-}
-
 const secondsOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : (parseDuration(text) ?? fallback);
 
@@ -77,12 +63,18 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
   };
 };
 
-/** The settings of a spec that its schema accepts; of an empty one, the defaults. */
-export const settingsFromSpec = (spec: FlowPolicySpec): FlowSettings => ({
+/** How one Service's loop is run: the settings of a spec that its schema accepts; of an empty one, the defaults. */
+export const settingsFromSpec = (spec: FlowPolicySpec) => ({
+  /** `Observe` plans and reports, and writes nothing. */
   mode: spec.mode ?? 'Enforce',
   loop: loopOf(spec),
   capacity: capacityOf(spec),
+  /** Name of the source of load; undefined: the first that is configured. */
   source: spec.metrics?.source,
+  /** PromQL for sources that take it. */
   query: spec.metrics?.query,
+  /** How often load is read, seconds; undefined: as often as the source has something new. */
   intervalSeconds: spec.metrics?.interval === undefined ? undefined : parseDuration(spec.metrics.interval),
 });
+
+export type FlowSettings = Readonly<ReturnType<typeof settingsFromSpec>>;
