@@ -10,19 +10,6 @@ import { type Informer, type InformerOptions, createInformer } from '../../pkg/k
 import { canonicalAddress, hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/addresses.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';
 
-export interface NodeFacts {
-  /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
-  readonly local: ReadonlySet<string>;
-  /** Whether the kernel counts bytes; undefined where it does not say. */
-  readonly accounting: boolean | undefined;
-  /** Entries of the conntrack table at most; undefined where it does not say. */
-  readonly maxEntries: number | undefined;
-  /** Interfaces of a data plane that keeps its flows out of the kernel's table; empty without. */
-  readonly foreignPlane: string;
-  /** Own addresses of a node-local DNS, which may be cluster addresses; empty without one. */
-  readonly localDns: readonly string[];
-}
-
 /** Cilium's and Calico's eBPF data planes create these: https://docs.cilium.io, felix/bpf. Whether they route Services is not said. */
 const FOREIGN = [
   ['cilium_host', 'Cilium'],
@@ -47,7 +34,7 @@ const ACCOUNTING = '/proc/sys/net/netfilter/nf_conntrack_acct';
 /** Flows that begin from now on carry byte counters. Rejects where /proc/sys is read-only or conntrack is not loaded. */
 export const enableAccounting = (): Promise<void> => writeFile(ACCOUNTING, '1\n');
 
-export const readNodeFacts = async (): Promise<NodeFacts> => {
+export const readNodeFacts = async () => {
   const interfaces = networkInterfaces();
   const own = Object.values(interfaces).flatMap((list = []) =>
     list.flatMap(({ address }) => canonicalAddress(address) ?? []),
@@ -60,13 +47,20 @@ export const readNodeFacts = async (): Promise<NodeFacts> => {
     readText('/proc/net/dev'),
   ]);
   return {
+    /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
     local: new Set([...own, ...hostRoutes(route), ...hostRoutes6(route6)]),
+    /** Whether the kernel counts bytes; undefined where it does not say. */
     accounting: accounting === undefined ? undefined : accounting === 1,
+    /** Entries of the conntrack table at most; undefined where it does not say. */
     maxEntries,
+    /** Own addresses of a node-local DNS, which may be cluster addresses; empty without one. */
     localDns: devices.includes(`${LOCAL_DNS}:`) ? localAddresses(await readText('/proc/net/fib_trie')) : [],
+    /** Interfaces of a data plane that keeps its flows out of the kernel's table; empty without. */
     foreignPlane: FOREIGN.find(([name]) => devices.includes(`${name}:`))?.[1] ?? '',
   };
 };
+
+export type NodeFacts = Readonly<Awaited<ReturnType<typeof readNodeFacts>>>;
 
 type CacheOptions = Pick<InformerOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
 

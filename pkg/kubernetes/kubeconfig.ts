@@ -42,13 +42,7 @@ const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
 /** One kubeconfig file as it was read: parsed, and unchecked. */
-interface KubeconfigFile {
-  readonly path: string;
-  readonly bytes: Buffer;
-  readonly content: Fields;
-}
-
-const readFile = (path: string, source: FileSource): KubeconfigFile => {
+const readFile = (path: string, source: FileSource) => {
   try {
     const bytes = source.read();
     return { path, bytes, content: record(parse(String(bytes), { logLevel: 'error' })) };
@@ -57,6 +51,8 @@ const readFile = (path: string, source: FileSource): KubeconfigFile => {
     throw new KubeConfigError(`cannot load ${path}: ${(errorText(error).split('\n', 1)[0] ?? '').slice(0, 300)}`);
   }
 };
+
+type KubeconfigFile = ReturnType<typeof readFile>;
 
 /** The kubeconfig files of the default rules, in order of precedence; they need not exist. */
 const defaultKubeconfigPaths = (environment: NodeJS.ProcessEnv): string[] => {
@@ -105,14 +101,7 @@ const impersonation = (user: Entry): Credentials['headers'] => {
   return headers;
 };
 
-interface Selected {
-  readonly context: string;
-  readonly namespace: string | undefined;
-  readonly cluster: Entry;
-  readonly user: Entry;
-}
-
-const select = (files: readonly KubeconfigFile[], where: string, wanted: string | undefined): Selected => {
+const select = (files: readonly KubeconfigFile[], where: string, wanted: string | undefined) => {
   const name = wanted ?? files.map(({ content }) => content['current-context']).find((one) => (one ?? '') !== '');
   const context = typeof name === 'string' ? entryOf(files, 'contexts', name) : undefined;
   if (typeof name !== 'string' || context === undefined) {
@@ -129,6 +118,8 @@ const select = (files: readonly KubeconfigFile[], where: string, wanted: string 
   };
   return { context: name, namespace: textAt(context, 'namespace'), cluster: follow('cluster'), user: follow('user') };
 };
+
+type Selected = ReturnType<typeof select>;
 
 /** The cluster in client-node's shape, without the file of its authority. */
 const clusterOf = ({ context, cluster }: Selected): Cluster => {

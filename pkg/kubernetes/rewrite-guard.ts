@@ -17,21 +17,6 @@ export interface RewriteGuardOptions {
 export type WritePermit =
   { readonly kind: 'write'; readonly again: boolean } | { readonly kind: 'wait'; readonly afterMs: number };
 
-export interface RewriteGuard {
-  /** May this object be written now? `wanted` identifies the state: another one than before is never held back. */
-  admit(key: string, wanted: string): WritePermit;
-  written(key: string, wanted: string): void;
-  /** The object was seen with this state: from now on a difference is another writer's. */
-  confirmed(key: string, wanted: string): void;
-  /** Whether the state is reverted again and again. */
-  fighting(key: string): boolean;
-  /** Milliseconds until a fight is over if the other writer stops; 0 where there is none. */
-  peaceInMs(key: string): number;
-  /** The object is gone or no longer managed. */
-  forget(key: string): void;
-  readonly size: number;
-}
-
 interface Guarded {
   readonly wanted: string;
   /** Monotonic milliseconds of the rewrites that count, oldest first. */
@@ -41,7 +26,7 @@ interface Guarded {
 /** Delays are long before so many. */
 const MAX_REWRITES = 16;
 
-export const createRewriteGuard = (options: RewriteGuardOptions): RewriteGuard => {
+export const createRewriteGuard = (options: RewriteGuardOptions) => {
   const { clock, delayMs, fightAfter = 3, windowMs = Infinity, quietMs = () => Infinity } = options;
   const objects = new Map<string, Guarded>();
 
@@ -54,34 +39,41 @@ export const createRewriteGuard = (options: RewriteGuardOptions): RewriteGuard =
     clock.monotonic() - (rewrites.at(-1) ?? -Infinity) >= quietMs(rewrites.length);
 
   return {
-    admit(key, wanted) {
+    /** May this object be written now? `wanted` identifies the state: another one than before is never held back. */
+    admit(key: string, wanted: string): WritePermit {
       const known = objects.get(key);
       if (known === undefined || known.wanted !== wanted) return { kind: 'write', again: false };
       const last = known.rewrites.at(-1);
       const waitMs = last === undefined ? 0 : last + delayMs(known.rewrites.length) - clock.monotonic();
       return waitMs > 0 ? { kind: 'wait', afterMs: waitMs } : { kind: 'write', again: true };
     },
-    written(key, wanted) {
+    written(key: string, wanted: string): void {
       const known = objects.get(key);
       const before = known === undefined ? [] : counting(known);
       objects.set(key, { wanted, rewrites: known?.wanted === wanted ? [...before, clock.monotonic()] : before });
     },
-    confirmed(key, wanted) {
+    /** The object was seen with this state: from now on a difference is another writer's. */
+    confirmed(key: string, wanted: string): void {
       const rewrites = objects.get(key)?.rewrites ?? [];
       objects.set(key, { wanted, rewrites: isOver(rewrites) ? [] : rewrites });
     },
-    fighting(key) {
+    /** Whether the state is reverted again and again. */
+    fighting(key: string): boolean {
       const known = objects.get(key);
       return known !== undefined && counting(known).length >= fightAfter;
     },
-    peaceInMs(key) {
+    /** Milliseconds until a fight is over if the other writer stops; 0 where there is none. */
+    peaceInMs(key: string): number {
       const known = objects.get(key);
       const decisive = known === undefined ? undefined : counting(known).at(-fightAfter);
       return decisive === undefined ? 0 : decisive + windowMs - clock.monotonic();
     },
-    forget: (key) => void objects.delete(key),
+    /** The object is gone or no longer managed. */
+    forget: (key: string): void => void objects.delete(key),
     get size() {
       return objects.size;
     },
   };
 };
+
+export type RewriteGuard = ReturnType<typeof createRewriteGuard>;

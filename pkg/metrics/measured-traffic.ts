@@ -54,12 +54,6 @@ const WIDTH = 8;
 /** Most reasons that are passed on: of a thousand Nodes without an answer the first few say why. */
 const MAX_REASONS = 3;
 
-export interface MeterReadings {
-  readonly readings: readonly MeterReading[];
-  /** Meters that did not answer, in sentences. */
-  readonly notes: readonly string[];
-}
-
 /** The token goes to the server that answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
 export const createMeterReader = (options: {
   readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
@@ -114,7 +108,7 @@ export const createMeterReader = (options: {
      * Rejects with a LoadError `NotInstalled` where there is none, as the client does where Pods may not be listed, and with the
      * signal's reason. Meters that do not answer are named in the notes.
      */
-    async read(signal: AbortSignal): Promise<MeterReadings> {
+    async read(signal: AbortSignal) {
       const pods = await podsOf(signal);
       const text = pods.some((pod) => wayTo(pod)?.secured === true) ? await freshToken(signal) : '';
       const gate = createGate(WIDTH);

@@ -9,15 +9,17 @@ import { staysOnLink } from './addresses.ts';
 import type { Directory, EndpointClaim } from './directory.ts';
 
 /** One direction of a flow; counters where the kernel accounts. */
-interface Direction {
-  source: string;
-  destination: string;
+const emptyDirection = () => ({
+  source: '',
+  destination: '',
   /** 0 for protocols without ports. */
-  sourcePort: number;
-  destinationPort: number;
+  sourcePort: 0,
+  destinationPort: 0,
   /** Bytes with IP headers; undefined without accounting. */
-  bytes: number | undefined;
-}
+  bytes: undefined as number | undefined,
+});
+
+type Direction = ReturnType<typeof emptyDirection>;
 
 export interface Flow {
   /** Undefined in a list. */
@@ -33,14 +35,6 @@ export interface Flow {
   /** The kernel's identifier of the entry; 0 where it printed none. */
   id: number;
 }
-
-const emptyDirection = (): Direction => ({
-  source: '',
-  destination: '',
-  sourcePort: 0,
-  destinationPort: 0,
-  bytes: undefined,
-});
 
 /** Undefined for a line that describes no flow of IPv4 or IPv6. */
 export const parseFlow = (line: string): Flow | undefined => {

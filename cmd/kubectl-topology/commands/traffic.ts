@@ -20,23 +20,20 @@ const FLAGS = {
 
 type Flags = FlagsOf<typeof FLAGS>;
 
-interface Chosen {
-  /** In words. */
-  readonly of: string;
-  readonly has: (service: string) => boolean;
-}
-
-/** @throws UsageError for a name without namespace. */
-const chosenBy = ({ namespace }: InputFlags, text: string | undefined): Chosen => {
+/** What is asked about, in words and as a test of a Service. @throws UsageError for a name without namespace. */
+const chosenBy = ({ namespace }: InputFlags, text: string | undefined) => {
   if (text !== undefined) {
     const named = parseServiceName(text, namespace);
     if (named.namespace === undefined) throw new UsageError(`name the namespace of "${text}": NAMESPACE/NAME, or -n`);
     const key = `${named.namespace}/${named.name}`;
-    return { of: `Service ${key}`, has: (service) => service === key };
+    return { of: `Service ${key}`, has: (service: string) => service === key };
   }
   if (namespace === undefined) return { of: 'the cluster', has: () => true };
-  return { of: `the Services of namespace ${namespace}`, has: (service) => service.startsWith(`${namespace}/`) };
+  const has = (service: string): boolean => service.startsWith(`${namespace}/`);
+  return { of: `the Services of namespace ${namespace}`, has };
 };
+
+type Chosen = ReturnType<typeof chosenBy>;
 
 const only = (measured: Measured, { has }: Chosen): Measured => ({
   ...measured,

@@ -115,18 +115,6 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
   return routed.kind === 'ineffective' ? routed : (assessEvacuation(name, slices) ?? routed);
 };
 
-export interface ServiceFigures {
-  /** Ready endpoints with a hint, of all address families. */
-  readonly hinted: number;
-  /** Ready endpoints without one. */
-  readonly unhinted: number;
-  /**
-   * Share of the connections through the cluster IP of the Service that its proxies keep in the client's zone, 0..1, if every ready Node
-   * has as many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
-   */
-  readonly inZone: number | undefined;
-}
-
 /** Route of the Service's first family on a Node. */
 const routeOn = (
   service: Service,
@@ -141,6 +129,10 @@ const routeOn = (
   return routeFor({ node, service, slices: own, family, ...routing, merge: () => endpoints }, proxy);
 };
 
+/**
+ * Share of the connections through the cluster IP of the Service that its proxies keep in the client's zone, 0..1, if every ready Node
+ * has as many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
+ */
 const predict = (
   service: Service,
   slices: readonly EndpointSlice[],
@@ -159,16 +151,19 @@ const predict = (
   return traffic.matrix.size === 0 || traffic.lost > 0 ? undefined : inZoneShare(traffic);
 };
 
+/** Ready endpoints with a hint and without, of all address families, and the share of connections that stay in their zone. */
 export const serviceFiguresOf = (
   service: Service | undefined,
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
-): ServiceFigures => {
+) => {
   const ready = slices.flatMap(endpointsOf).filter(isEndpointReady);
   const hinted = ready.filter((endpoint) => hintedZones(endpoint).length > 0).length;
   const inZone = service === undefined ? undefined : predict(service, slices, clients);
   return { hinted, unhinted: ready.length - hinted, inZone };
 };
+
+export type ServiceFigures = ReturnType<typeof serviceFiguresOf>;
 
 /** Figures, and the objects that they were found from: caches hand out the same ones until something changed. */
 export interface KnownFigures {

@@ -28,19 +28,13 @@ const delayMs = (losses: number): number => Math.min(MAX_DELAY_MS, FIRST_DELAY_M
 export const createPlanGuard = (clock: Pick<Clock, 'monotonic'>) =>
   createRewriteGuard({ clock, delayMs, quietMs: (losses) => Math.max(QUIET_MS, delayMs(losses)) });
 
-interface SliceWrites {
-  readonly written: number;
-  /** Another writer wrote a slice meanwhile: the watch will bring it. */
-  readonly conflicts: number;
-}
-
-/** Writes every slice for which `patchOf` has a patch; one that is gone is no error. */
+/** Writes every slice for which `patchOf` has a patch; one that is gone is no error. Of one that another writer wrote meanwhile the watch brings the newer. */
 export const writePlannedSlices = async (
   slices: readonly FlowSlice[],
   patchOf: (slice: FlowSlice) => JsonPatchOperation[] | undefined,
   client: Pick<Client, 'patch'>,
   signal: AbortSignal,
-): Promise<SliceWrites> => {
+) => {
   const result = { written: 0, conflicts: 0 };
   for (const slice of slices) {
     const patch = patchOf(slice);
@@ -136,7 +130,10 @@ export const createFlowWriter = (options: {
    * admission may give them the label again that their annotation asks for.
    */
   const leaving = new Map<string, number | 'released'>();
-  const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
+  const count = (
+    cause: 'plan' | 'reassert' | 'takeback',
+    { written, conflicts }: Awaited<ReturnType<typeof writePlannedSlices>>,
+  ): void => {
     if (written > 0) onWrite?.(cause, written);
     if (conflicts > 0) onWrite?.('conflict', conflicts);
   };

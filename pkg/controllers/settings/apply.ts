@@ -23,17 +23,6 @@ export interface ApplyOptions {
   onWrite?: (cause: WriteCause) => void;
 }
 
-/** What came of writing the objects of one namespace. */
-interface ApplyResult {
-  readonly written: readonly ObjectDecision[];
-  /** Milliseconds until something that was held back may be written; undefined: nothing was. */
-  readonly retryAfterMs: number | undefined;
-  /** Objects whose owner keeps rewriting them. */
-  readonly fighting: readonly ObjectDecision[];
-  /** First of what went wrong, after every object had its turn. */
-  readonly error: unknown;
-}
-
 /** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
@@ -81,11 +70,7 @@ const applyOne = async (
 };
 
 /** Writes what differs, object by object; what fails does not keep the others from being written. */
-export const applyObjects = async (
-  objects: readonly ObjectDecision[],
-  options: ApplyOptions,
-  signal: AbortSignal,
-): Promise<ApplyResult> => {
+export const applyObjects = async (objects: readonly ObjectDecision[], options: ApplyOptions, signal: AbortSignal) => {
   const written: ObjectDecision[] = [];
   const retries: number[] = [];
   let error: unknown;
@@ -103,7 +88,15 @@ export const applyObjects = async (
   const fighting = objects.filter((item) => options.guard.fighting(rowKeyOf(item)));
   // No event fires when the other writer stops; requeue so that the fight is seen to be over.
   retries.push(...fighting.map((item) => options.guard.peaceInMs(rowKeyOf(item))));
-  return { written, retryAfterMs: retries.length === 0 ? undefined : Math.min(...retries), fighting, error };
+  return {
+    written,
+    /** Milliseconds until something that was held back may be written; undefined: nothing was. */
+    retryAfterMs: retries.length === 0 ? undefined : Math.min(...retries),
+    /** Objects whose owner keeps rewriting them. */
+    fighting,
+    /** First of what went wrong, after every object had its turn. */
+    error,
+  };
 };
 
 /**

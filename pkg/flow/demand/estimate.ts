@@ -120,19 +120,6 @@ export const rowsOf = (samples: readonly LoadSample[]): LoadRow[] => {
   });
 };
 
-export interface EstimateUpdate {
-  /** What is believed after these samples. */
-  readonly estimate: Estimate;
-  /** Rank of the samples: the number of zones if every zone's demand can be separated. */
-  readonly rank: number;
-  /** Some endpoints were saturated: demand is at least this. */
-  readonly atLeast: boolean;
-  /** Endpoints carried so much more than was expected of them that no noise explains it. */
-  readonly jump: boolean;
-  /** Endpoints carried so much less than was expected of them that no noise explains it. */
-  readonly fall: boolean;
-}
-
 /** Noise of one endpoint's load as a fraction of it: connections are few, and samples short. */
 const NOISE = 0.1;
 /** And at least this fraction of its capacity. */
@@ -182,8 +169,11 @@ const rankOfRows = (rows: readonly LoadRow[], size: number): number =>
  *
  * The second term is the ridge: what the samples do not show stays as it was. A zone that the samples do not separate
  * from another keeps its proportion to it. `beyond`: what saturated endpoints are asked for, as a multiple of what they gave.
+ *
+ * `rank`: of the samples, the number of zones if every zone's demand can be separated. `atLeast`: some endpoints were saturated, and demand is at
+ * least this. `jump`, `fall`: endpoints carried so much more, or less, than was expected of them that no noise explains it.
  */
-export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyond = 1): EstimateUpdate => {
+export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyond = 1) => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
   if (rows.length === 0 || size === 0) return { estimate: before, rank: 0, atLeast, jump: false, fall: false };
@@ -211,3 +201,5 @@ export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyon
   };
   return { estimate, rank: rankOfRows(rows, size), atLeast, jump: jumps(rows, before), fall: falls(rows, before) };
 };
+
+export type EstimateUpdate = ReturnType<typeof estimateDemand>;
