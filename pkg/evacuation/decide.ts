@@ -1,5 +1,5 @@
 // One Service while zones are evacuated: which endpoints leave, and which zones those that stay have to serve.
-import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
+import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import { type Evacuated, type Leaving, baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';

@@ -104,7 +104,7 @@ export const settledBy = (
 };
 
 /** What answers for all Nodes are made of. */
-export interface AnswerContext {
+interface AnswerContext {
   readonly stated: Stated;
   /** Of the control plane, for Nodes that do not say theirs. */
   readonly fallback: KubernetesVersion | undefined;

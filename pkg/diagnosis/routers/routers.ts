@@ -9,7 +9,6 @@ import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { UNKNOWN, behaviourOf } from './behaviour.ts';
 import {
-  type AnswerContext,
   type RouterAnswer,
   type Scope,
   routerAnswer,

@@ -17,7 +17,7 @@ import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
 import type { HintsInForce } from '../demand/arrivals.ts';
-import { type Demand, type PlannedEndpoint, amountOf } from '../types.ts';
+import { type PlannedEndpoint, amountOf } from '../types.ts';
 import { zoneWeights } from '../evaluate.ts';
 
 export interface FlowSliceEndpoint {

@@ -201,5 +201,3 @@ export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyon
   };
   return { estimate, rank: rankOfRows(rows, size), atLeast, jump: jumps(rows, before), fall: falls(rows, before) };
 };
-
-export type EstimateUpdate = ReturnType<typeof estimateDemand>;

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import {
-  type EstimateUpdate,
   type LoadRow,
   aged,
   estimateDemand,
@@ -146,8 +145,7 @@ describe('demand estimation', () => {
   });
 
   describe('of saturated endpoints', () => {
-    const saturated = (): EstimateUpdate =>
-      estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1), 1.25);
+    const saturated = () => estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1), 1.25);
 
     it('is more than they gave', () => {
       const { estimate, atLeast } = saturated();
