@@ -1,11 +1,11 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
-import { type Service, zoneOfNode } from '../../apis/core.ts';
+import type { Service } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
 import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
@@ -93,9 +93,7 @@ const effectiveReport = (facts: Facts) => {
      */
     inZoneShare,
     /** Zones none of whose Nodes is ready. */
-    downZones: [...new Set(itemsOf(facts.snapshot.nodes).map(zoneOfNode))]
-      .filter((zone) => zone !== '' && !facts.index.zones.has(zone))
-      .sort(byText),
+    downZones: facts.index.downZones,
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };

@@ -56,6 +56,8 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const routers = routersOf(snapshot, stated);
   const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
+  const zones = new Set(readyNodes.map(zoneOfNode));
+  const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
   return {
     slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
     shares: zoneShares(itemsOf(snapshot.nodes)),
@@ -67,7 +69,9 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     bypasses: bypassIndex(snapshot),
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
-    zones: new Set(readyNodes.map(zoneOfNode)),
+    services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
+    zones,
+    downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
     zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),

@@ -9,7 +9,7 @@ import { selects } from '../bypasses/watchers.ts';
 import { finalHints } from '../models/hints.ts';
 import { keyOfService } from '../models/lookup.ts';
 import { changeReplicas } from '../models/what-if.ts';
-import { type Workload, itemsOf } from '../snapshot.ts';
+import type { Workload } from '../snapshot.ts';
 import { type Facts, type SnapshotIndex, titleOf } from './facts.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
@@ -238,9 +238,9 @@ const worseOf = (before: Judged, after: Judged): Worse | undefined => {
 
 /** Other Services whose Pods are those of a changed workload. */
 const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[] => {
-  const { name, snapshot, workloads } = facts;
+  const { name, ref, index, workloads } = facts;
   const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
-  return itemsOf(snapshot.services).filter(
+  return (index.services.get(ref.namespace) ?? []).filter(
     (each) =>
       keyOfService(each) !== name && each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)),
   );
