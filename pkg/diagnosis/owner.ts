@@ -141,23 +141,20 @@ const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) =>
 type Question = ReturnType<typeof questionOf>;
 type By = (question: Question) => OwnerNote | undefined;
 
-/** As most charts name values, which is no rule (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415). */
-const usualValue = ({ about, pointer }: Question): string => {
-  if (about !== 'service') return about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints';
-  return `service.${pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations'}`;
-};
-
-/** What of its chart's values it is: by name where that was read, else what it probably is and how to see that. Empty: no chart is named. */
-const chartValue = (question: Question): string => {
-  const { labels, about, distribution } = question;
+/**
+ * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
+ * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415), and how to see it. Empty: no chart is named.
+ */
+const chartValue = ({ labels, about, distribution, pointer }: Question): string => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
   if (chart === undefined) return '';
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const known = about === 'service' && to === '' ? undefined : CHART_VALUES[chart]?.[about];
   if (known !== undefined) return ` (${known}${to})`;
+  const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
+  const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const part = labels['app.kubernetes.io/component'];
-  const usual = `${part === undefined ? '' : `${part}.`}${usualValue(question)}${to}`;
-  return ` (probably ${usual}; see helm show values <repository>/${chart} --version ${version})`;
+  return ` (probably ${part === undefined ? '' : `${part}.`}${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
 };
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
@@ -194,15 +191,13 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
 };
 
 const byAddOnManager: By = ({ labels, version, about }) => {
+  if (labels['kubernetes.azure.com/managedby'] === 'aks') return reverts('AKS owns it and writes it back');
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
   const policy = atLeast(version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
   return reverts(
     `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`,
   );
 };
-
-const byAks: By = ({ labels }) =>
-  labels['kubernetes.azure.com/managedby'] === 'aks' ? reverts('AKS owns it and writes it back') : undefined;
 
 /** docs.k3s.io/installation/packaged-components */
 const byK3s: By = ({ annotations }) => {
@@ -295,7 +290,7 @@ const byHelm: By = (question) => {
 };
 
 /** In this order: what Flux, Argo CD or Fleet install by Helm carries Helm's marks too. */
-const OWNERS = [byGardener, byEks, byAks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
+const OWNERS = [byGardener, byEks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
 export const ownerNote = (...asked: Parameters<typeof questionOf>): OwnerNote | undefined => {

@@ -27,14 +27,12 @@ export interface Place {
   readonly line: number;
 }
 
-export interface Finding {
-  readonly severity: Severity;
+export interface Finding extends Omit<Said, 'reason'> {
   readonly reason: string;
   readonly kind: string;
   /** Empty where the manifest names none. */
   readonly namespace: string;
   readonly name: string;
-  readonly message: string;
   readonly remedy: string;
   readonly place?: Place;
 }

@@ -100,12 +100,14 @@ export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =
 export const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 
-/** Who would undo a change of how the Service asks, and where to make it instead. */
-export const askingNote = (facts: Facts): OwnerNote | undefined => {
+/** Who would undo a change of how the Service asks, or of another field of its spec, and where to make it instead. */
+export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined => {
   const { service, version } = facts;
   if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true };
   const { distribution, key } = settingsFor(facts);
   const annotation = (presentAnnotation(service.metadata?.annotations) ?? key).replaceAll('/', '~1');
-  const pointer = distribution === undefined ? `/metadata/annotations/${annotation}` : '/spec/trafficDistribution';
-  return ownerNote(service.metadata ?? {}, { pointer, distribution }, version);
+  const field = changed === '' && distribution !== undefined ? 'trafficDistribution' : changed;
+  const pointer = field === '' ? `/metadata/annotations/${annotation}` : `/spec/${field}`;
+  const value = field === 'trafficDistribution' ? distribution : undefined;
+  return ownerNote(service.metadata ?? {}, { pointer, distribution: value }, version);
 };

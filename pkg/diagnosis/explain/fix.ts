@@ -297,7 +297,7 @@ const MEMBERS_NOTE: OwnerNote = {
 /** Who would undo a change. */
 const noteFor = (change: Change, facts: Facts): OwnerNote | undefined => {
   const { kind, patch } = change;
-  if (kind === 'Service') return askingNote(facts);
+  if (kind === 'Service') return askingNote(facts, Object.keys(patch.spec ?? {})[0]);
   const own = facts.workloads.find((each) => titleOf(each) === titleOf(change));
   const spreads = patch.spec?.['template'] !== undefined;
   const otherwise = own?.kind === 'StatefulSet' && !spreads ? MEMBERS_NOTE : undefined;

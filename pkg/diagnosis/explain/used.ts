@@ -48,9 +48,6 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   return `${who}: ${matching[0]?.message ?? reason}${reason === 'HintsIgnored' ? ` Source: ${source}.` : ''}`;
 };
 
-/** Causes that another release of the data plane may not have. */
-const OF_RELEASE: ReadonlySet<Reason> = new Set(['HintsIgnored', 'CiliumNotOptedIn', 'RouterNotOptedIn']);
-
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
 const updateOf = ({ index, service, wish }: Facts): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
@@ -76,8 +73,8 @@ export const usedCauses = (facts: Facts): Cause[] => {
   return PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
-    const isNamed = reason === 'RouterUnknown' && !hasUnknown(facts);
-    const remedy = isNamed ? MEASURE : OF_RELEASE.has(reason) ? updateOf(facts) : undefined;
+    const update = /^HintsIgnored|NotOptedIn$/.test(reason) ? updateOf(facts) : undefined;
+    const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : update;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
 };
