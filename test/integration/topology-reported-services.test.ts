@@ -784,6 +784,14 @@ const ROWS: readonly Row[] = [
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
   ],
   [
+    'https://github.com/open-telemetry/opentelemetry-collector/issues/5964',
+    { spec: { ...CLOSE, ports: [{ name: 'http', port: 4318 }] } },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients keep to one endpoint \(StickyClients\)$/,
+    /Port http of Service .*MAX_CONNECTION_AGE/,
+  ],
+  [
     'https://github.com/openyurtio/openyurt/issues/590',
     {
       version: '1.22.8',
@@ -985,7 +993,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'UnevenLoad',
     /^✓ effective: 100 % .*; its endpoints get uneven shares/,
-    /Deployment front, by variables or arguments\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
+    /Deployment front, by variables, arguments or ConfigMaps\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/84505',

@@ -76,9 +76,8 @@ export const MESH_CONFIG: Source = { resource: CONFIG_MAPS, namespace: 'istio-sy
 /** What workloads read: authorities, of which every namespace has some, name nothing. */
 export const NAMING_CONFIGS: Source = {
   resource: CONFIG_MAPS,
-  fieldSelector: ['kube-root-ca.crt', 'openshift-service-ca.crt', 'istio-ca-root-cert']
-    .map((name) => `metadata.name!=${name}`)
-    .join(),
+  fieldSelector:
+    'metadata.name!=kube-root-ca.crt,metadata.name!=openshift-service-ca.crt,metadata.name!=istio-ca-root-cert',
   most: 64 * 1024 * 1024,
   ...EVIDENCE,
 };

@@ -194,7 +194,7 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
   const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;
-    const [field, value] = each === own ? ['env', registry] : ['image', images.join()];
+    const [field, value] = each === own ? ['registry', registry] : ['image', images.join()];
     const decides = `its Pods may register where ${registry} says: clients that find them there connect to Pods`;
     const evidence = { object: objectTitle(each), field, value };
     return { client: 'registry', evidence, possible: true, own: each === own ? { decides } : {} };

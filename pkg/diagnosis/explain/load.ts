@@ -43,7 +43,7 @@ const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
   const { callers, zones } = found;
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables or arguments) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables, arguments or ConfigMaps) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence, REMEDY)];
 };
 
@@ -89,8 +89,8 @@ const unevenCauses = (facts: Facts): Cause[] =>
 export const balanceCauses = (facts: Facts): Cause[] =>
   [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));
 
-/** By name, application protocol, or the number that gRPC's own examples have. */
-const HTTP2 = /(?:^|-)(?:grpc|h2c|http2)(?:-|$)|^50051$|^kubernetes\.io\/(?:h2c|wss?)$/;
+/** By name, application protocol, or the number in gRPC's own examples and of OTLP (opentelemetry-collector#5964). */
+const KEPT = /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/;
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
 const SCHEDULER_REMEDY =
@@ -103,14 +103,14 @@ const REUSE_REMEDY =
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are. */
 export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypasses, index }: Facts): Cause[] => {
-  const { sessionAffinity, ports = [] } = service.spec ?? {};
+  const { sessionAffinity, internalTrafficPolicy, ports = [] } = service.spec ?? {};
   if (endpoints.length < 2 || service.spec?.clusterIP === 'None') return [];
   const hashing = itemsOf(snapshot.routers).find(
     ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   // gardener/gardener#11551
-  const isReused = (text = ''): boolean => HTTP2.test(text) || name.endsWith('apiserver');
+  const isReused = (text = ''): boolean => KEPT.test(text) || name.endsWith('apiserver');
   const reused = ports.find((port) => [port.name, port.appProtocol, `${port.port}`].some(isReused));
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const answers = nodes.map((node) => index.routers.of(node));
@@ -125,8 +125,9 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   if (hashing !== undefined && runs('kube-proxy')) return hashed(`${objectTitle(hashing)} has ipvs.scheduler sh`, 'of');
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
-  // What goes around the cluster IP may balance requests.
-  if (reused === undefined || bypasses.some(({ possible }) => !possible)) return [];
+  // What goes around the cluster IP may balance requests, and agents of the own Node are to be kept to.
+  if (reused === undefined || internalTrafficPolicy === 'Local' || bypasses.some(({ possible }) => !possible))
+    return [];
   const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.`;
   return sticky(evidence, REUSE_REMEDY);
 };
