@@ -323,6 +323,27 @@ const ROWS: readonly Row[] = [
     /kubectl (?:patch|label|annotate|scale)|NotRequested/,
   ],
   [
+    'https://github.com/kubernetes/website/issues/42748',
+    {
+      spec: { ...CLOSE, selector: undefined },
+      endpoints: [],
+      extra: [
+        {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: { namespace: 'shop', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+          addressType: 'IPv4',
+          ports: [{ name: 'http', port: 8080 }],
+          endpoints: [{ addresses: ['10.0.0.1', '10.0.0.2'], zone: 'a', hints: { forZones: [{ name: 'a' }] } }],
+        },
+      ],
+    },
+    'Ineffective',
+    'NoSelector',
+    /^✗ ineffective: 33 %/,
+    /first address only, not 10\.0\.0\.2\. → Write an endpoint for each address.* kubectl get endpointslices/,
+  ],
+  [
     'https://github.com/JiRaska/open-bank-oss/issues/627',
     {
       spec: { ...CLOSE, selector: { cluster: 'pg', role: 'primary' } },

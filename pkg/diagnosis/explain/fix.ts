@@ -177,7 +177,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   NoSelector: [
     ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),
     (facts) =>
-      sourceClusters(facts).length > 0 || facts.endpoints.every(({ zone }) => zone === '') ? [SHOW_SLICES] : [],
+      sourceClusters(facts).length > 0 || facts.endpoints.every((own) => own.zone === '' || own.forZones.length > 0)
+        ? [SHOW_SLICES]
+        : [],
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'EndpointSlice')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
   ],

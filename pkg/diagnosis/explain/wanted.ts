@@ -109,7 +109,9 @@ const AUTO_DNS_REMEDY =
 const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
 
 const WRITER_REMEDY =
-  'Their writer has to write zones and hints: without zones no setting of the Service and no webhook helps.';
+  'Their writer has to write zones and hints (EndpointSlices have `zone` and `hints.forZones`, Endpoints do not): without zones no setting of the Service and no webhook helps.';
+
+const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
 const ONE_REMEDY =
   ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
@@ -147,19 +149,22 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const members = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
-  if (!hasSelector(service) && endpoints.length > 0 && !isHinted(facts)) {
+  // kubernetes/website#42748
+  const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
+  if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
-    const isMirrored = facts.slices.some(
-      ({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === 'endpointslicemirroring-controller.k8s.io',
-    );
-    const mirrored = ` The control plane copies them from Endpoints ${name}, which another program writes, and copies no zones.`;
+    const writers = facts.slices.map(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY]);
+    const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which a person or another program writes, and which have no zones.`;
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
-    const copied = clusters.length > 0 ? imported : isMirrored ? mirrored : '';
-    const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.${copied}`;
-    const only = endpoints.length === 1 ? ONE_REMEDY : '';
-    const zoneless = endpoints.every(({ zone }) => zone === '') ? `${WRITER_REMEDY}${only}` : undefined;
-    causes.push(cause('wanted', 'NoSelector', evidence, clusters.length === 0 ? zoneless : IMPORT_REMEDY));
+    const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
+    const zoneless = `${WRITER_REMEDY}${endpoints.length === 1 ? ONE_REMEDY : ''}`;
+    const written = endpoints.every(({ zone }) => zone === '') ? zoneless : undefined;
+    const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : '', written];
+    const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
+    const what = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
+    causes.push(cause('wanted', 'NoSelector', `${what}${why}`, remedy));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];

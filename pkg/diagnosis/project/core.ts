@@ -134,15 +134,11 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
   );
 
   const endpointOf = (item: unknown): Endpoint => {
-    const { addresses, topology = {}, zone: named, nodeName: node, ...endpoint } = readEndpoint(item);
+    const { topology = {}, zone: named, nodeName: node, ...endpoint } = readEndpoint(item);
+    const { addresses } = endpoint;
     if (addresses.length === 0) throw new FieldError(['addresses'], 'a list of at least one address', addresses);
     const zone = zoneIn(named ?? topology[LABEL_ZONE]) || undefined;
-    // Of addresses, proxies look at no other.
-    return {
-      addresses: addresses.slice(0, 1),
-      ...endpoint,
-      ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }),
-    };
+    return { ...endpoint, ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }) };
   };
 
   const readSlice = shape({
