@@ -1,7 +1,6 @@
 // A Gardener landscape on a bed, and the two commands in it with the chart's rendered rights and nothing more.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { Node, Service } from '../../pkg/apis/core.ts';
 import type { Etcd } from '../../pkg/apis/gardener.ts';
@@ -51,7 +50,6 @@ export interface World {
   readonly rendered: readonly Rendered[];
   /** A client of another component of the landscape, with all rights. */
   clientAs(user: string): Promise<Client>;
-  /** Creates objects and remembers what the server made of them, for `changed`. */
   create(...objects: KubernetesObject[]): Promise<void>;
   service(namespace: string, name: string): Promise<Service>;
   etcd(namespace: string, name: string): Promise<Etcd>;
@@ -61,14 +59,10 @@ export interface World {
   program(component: Component, options?: ProgramOptions): Promise<Program>;
   /** Starts a settings-reconciler and waits until it is ready. */
   startReconciler(options?: ProgramOptions): Promise<Program>;
-  /** Runs a command to its end and returns what it printed. */
-  runToEnd(component: Component, options: ProgramOptions): Promise<string>;
   /** Effective writes of the reconciler's user since a mark of the audit log. */
   writes(since?: number): AuditEvent[];
   /** Waits until the reconciler has written nothing for a second. */
   quiet(): Promise<void>;
-  /** Created objects that are not as they were then, versions and managers apart. */
-  changed(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -175,13 +169,6 @@ const describer =
     });
   };
 
-/** What a change by us could show in; status, versions and managers are others'. */
-const comparable = ({ metadata, ...rest }: KubernetesObject & { status?: unknown }): object => {
-  const { resourceVersion: _v, managedFields: _m, generation: _g, ...meta } = { managedFields: 0, ...metadata };
-  const { status: _s, ...content } = rest;
-  return { ...content, metadata: meta };
-};
-
 const define = async (client: Client, given: readonly KubernetesObject[]): Promise<void> => {
   const names = new Set(given.map(({ metadata }) => metadata?.name));
   const stubs = gardenerCrds().filter(({ metadata }) => !names.has(metadata?.name));
@@ -230,38 +217,25 @@ const createOrComplete = async (client: Client, object: KubernetesObject): Promi
   }
 };
 
-const objectsOf = (client: Client): Pick<World, 'create' | 'service' | 'etcd' | 'eventsAbout' | 'changed'> => {
-  const originals: KubernetesObject[] = [];
-  return {
-    async create(...objects) {
-      for (const object of objects) originals.push(await createOrComplete(client, object));
-    },
-    service: (namespace, name) => client.get<Service>(SERVICES, { namespace, name }),
-    etcd: (namespace, name) => client.get<Etcd>(ETCDS, { namespace, name }),
-    async eventsAbout(name) {
-      type Event = KubernetesObject & { reason: string; message: string; involvedObject: { name: string } };
-      const { items } = await client.list<Event>(EVENTS, { limit: 0 });
-      return items.flatMap(({ reason, message, involvedObject }) =>
-        involvedObject.name === name ? [`${reason}: ${message}`] : [],
-      );
-    },
-    async changed() {
-      const found: string[] = [];
-      for (const original of originals.filter(({ kind }) => ['Service', 'Etcd', 'Namespace'].includes(kind ?? ''))) {
-        const now = await client.get(resourceOf(original), refOf(original));
-        if (!isDeepStrictEqual(comparable(now), comparable(original))) {
-          found.push(`${JSON.stringify(comparable(original))} became ${JSON.stringify(comparable(now))}`);
-        }
-      }
-      return found;
-    },
-  };
-};
+const objectsOf = (client: Client): Pick<World, 'create' | 'service' | 'etcd' | 'eventsAbout'> => ({
+  async create(...objects) {
+    for (const object of objects) await createOrComplete(client, object);
+  },
+  service: (namespace, name) => client.get<Service>(SERVICES, { namespace, name }),
+  etcd: (namespace, name) => client.get<Etcd>(ETCDS, { namespace, name }),
+  async eventsAbout(name) {
+    type Event = KubernetesObject & { reason: string; message: string; involvedObject: { name: string } };
+    const { items } = await client.list<Event>(EVENTS, { limit: 0 });
+    return items.flatMap(({ reason, message, involvedObject }) =>
+      involvedObject.name === name ? [`${reason}: ${message}`] : [],
+    );
+  },
+});
 
 const commandsOf = (
   bed: Bed,
   rendered: readonly Rendered[],
-): Pick<World, 'audit' | 'program' | 'startReconciler' | 'runToEnd' | 'writes' | 'quiet'> => {
+): Pick<World, 'audit' | 'program' | 'startReconciler' | 'writes' | 'quiet'> => {
   const audit = openAudit(bed.auditLog);
   const program = describer(bed, rendered);
   const writes = (since = 0): AuditEvent[] => settingsWrites(audit.of(userOf(RECONCILER), since));
@@ -273,16 +247,6 @@ const commandsOf = (
       described.start();
       await commandReady(described, options.port ?? 18_081);
       return described;
-    },
-    async runToEnd(component, options) {
-      const described = await program(component, options);
-      described.start();
-      await waitFor(
-        `end of ${described.name}`,
-        () => described.pid,
-        (pid) => pid === undefined,
-      );
-      return readFileSync(described.logFile, 'utf8');
     },
     writes,
     async quiet() {

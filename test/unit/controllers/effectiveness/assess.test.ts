@@ -14,7 +14,6 @@ import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/d
 
 describe('assessEffectiveness', () => {
   const NODES = ['a', 'b'].map((zone) => node({ zone }));
-  const CILIUM_TOPOLOGY = configMap('cilium-config', { 'enable-service-topology': 'true' });
   const CILIUM_SET = daemonSet('cilium', 'cilium:v1.19.1', CILIUM);
 
   const hinted = (zone: string, overrides: Partial<Endpoint> = {}): Endpoint =>
