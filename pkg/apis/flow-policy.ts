@@ -1,6 +1,5 @@
 // FlowPolicy: tuning and status of the closed loop of the Service that has the same name; the schema, and the types that are derived from it.
 import type { SchemaObject } from 'ajv';
-import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { type ConfigKind, loadConfiguration } from './config/load.ts';
 import type { ObjectMeta } from './meta.ts';
@@ -262,10 +261,10 @@ const status = fields(
 
 export { spec as FLOW_POLICY_SPEC_SCHEMA, status as FLOW_POLICY_STATUS_SCHEMA };
 
-export type FlowPolicySpec = Static<typeof spec>;
-export type FlowPolicyStatus = Static<typeof status>;
-export type FlowPolicyZoneCost = Static<typeof zoneCost>;
-export type FlowPolicyCondition = Static<typeof condition>;
+export type FlowPolicySpec = Type.Static<typeof spec>;
+export type FlowPolicyStatus = Type.Static<typeof status>;
+export type FlowPolicyZoneCost = Type.Static<typeof zoneCost>;
+export type FlowPolicyCondition = Type.Static<typeof condition>;
 
 export interface FlowPolicy {
   apiVersion: string;

@@ -1,5 +1,4 @@
 // RoutingConfig in the providerConfig of an Extension: its schema, and a reader that says field by field what is wrong with one.
-import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { fieldProblems } from './config/load.ts';
 import { namespaceName } from './config/schema.ts';
@@ -28,7 +27,7 @@ const selection = {
   ),
 };
 
-const list = <P extends TProperties>(properties: P, description: string) =>
+const list = <P extends Type.TProperties>(properties: P, description: string) =>
   Type.Array(object(properties, rules(ONE_OF_BOTH)), { maxItems: 100, default: [], description });
 
 export const ROUTING_CONFIG_SCHEMA = object({
@@ -87,7 +86,7 @@ const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReadi
 /** The schema is compiled once, so that reading costs microseconds: every change of an Extension is read. */
 export const createRoutingConfigReader = (): RoutingConfigReader => {
   const options = { allErrors: true, useDefaults: true, verbose: true };
-  const validate = checkOf<Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA, options);
+  const validate = checkOf<Type.Static<typeof ROUTING_CONFIG_SCHEMA>>(ROUTING_CONFIG_SCHEMA, options);
   return (providerConfig) => {
     if (providerConfig === undefined || providerConfig === null) return { kind: 'absent' };
     const read = copyOf(providerConfig);

@@ -1,5 +1,4 @@
 // The words that every schema is built from: of configuration files, of providerConfigs and of CustomResourceDefinitions.
-import type { SchemaOptions, Static, TProperties, TSchema } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { defined, isFields } from './values.ts';
@@ -8,28 +7,28 @@ import { defined, isFields } from './values.ts';
 export const CLOSED = { additionalProperties: false };
 
 /** A block of fields; others are refused. A field that is neither optional nor has a default is required. */
-export const object = <P extends TProperties>(properties: P, more: SchemaOptions = {}) =>
+export const object = <P extends Type.TProperties>(properties: P, more: Type.SchemaOptions = {}) =>
   Type.Object(properties, { ...CLOSED, ...more });
 
 /** A block that a file may leave out, as each of its fields is optional or has a default. */
-export const block = <P extends TProperties>(
+export const block = <P extends Type.TProperties>(
   description: string,
   properties: P,
-  more: SchemaOptions = { default: {} },
+  more: Type.SchemaOptions = { default: {} },
 ) => object(properties, { description, ...more });
 
 /** These fields, each of which may be left out. */
-export const optional = <P extends TProperties>(properties: P) =>
+export const optional = <P extends Type.TProperties>(properties: P) =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])) as {
     [K in keyof P]: Type.TOptional<P[K]>;
   };
 
 /** One of a few words. */
-export const oneOf = <const V extends readonly string[]>(values: V, more: SchemaOptions = {}) =>
+export const oneOf = <const V extends readonly string[]>(values: V, more: Type.SchemaOptions = {}) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...more });
 
 /** Any keys, each with a value of this schema. */
-export const mapOf = <T>(value: object, more: SchemaOptions = {}) =>
+export const mapOf = <T>(value: object, more: Type.SchemaOptions = {}) =>
   Type.Unsafe<Record<string, T>>({ type: 'object', additionalProperties: value, ...more });
 
 export const whole = (minimum: number, maximum: number, description: string, value?: number) =>
@@ -43,16 +42,16 @@ export const text = (description: string, more: Type.StringOptions = {}) =>
   Type.String({ minLength: 1, description, ...more });
 
 /** As `object`, for API servers: they prune fields that they do not know. */
-export const fields = <P extends TProperties>(description: string, properties: P, more: SchemaOptions = {}) =>
+export const fields = <P extends Type.TProperties>(description: string, properties: P, more: Type.SchemaOptions = {}) =>
   Type.Object(properties, { description, ...more });
 
 /** Fields that their author always writes; the definition demands only those in `required`. */
-export const written = <P extends TProperties>(description: string, properties: P, required: string[] = []) => {
+export const written = <P extends Type.TProperties>(description: string, properties: P, required: string[] = []) => {
   const { required: _all, ...schema } = fields(description, properties);
-  return Type.Unsafe<Static<Type.TObject<P>>>(required.length === 0 ? schema : { ...schema, required });
+  return Type.Unsafe<Type.Static<Type.TObject<P>>>(required.length === 0 ? schema : { ...schema, required });
 };
 
-export const listOf = <T extends TSchema>(description: string, items: T, more: Type.ArrayOptions = {}) =>
+export const listOf = <T extends Type.TSchema>(description: string, items: T, more: Type.ArrayOptions = {}) =>
   Type.Array(items, { description, ...more });
 
 export const dateTime = (description: string) => Type.String({ format: 'date-time', description });
@@ -75,7 +74,7 @@ type Rule = ReturnType<typeof rule>;
 
 export const rules = (...list: Rule[]) => ({ 'x-kubernetes-validations': list });
 
-const requirement = (more: SchemaOptions) =>
+const requirement = (more: Type.SchemaOptions) =>
   fields(
     'One requirement.',
     {
@@ -101,7 +100,7 @@ const requirement = (more: SchemaOptions) =>
   );
 
 /** A label selector; `more` is `CLOSED` in files, `own` are keywords of the selector itself. */
-export const labelSelector = (description: string, more: SchemaOptions, own: SchemaOptions = {}) =>
+export const labelSelector = (description: string, more: Type.SchemaOptions, own: Type.SchemaOptions = {}) =>
   fields(
     description,
     {

@@ -1,5 +1,4 @@
 // ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
-import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { ObjectMeta } from './meta.ts';
 import { byKeys, dateTime, fields, generation, labelSelector, oneOf, optional, rule, rules, whole } from './schema.ts';
@@ -108,11 +107,11 @@ const status = fields(
 export { spec as ZONE_EVACUATION_SPEC_SCHEMA, status as ZONE_EVACUATION_STATUS_SCHEMA };
 
 /** As an API server answers it: defaults are filled. */
-export type ZoneEvacuationSpec = Static<typeof spec>;
-export type ZoneEvacuationStatus = Static<typeof status>;
-export type ZoneEvacuationCondition = Static<typeof condition>;
+export type ZoneEvacuationSpec = Type.Static<typeof spec>;
+export type ZoneEvacuationStatus = Type.Static<typeof status>;
+export type ZoneEvacuationCondition = Type.Static<typeof condition>;
 /** A Service that stays as it is. */
-export type ServiceLeft = Static<typeof left>;
+export type ServiceLeft = Type.Static<typeof left>;
 
 /** Cluster-scoped. */
 export interface ZoneEvacuation {

@@ -9,21 +9,6 @@ import type { Lease } from '../apis/core.ts';
 import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 
-export interface ClusterLock {
-  /** Whether the duty is this installation's; false until that is known. */
-  held(): boolean;
-  /** Whether a try has succeeded, or all have failed for 30 seconds: before, `held` says nothing. */
-  known(): boolean;
-  /** Calls back when `held` changed. */
-  onChange(callback: () => void): void;
-  /** Resolves once `known`, or the signal aborts. Rejects never. */
-  settled(signal: AbortSignal): Promise<void>;
-  /** Takes, renews and watches until the signal aborts; rejects never. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */
-  release(): Promise<void>;
-}
-
 /** How long others wait after the last renewal that they saw. */
 export const LOCK_DURATION_MS = 30_000;
 const PERIOD_MS = 5_000;
@@ -58,7 +43,7 @@ export const createClusterLock = (options: {
   /** In [0, 1): spreads the tries. */
   random: () => number;
   logger: Logger;
-}): ClusterLock => {
+}) => {
   const { client, lease, installation, owner, clock, random, logger } = options;
   const callbacks: (() => void)[] = [];
   const first = new AbortController();
@@ -109,11 +94,16 @@ export const createClusterLock = (options: {
   };
 
   return {
-    held: () => held,
-    known: () => first.signal.aborted,
-    onChange: (callback) => void callbacks.push(callback),
-    settled: (signal) => aborted(AbortSignal.any([signal, first.signal])),
-    async run(signal) {
+    /** Whether the duty is this installation's; false until that is known. */
+    held: (): boolean => held,
+    /** Whether a try has succeeded, or all have failed for 30 seconds: before, `held` says nothing. */
+    known: (): boolean => first.signal.aborted,
+    /** Calls back when `held` changed. */
+    onChange: (callback: () => void): void => void callbacks.push(callback),
+    /** Resolves once `known`, or the signal aborts. Rejects never. */
+    settled: (signal: AbortSignal): Promise<void> => aborted(AbortSignal.any([signal, first.signal])),
+    /** Takes, renews and watches until the signal aborts; rejects never. */
+    async run(signal: AbortSignal): Promise<void> {
       const giveUpAt = clock.monotonic() + PATIENCE_MS;
       while (!signal.aborted) {
         if ((await attempt(signal)) || clock.monotonic() >= giveUpAt) first.abort();
@@ -121,7 +111,8 @@ export const createClusterLock = (options: {
         await pause(clock, periodMs * (1 + random() / 5), signal);
       }
     },
-    async release() {
+    /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */
+    async release(): Promise<void> {
       if (!held) return;
       const deadline = createDeadline(clock, TRY_MS);
       try {
@@ -135,3 +126,5 @@ export const createClusterLock = (options: {
     },
   };
 };
+
+export type ClusterLock = ReturnType<typeof createClusterLock>;

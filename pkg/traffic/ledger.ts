@@ -27,24 +27,26 @@ export interface Series extends Route {
 }
 
 /** New connections to one Service that were held against its hints; they only grow. */
-export interface Proof {
-  readonly service: string;
-  readonly outcomes: Record<Outcome, number>;
+const proofOf = (service: string) => ({
+  service,
+  outcomes: Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>,
   /** Connections to another zone, of those whose zones are known. */
-  crossed: number;
+  crossed: 0,
   /** How many of the same were to be expected, by the hints and endpoints of their moment. */
-  predicted: number;
-}
+  predicted: 0,
+});
+
+export type Proof = ReturnType<typeof proofOf>;
 
 /** What could not be counted. */
-export interface Losses {
+const noLosses = () => ({
   /** Flows whose end was missed: what they carried since the last list is lost. */
-  ends: number;
+  ends: 0,
   /** Flows that ended without byte counters: older than accounting, or accounting is off. */
-  unaccounted: number;
+  unaccounted: 0,
   /** Flows left out because nothing says whether their client is in the cluster. */
-  ambiguous: number;
-}
+  ambiguous: 0,
+});
 
 /** In place of a Service that has no series of its own any more. */
 export const OTHER = 'other';
@@ -100,10 +102,6 @@ const createSeriesMap = (maxSeries: () => number, { isZone }: Pick<Directory, 'i
 /** Counts what was judged, by Service; beyond `max` Services together. */
 const createProofs = (max: () => number) => {
   const shared = createShares<Proof>(max, namespaceOf);
-  const proofOf = (service: string): Proof => {
-    const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
-    return { service, outcomes, crossed: 0, predicted: 0 };
-  };
   let other: Proof | undefined;
   const at = (service: string): Proof => {
     const known = shared.get(service);
@@ -148,7 +146,7 @@ export const createLedger = (
   const series = createSeriesMap(maxSeries, directory);
   const direct = createSeriesMap(() => maxSeries() / DIRECT_PART, directory);
   const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
-  const losses: Losses = { ends: 0, unaccounted: 0, ambiguous: 0 };
+  const losses = noLosses();
   /** Ended while a list was read: it may still name them. */
   const endedMeanwhile = new Set<string>();
   const givenUp = new Map<string, Living>();
@@ -320,7 +318,7 @@ export const createLedger = (
     get proofs(): Iterable<Readonly<Proof>> {
       return proofs.values();
     },
-    losses: losses as Readonly<Losses>,
+    losses: losses as Readonly<typeof losses>,
     /** Flows in memory. */
     get living() {
       return living.size;

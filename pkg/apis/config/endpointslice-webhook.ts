@@ -1,5 +1,4 @@
 // The endpointslice-webhook's configuration file: its schema and type, with defaults and the checks between fields.
-import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
 import { block, flag, object, oneOf, optional, text, whole } from '../schema.ts';
@@ -103,7 +102,7 @@ const schema = Type.Object({
 });
 
 /** EndpointSliceWebhookConfiguration after defaulting. */
-export type EndpointSliceWebhookConfiguration = ConfigHeader & Static<typeof schema>;
+export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 const check = ({ registration: configured }: EndpointSliceWebhookConfiguration): CrossFieldProblem[] => {
   const { address: to } = configured;

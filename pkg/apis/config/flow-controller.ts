@@ -1,5 +1,4 @@
 // The flow-controller's configuration file: its schema and type, with defaults and the checks between fields.
-import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
 import { CLOSED, block, flag, labelSelector, whole } from '../schema.ts';
@@ -59,7 +58,7 @@ const schema = Type.Object({
 });
 
 /** FlowControllerConfiguration after defaulting. */
-export type FlowControllerConfiguration = ConfigHeader & Static<typeof schema>;
+export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => [
   ...metricSourcesProblems('metricSources', config.metricSources),

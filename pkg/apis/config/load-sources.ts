@@ -1,5 +1,4 @@
 // Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
-import type { Static, TProperties } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import type { CrossFieldProblem } from './load.ts';
 import { flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
@@ -52,7 +51,7 @@ const labels = object(
 );
 
 /** One type of source: its own fields beside those of all. */
-const source = <const T extends string, P extends TProperties>(type: T, properties: P) =>
+const source = <const T extends string, P extends Type.TProperties>(type: T, properties: P) =>
   object({
     name: text('FlowPolicies, status, events and metrics refer to it by this name.', {
       maxLength: 63,
@@ -122,13 +121,13 @@ const trafficMeter = source('TrafficMeter', {
 });
 
 /** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
-export type PrometheusSourceConfiguration = Static<typeof prometheus>;
+export type PrometheusSourceConfiguration = Type.Static<typeof prometheus>;
 
 /** Traffic-meters: read one by one, or with a url from a Prometheus that scrapes them. */
-export type TrafficMeterSourceConfiguration = Static<typeof trafficMeter>;
+export type TrafficMeterSourceConfiguration = Type.Static<typeof trafficMeter>;
 
 export type MetricSourceConfiguration =
-  Static<typeof resourceMetrics> | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
+  Type.Static<typeof resourceMetrics> | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
 
 /** CPU of Pods from metrics.k8s.io/v1beta1, the result of queries, or what traffic-meters count. */
 export const METRIC_SOURCE_SCHEMAS = [resourceMetrics, prometheus, trafficMeter];

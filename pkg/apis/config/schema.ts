@@ -1,6 +1,5 @@
 // Configuration blocks that several commands share.
 import * as Type from '@sinclair/typebox';
-import type { Static } from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
 import { block, flag, object, oneOf, text, whole } from '../schema.ts';
 import type { CrossFieldProblem } from './load.ts';
@@ -31,7 +30,7 @@ export const endpointFields = (port: number) => ({
 export const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
 
 /** A listening port. */
-export type EndpointConfiguration = Static<ReturnType<typeof endpointSchema>>;
+export type EndpointConfiguration = Type.Static<ReturnType<typeof endpointSchema>>;
 
 /** Schema of the log block. */
 export const LOG_SCHEMA = block('Log lines, on standard error.', {
@@ -42,7 +41,7 @@ export const LOG_SCHEMA = block('Log lines, on standard error.', {
   format: oneOf(['json', 'console'], { default: 'json', description: '`json` for collectors, `console` for people.' }),
 });
 
-export type LogConfiguration = Static<typeof LOG_SCHEMA>;
+export type LogConfiguration = Type.Static<typeof LOG_SCHEMA>;
 
 /** Schema of a duration, one second to an hour. */
 export const seconds = (value: number, description: string) => whole(1, 3_600, description, value);
@@ -61,7 +60,7 @@ export const leaderElectionSchema = (name: string) =>
   });
 
 /** Leader election through one Lease; the durations are client-go's. */
-export type LeaderElectionConfiguration = Static<ReturnType<typeof leaderElectionSchema>>;
+export type LeaderElectionConfiguration = Type.Static<ReturnType<typeof leaderElectionSchema>>;
 
 /** The order that keeps two leaders apart: 1.2 × retry < renew deadline < lease duration. */
 export const leaderElectionProblems = (config: LeaderElectionConfiguration) => {
@@ -90,7 +89,7 @@ const common = {
 export const INSTALLATION_SCHEMA = block('The installation that this is part of.', common);
 
 /** What the chart knows about the installation. */
-export type InstallationConfiguration = Static<typeof INSTALLATION_SCHEMA>;
+export type InstallationConfiguration = Type.Static<typeof INSTALLATION_SCHEMA>;
 
 /** Schema of the block for commands that take part in admission. */
 export const SHARING_INSTALLATION_SCHEMA = block('The installation that this is part of.', {

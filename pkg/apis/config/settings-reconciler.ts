@@ -1,6 +1,5 @@
 // The settings-reconciler's configuration file: its schema and type, with defaults and the checks between fields.
 import * as Type from '@sinclair/typebox';
-import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
 import { block, flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
@@ -151,7 +150,7 @@ const schema = Type.Object({
 });
 
 /** SettingsReconcilerConfiguration after defaulting. */
-export type SettingsReconcilerConfiguration = ConfigHeader & Static<typeof schema>;
+export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
   const { garden } = config.modes;

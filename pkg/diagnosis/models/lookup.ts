@@ -7,6 +7,7 @@ import {
   isEndpointReady,
   zoneOfNode,
 } from '../../apis/core.ts';
+import type { ObjectRef } from '../../apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -14,10 +15,7 @@ import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts'
 import { kubeletVersion } from '../routers/nodes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 
-export interface ServiceRef {
-  readonly namespace: string;
-  readonly name: string;
-}
+export type ServiceRef = Required<ObjectRef>;
 
 export const serviceRefOf = ({ metadata }: Service): ServiceRef => ({
   namespace: metadata?.namespace ?? 'default',

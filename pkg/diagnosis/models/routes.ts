@@ -132,23 +132,16 @@ export const routesReport = (routers: Routers, input: Omit<RoutesInput, 'routing
 
 export type RoutesReport = ReturnType<typeof routesReport>;
 
-/** Ready Nodes whose proxies all choose alike, and how many they are. */
-export interface Clients {
-  /** Zone and data plane, which is all that distinguishes them. */
-  readonly key: string;
-  readonly node: Node;
-  readonly router: RouterAnswer;
-  readonly nodes: number;
-}
-
-/** One entry for each zone and data plane among the Nodes that are ready. */
-export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject[] = []): Clients[] => {
+/** Ready Nodes whose proxies all choose alike, and how many they are: `key` is zone and data plane, which is all that distinguishes them. */
+export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject[] = []) => {
   const routers = createRouters({ objects, nodes });
   const keyOf = (node: Node): string => `${zoneOfNode(node)} ${routers.keyOf(node)}`;
   return [...Map.groupBy(nodes.filter(isNodeReady), keyOf)].flatMap(([key, group]) =>
     group[0] === undefined ? [] : [{ key, node: group[0], router: routers.of(group[0]), nodes: group.length }],
   );
 };
+
+export type Clients = ReturnType<typeof clientsOf>[number];
 
 const UNREADY = { ready: false, serving: false };
 

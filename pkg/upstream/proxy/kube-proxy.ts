@@ -88,15 +88,12 @@ export const whyNotProxied = ({ metadata, spec }: Service): string | undefined =
   return metadata?.labels?.[LABEL_PROXY_NAME] === undefined ? undefined : 'its label names another proxy';
 };
 
-interface Lists {
+interface Outcome {
   readonly mode?: TopologyMode;
   readonly cluster?: readonly ProxyEndpoint[] | null;
   readonly local?: readonly ProxyEndpoint[] | null;
   readonly reachable?: readonly ProxyEndpoint[];
   readonly used?: readonly ProxyEndpoint[];
-}
-
-interface Outcome extends Lists {
   readonly reason: Reason;
   /** Endpoints that were judged, for the figures of the sentence. */
   readonly endpoints?: readonly ProxyEndpoint[];
@@ -124,15 +121,6 @@ export const buildRoute = (input: RouteInput, outcome: Outcome): Route => {
   return { node, zone, port, mode, cluster, local, reachable, used, ...explained(reason, facts) };
 };
 
-interface TrafficPolicy {
-  /** Connections may go to endpoints of other nodes. */
-  readonly usesCluster: boolean;
-  /** Some connections may go to endpoints of this node only. */
-  readonly usesLocal: boolean;
-  /** Connections from inside the cluster stay on the node. */
-  readonly internalLocal: boolean;
-}
-
 /** Reachable from outside: by node port, load balancer or external IP. */
 const isExternallyReachable = ({ spec, status }: Service, port: ServicePort | undefined): boolean => {
   const balancer = (status as { loadBalancer?: { ingress?: unknown[] } } | undefined)?.loadBalancer;
@@ -145,17 +133,16 @@ const isExternallyReachable = ({ spec, status }: Service, port: ServicePort | un
 };
 
 /** `honoursInternalPolicy`: the gate ServiceInternalTrafficPolicy is on. */
-export const trafficPolicyOf = (
-  service: Service,
-  port: ServicePort | undefined,
-  honoursInternalPolicy: boolean,
-): TrafficPolicy => {
+export const trafficPolicyOf = (service: Service, port: ServicePort | undefined, honoursInternalPolicy: boolean) => {
   const internalLocal = honoursInternalPolicy && service.spec?.internalTrafficPolicy === 'Local';
   const external = isExternallyReachable(service, port);
   return {
+    /** Connections from inside the cluster stay on the node. */
     internalLocal,
     // From outside, even a Local policy needs the whole list: Pods that use the external address are short-circuited.
+    /** Connections may go to endpoints of other nodes. */
     usesCluster: !internalLocal || external,
+    /** Some connections may go to endpoints of this node only. */
     usesLocal: internalLocal || (external && service.spec?.externalTrafficPolicy === 'Local'),
   };
 };
