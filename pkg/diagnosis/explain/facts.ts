@@ -4,6 +4,7 @@ import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts'
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
+import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
@@ -50,6 +51,11 @@ type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
   Map.groupBy(items, ({ namespace }) => namespace);
 
+const milliCpuOf = ({ status }: Node): number | undefined => {
+  const allocatable = nanoOf(status?.allocatable?.['cpu']);
+  return allocatable === undefined ? undefined : milliFromNano(allocatable);
+};
+
 /** What many explanations of one snapshot share. `stated`: what counts more than objects. */
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
@@ -73,6 +79,8 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     zones,
     downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
     zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
+    /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
+    cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),
     /** Nodes that Fargate made, one for each Pod. */
@@ -274,10 +282,11 @@ export const gatherFacts = (
   const strategy = strategyOf(labels);
   // No object shows the control plane's flags. Its gate is on where hints are there that no webhook wrote, and where kube-proxy's was switched on.
   const isGateSeen =
-    (strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted))) ||
-    nodes.some((node) => index.routers.of(node).routing.gates?.TopologyAwareHints === true);
+    !atLeast(version, 24) &&
+    ((strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted))) ||
+      index.answers.some(({ routing }) => routing.gates?.TopologyAwareHints === true));
   const gated = { ...stated, gates: { TopologyAwareHints: true, ...stated.gates } };
-  const options = !atLeast(version, 24) && isGateSeen ? gated : stated;
+  const options = isGateSeen ? gated : stated;
   const gates = defined({ gates: options.gates });
   const families = familyFacts(service, slices, index);
   const endpoints = families.flatMap((family) => family.endpoints);

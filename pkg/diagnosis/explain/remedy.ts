@@ -242,7 +242,7 @@ const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[
   const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
   return (index.services.get(ref.namespace) ?? []).filter(
     (each) =>
-      keyOfService(each) !== name && each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)),
+      each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)) && keyOfService(each) !== name,
   );
 };
 

@@ -3,7 +3,6 @@
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
@@ -100,14 +99,14 @@ const MOST_WAYS = 64;
 
 /** Own Pods that the Node has room for, by the CPU that they and others request: at most so many. */
 const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workload, { index }: Facts): number => {
-  const allocatable = nanoOf(node.status?.allocatable?.['cpu']);
+  const allocatable = index.cpuOf.get(nameOf(node));
   if (requestMilliCpu === 0 || allocatable === undefined) return Infinity;
   const others = (index.podsOn.get(nameOf(node)) ?? []).filter(
     ({ phase, ...pod }) =>
       !['Succeeded', 'Failed'].includes(phase) &&
       !(pod.namespace === namespace && matchesSelector({ matchLabels: podLabels }, pod.labels)),
   );
-  const left = milliFromNano(allocatable) - sumBy(others, (pod) => pod.requestMilliCpu ?? 0);
+  const left = allocatable - sumBy(others, (pod) => pod.requestMilliCpu ?? 0);
   return Math.max(0, Math.floor(left / requestMilliCpu));
 };
 
