@@ -5,7 +5,7 @@ import { GROUP } from '../apis/names.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, isOfService, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../traffic/conntrack.ts';
-import { type Tariff, type TrafficShares, monthlyCost, plainShares } from './prices.ts';
+import { type Tariff, type TrafficShares, monthlyCost, plainShares, weightedSum } from './prices.ts';
 import { asName, asText, listReader, reader, record } from './project/fields.ts';
 
 const SECONDS_PER_DAY = 86_400;
@@ -20,15 +20,10 @@ export const flowsByService = ({ flows }: Measured): ReadonlyMap<string, readonl
 const sum = (flows: readonly MeasuredFlow[]): number => sumBy(flows, bytesOf);
 
 /** Bytes a second between known zones. */
-const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, number>> => {
-  const cells = new Map<string, Map<string, number>>();
-  for (const flow of flows.filter(hasZones)) {
-    const row = cells.get(flow.source) ?? new Map<string, number>();
-    row.set(flow.destination, (row.get(flow.destination) ?? 0) + bytesOf(flow));
-    cells.set(flow.source, row);
-  }
-  return cells;
-};
+const costMatrixOf = (flows: readonly MeasuredFlow[]): TrafficShares =>
+  weightedSum(
+    flows.filter(hasZones).map((flow) => [new Map([[flow.source, new Map([[flow.destination, 1]])]]), bytesOf(flow)]),
+  );
 
 const costOf = (tariff: Tariff, matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay(1));
 

@@ -140,6 +140,18 @@ export const DAYS_PER_MONTH = 365 / 12;
 /** Shares of the traffic by client zone, then endpoint zone, as `trafficOf` of pkg/upstream gives them. */
 export type TrafficShares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
+/** The sum of matrices, each times its factor. */
+export const weightedSum = (parts: readonly (readonly [matrix: TrafficShares, factor: number])[]): TrafficShares => {
+  const cells = new Map<string, Map<string, number>>();
+  for (const [matrix, factor] of parts)
+    for (const [from, row] of matrix) {
+      const own = cells.get(from) ?? new Map<string, number>();
+      cells.set(from, own);
+      for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
+    }
+  return cells;
+};
+
 export const plainShares = (matrix: TrafficShares): Record<string, Record<string, number>> =>
   Object.fromEntries([...matrix].map(([from, row]) => [from, Object.fromEntries(row)]));
 

@@ -3,7 +3,7 @@ import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
 import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
 import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
-import { bytesText, countText, percentText, threeDigits } from './figures.ts';
+import { bytesText, countText, percentText, spanText, threeDigits } from './figures.ts';
 import { type Column, type Screen, type Style, screenFor, tableOf } from './text.ts';
 
 type SurvivalSum = SurvivalReport['sum'];
@@ -166,17 +166,14 @@ export const renderLeft = ({ status }: ZoneEvacuation): string => {
   return `${tableOf(columns, left)}${omitted === 0 ? '' : `and ${omitted} more\n`}`;
 };
 
-const MINUTE = 60_000;
-
-/** `1h59m`, `12m`; `expired` where it has passed, a dash where it is not known. */
+/** `119 min`, `3 h`; `expired` where it has passed, a dash where it is not known. */
 const remaining = (until: string | undefined, now: number): string => {
   const left = Date.parse(until ?? '') - now;
   if (Number.isNaN(left)) return '-';
-  if (left <= 0) return 'expired';
-  const minutes = Math.ceil(left / MINUTE);
-  const hours = Math.floor(minutes / 60);
-  return hours === 0 ? `${minutes}m` : `${hours}h${minutes % 60}m`;
+  return left <= 0 ? 'expired' : spanText(left / MILLI);
 };
+
+const MILLI = 1000;
 
 const selectorText = (selector: object | undefined): string =>
   selector === undefined ? 'all' : JSON.stringify(selector);

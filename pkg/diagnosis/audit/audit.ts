@@ -9,7 +9,7 @@ import { type ExplainOptions, type SnapshotIndex, indexSnapshot, racedNodes } fr
 import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { keyOfService, serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
-import type { Tariff } from '../prices.ts';
+import { type Tariff, weightedSum } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
 import {
@@ -20,7 +20,6 @@ import {
   assessed,
   plainMatrix,
   serviceAudit,
-  weightedSum,
 } from './service.ts';
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 

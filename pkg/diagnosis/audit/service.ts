@@ -8,7 +8,7 @@ import type { CauseReason } from '../explain/reasons.ts';
 import type { Facts } from '../explain/facts.ts';
 import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
 import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
-import { type Tariff, type TrafficShares, monthlyCost } from '../prices.ts';
+import { type Tariff, type TrafficShares, monthlyCost, weightedSum } from '../prices.ts';
 
 /** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
 export type Bill = { readonly tariff: Tariff } & (
@@ -39,18 +39,6 @@ export interface Part {
   readonly count: number;
   readonly of: number;
 }
-
-/** The sum of matrices, each times its factor. */
-export const weightedSum = (parts: readonly (readonly [matrix: TrafficShares, factor: number])[]): TrafficShares => {
-  const cells = new Map<string, Map<string, number>>();
-  for (const [matrix, factor] of parts)
-    for (const [from, row] of matrix) {
-      const own = cells.get(from) ?? new Map<string, number>();
-      cells.set(from, own);
-      for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
-    }
-  return cells;
-};
 
 /** Rounding of doubles alone must not look like connections. */
 const NOTHING = 1e-9;

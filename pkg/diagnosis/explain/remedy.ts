@@ -87,20 +87,13 @@ const templateOf = (spec: Fields | undefined) =>
     ?.template;
 
 /** A template's constraints after the patch. */
-const mergedSpread = (
-  { spread, podLabels }: Workload,
-  patches: readonly SpreadConstraintPatch[],
-): Workload['spread'] => {
-  const changed = patches.map(({ labelSelector, matchLabelKeys = [], ...patch }) => {
-    const old = spread.find(({ topologyKey }) => topologyKey === patch.topologyKey);
-    return {
-      ...old,
-      ...patch,
-      selectsOwn: labelSelector === undefined ? old?.selectsOwn === true : matchesSelector(labelSelector, podLabels),
-      ...(matchLabelKeys.length > 0 ? { byRevision: true } : {}),
-    };
-  });
-  return [...spread.filter((old) => patches.every(({ topologyKey }) => topologyKey !== old.topologyKey)), ...changed];
+const mergedSpread = ({ spread, podLabels }: Workload, patch: SpreadConstraintPatch): Workload['spread'] => {
+  const { labelSelector, matchLabelKeys = [], ...fields } = patch;
+  const old = spread.find(({ topologyKey }) => topologyKey === patch.topologyKey);
+  const selectsOwn = labelSelector === undefined ? old?.selectsOwn === true : matchesSelector(labelSelector, podLabels);
+  const byRevision = matchLabelKeys.length > 0 || old?.byRevision;
+  const others = spread.filter(({ topologyKey }) => topologyKey !== patch.topologyKey);
+  return [...others, { ...old, ...fields, selectsOwn, ...defined({ byRevision }) }];
 };
 
 export const autoscalersOf = ({ kind, name }: Workload, { autoscalers }: Facts) =>
@@ -114,9 +107,10 @@ const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Cha
   const counts = specs.map((spec) => spec['replicas'] ?? spec['minReplicas'] ?? spec['minReplicaCount']);
   const wanted = Math.max(workload.replicas, ...counts.filter((count) => typeof count === 'number'));
   const templates = specs.map(templateOf).filter((template) => template !== undefined);
-  const patches = templates.flatMap(({ spec }) => spec?.topologySpreadConstraints ?? []);
+  const [patch] = templates.flatMap(({ spec }) => spec?.topologySpreadConstraints ?? []);
+  const spread = patch === undefined ? workload.spread : mergedSpread(workload, patch);
   return {
-    workload: { ...workload, replicas: wanted, spread: mergedSpread(workload, patches) },
+    workload: { ...workload, replicas: wanted, spread },
     changed: specs.length > 0,
     renewed: templates.length > 0,
   };
